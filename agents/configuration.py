@@ -1,0 +1,65 @@
+"""What an operator tunes, kept in `kv` under the scope `settings`; every key has a default and a check here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from .clock import now_ms
+from .models import KeyValue
+
+SCOPE = "settings"
+
+
+def _texts(value):
+    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting: its default, what it must look like, and what it does, in words."""
+
+    default: Any
+    accepts: Callable[[Any], bool]
+    shape: str
+    help: str
+
+
+KEYS = {
+    "collector.optedOutSenders": Key(
+        [], _texts, "a list of texts", "Sender ids (or names) whose messages and their answers are not collected."
+    ),
+    "memoryGate.windowSize": Key(
+        10,
+        lambda value: type(value) is int and 0 <= value <= 200,
+        "a whole number from 0 to 200",
+        "How many messages before a turn are kept with it as its context.",
+    ),
+}
+
+
+def get(key: str) -> Any:
+    """The value of a setting, or its default. Raises Refused for a key that does not exist."""
+    known = _known(key)
+    row = KeyValue.objects.filter(scope=SCOPE, key=key).first()
+    return orjson.loads(row.value_json) if row else known.default
+
+
+def put(key: str, value: Any) -> None:
+    """Set a setting. Raises Refused for an unknown key or a value of the wrong shape."""
+    known = _known(key)
+    if not known.accepts(value):
+        raise Refused(_("%(key)s must be %(shape)s.") % {"key": key, "shape": known.shape})
+    KeyValue.objects.update_or_create(
+        scope=SCOPE, key=key, defaults={"value_json": orjson.dumps(value).decode(), "updated_at": now_ms()}
+    )
+
+
+def _known(key):
+    if key not in KEYS:
+        raise Refused(_("There is no setting %(key)s.") % {"key": key})
+    return KEYS[key]

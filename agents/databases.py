@@ -1,0 +1,154 @@
+"""One SQLite file and one Django alias per agent. What only SQLite can do stays in this module."""
+
+import hashlib
+import os
+import shutil
+import threading
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import OperationalError, connections
+from django.db.migrations.loader import MigrationLoader
+
+_lock = threading.RLock()
+_current: set[str] = set()
+
+
+class UnknownAgent(LookupError):
+    """There is no file for this agent."""
+
+
+class AgentExists(ValueError):
+    """There already is a file for this agent."""
+
+
+class OldAgentFile(RuntimeError):
+    """An agent's file has another schema than this code."""
+
+
+def path(agent_id):
+    """Where the file of `agent_id` is, whether or not it exists."""
+    return settings.HOME_DIR / "agents" / agent_id / "agent" / "openclaw-agent.sqlite"
+
+
+def alias(agent_id):
+    """The alias for an agent's file, registered with Django on first use.
+
+    Raises UnknownAgent without a file, OldAgentFile when `migrate_agents` has not brought it up to date.
+    """
+    name = f"agent_{agent_id}"
+    if name not in connections.settings:
+        if not path(agent_id).exists():
+            raise UnknownAgent(agent_id)
+        _register(name, path(agent_id))
+    if name not in _current:
+        _refuse_old(name, agent_id)
+        _current.add(name)
+    return name
+
+
+def create(agent_id):
+    """Give a new agent its file, a copy of an empty, fully migrated template; returns the alias.
+
+    Raises AgentExists when the file is there already, also when another process was quicker.
+    """
+    target = path(agent_id)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    shutil.copyfile(_template(), draft)
+    draft.chmod(0o600)
+    try:
+        os.link(draft, target)  # unlike a rename, fails if somebody else was first
+    except FileExistsError as exc:
+        raise AgentExists(agent_id) from exc
+    finally:
+        draft.unlink()
+    return alias(agent_id)
+
+
+def migrate(agent_id):
+    """Bring one agent's file up to the current schema."""
+    name = f"agent_{agent_id}"
+    if name not in connections.settings:
+        if not path(agent_id).exists():
+            raise UnknownAgent(agent_id)
+        _register(name, path(agent_id))
+    _migrate(name)
+
+
+def schema_version():
+    """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
+    return len(_known_migrations())
+
+
+def forget(name):
+    """Close this thread's connection to `name` and take the alias away."""
+    connections[name].close()
+    del connections[name]
+    _current.discard(name)
+    with _lock:
+        connections.settings = {k: v for k, v in connections.settings.items() if k != name}
+
+
+def build_empty(file):
+    """Write a fully migrated, empty agent file, safe to copy: nothing is left in a -wal."""
+    name = "agent__template"
+    _register(name, file)
+    try:
+        _migrate(name)
+        with connections[name].cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        forget(name)
+
+
+def _register(name, file):
+    # Replace the mapping, never change it: other threads iterate over it at
+    # the start and end of every request.
+    with _lock:
+        entry = {**connections.settings["default"], "NAME": file, "ATOMIC_REQUESTS": False}
+        connections.settings = {**connections.settings, name: entry}
+
+
+def _migrate(name):
+    for app in sorted(settings.AGENT_APPS):
+        if any(known_app == app for known_app, _ in _known_migrations()):
+            call_command("migrate", app, database=name, verbosity=0)
+    connections[name].close()
+
+
+@cache
+def _known_migrations():
+    nodes = MigrationLoader(None).graph.nodes
+    return frozenset(node for node in nodes if node[0] in settings.AGENT_APPS)
+
+
+def _refuse_old(name, agent_id):
+    try:
+        with connections[name].cursor() as cursor:
+            cursor.execute("SELECT app, name FROM django_migrations")
+            applied = set(cursor.fetchall())
+    except OperationalError as exc:
+        raise OldAgentFile(f"The file of agent {agent_id} cannot be read: {exc}. Check the file and its permissions.") from exc
+    if _known_migrations() - applied:
+        raise OldAgentFile(
+            f"The file of agent {agent_id} is older than this version. Run: openclaw-web migrate_agents"
+        )
+    if {node for node in applied if node[0] in settings.AGENT_APPS} - _known_migrations():
+        raise OldAgentFile(f"The file of agent {agent_id} was written by a newer version. Update openclaw-web.")
+
+
+def _template():
+    """An empty agent file for the current set of migrations, built once and kept."""
+    version = hashlib.sha256(repr(sorted(_known_migrations())).encode()).hexdigest()[:12]
+    target: Path = settings.HOME_DIR / "state" / f"agent-template-{version}.sqlite"
+    with _lock:
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft = target.with_suffix(f".{os.getpid()}")
+            build_empty(draft)
+            draft.chmod(0o600)
+            os.replace(draft, target)
+    return target

@@ -1,0 +1,103 @@
+"""Which agents exist, where their files are, what was read from where, and what an operator tuned."""
+
+from django.db import models
+from django.urls import reverse
+
+from . import databases
+from .fields import Count, EpochMs
+
+
+class Agent(models.Model):
+    """One OpenClaw agent; its rows are in a file of its own (columns of the database-first state spec)."""
+
+    agent_id = models.TextField(primary_key=True)
+    config_fingerprint = models.TextField(null=True)
+    created_at = EpochMs()
+    updated_at = EpochMs()
+    agent_db_path = models.TextField()
+    # Ours: the name its own home gives it, when --as chose another one here.
+    home_name = models.TextField(default="")
+
+    class Meta:
+        db_table = "agents"
+
+    def __str__(self):
+        return self.agent_id
+
+    def get_absolute_url(self):
+        return reverse("ledger:session_list", args=[self.agent_id])
+
+    @property
+    def db(self):
+        """The alias of this agent's own file; opening it is left to the first query."""
+        return databases.alias(self.agent_id)
+
+
+class AgentDatabase(models.Model):
+    """The registry of agents' files (columns of the database-first state spec)."""
+
+    agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="database")
+    path = models.TextField(help_text="relative to the home")
+    schema_version = Count()
+    last_seen_at = EpochMs(null=True)
+    size_bytes = Count(null=True)
+
+    class Meta:
+        db_table = "agent_databases"
+
+    def __str__(self):
+        return self.path
+
+
+class CollectorSource(models.Model):
+    """One thing that was read: a home's agent (its claim), a transcript, an index. The only place with file paths."""
+
+    class Kind(models.TextChoices):
+        AGENT = "agent"
+        TRANSCRIPT = "transcript"
+        SESSION_INDEX = "session_index"
+        CRON_JOBS = "cron_jobs"
+        CRON_RUNS = "cron_runs"
+        SUBAGENT_RUNS = "subagent_runs"
+        WORKSPACE_FILE = "workspace_file"
+
+    source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path")
+    kind = models.TextField(choices=Kind.choices)
+    root = models.TextField(help_text="the OpenClaw home")
+    path = models.TextField(help_text="relative to the root, or absolute for a workspace elsewhere")
+    agent_id = models.TextField(default="")
+    inode = Count(default=0)
+    size_bytes = Count(default=0)
+    mtime_ns = Count(default=0)
+    byte_offset = Count(default=0, help_text="everything before it is in the store")
+    head_sha256 = models.TextField(default="", help_text="fingerprint of the first bytes before the offset")
+    head_bytes = Count(default=0)
+    last_read_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "collector_sources"
+        indexes = [models.Index(fields=["root", "kind"], name="idx_collector_root_kind")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent_id"], condition=models.Q(kind="agent"), name="one_source_claims_an_agent"
+            )
+        ]
+
+    def __str__(self):
+        return f"{self.kind}:{self.path}"
+
+
+class KeyValue(models.Model):
+    """What an operator tunes (columns of the database-first state spec); read through `agents.configuration`."""
+
+    pk = models.CompositePrimaryKey("scope", "key")
+    scope = models.TextField()
+    key = models.TextField()
+    value_json = models.TextField()
+    updated_at = EpochMs()
+
+    class Meta:
+        db_table = "kv"
+
+    def __str__(self):
+        return f"{self.scope}/{self.key}"

@@ -1,0 +1,59 @@
+"""Every write to the registry of agents."""
+
+import re
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from . import databases
+from .clock import now_ms
+from .models import Agent, AgentDatabase
+
+AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,55}")
+
+
+def normalise_agent_id(name: str) -> str:
+    """An agent's name as OpenClaw spells ids: lower case, other characters as dashes, at most 56.
+
+    Raises Refused when nothing is left of it.
+    """
+    agent_id = re.sub(r"[^a-z0-9_-]+", "-", name.strip().lower()).lstrip("-_")[:56].rstrip("-")
+    if not AGENT_ID.fullmatch(agent_id):
+        raise Refused(_("“%(name)s” cannot be an agent's name. Use letters, digits, - and _.") % {"name": name})
+    return agent_id
+
+
+def register(agent_id: str, *, home_name: str = "") -> Agent:
+    """The agent `agent_id`, with its file; both are made when they are not there yet."""
+    if not AGENT_ID.fullmatch(agent_id):
+        raise Refused(_("“%(name)s” cannot be an agent's name. Use letters, digits, - and _.") % {"name": agent_id})
+    try:
+        databases.create(agent_id)
+    except databases.AgentExists:
+        pass
+    file = databases.path(agent_id).relative_to(settings.HOME_DIR).as_posix()
+    now = now_ms()
+    with transaction.atomic():
+        agent, created = Agent.objects.get_or_create(
+            agent_id=agent_id,
+            defaults={"created_at": now, "updated_at": now, "agent_db_path": file, "home_name": home_name},
+        )
+        if created:
+            AgentDatabase.objects.create(agent=agent, path=file, schema_version=databases.schema_version())
+    return agent
+
+
+def refresh_database_row(agent: Agent) -> None:
+    """Write down how big the agent's file is, its schema and that it was seen."""
+    AgentDatabase.objects.update_or_create(
+        agent=agent,
+        defaults={
+            "path": agent.agent_db_path,
+            "schema_version": databases.schema_version(),
+            "last_seen_at": now_ms(),
+            "size_bytes": databases.path(agent.agent_id).stat().st_size,
+        },
+    )

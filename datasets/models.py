@@ -1,0 +1,172 @@
+"""Samples, verdicts on them, and exports: evidence of the team, in the global file."""
+
+from django.db import models
+from django.urls import reverse
+
+from agents.fields import Count, EpochMs, SpecBoolean
+
+
+class SampleQuerySet(models.QuerySet):
+    def approved(self):
+        """Approved by a person or by rule."""
+        return self.filter(annotation_status__in=DatasetSample.APPROVED)
+
+
+class DatasetSample(models.Model):
+    """One sample (Reflection spec REQ-004 `dataset_samples`). Holds its own content: evidence outlives derived rows."""
+
+    class Type(models.TextChoices):
+        MEMORY_GATE_POSITIVE = "memory_gate_positive"
+        MEMORY_GATE_NEGATIVE = "memory_gate_negative"
+        WRITE_GUARDIAN_DECISION = "write_guardian_decision"
+        ANNOTATED_TURN = "annotated_turn"
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        APPROVED = "approved"
+        REJECTED = "rejected"
+        NEEDS_REVIEW = "needs_review"
+        AUTO_APPROVED = "auto_approved"
+
+    APPROVED = (Status.APPROVED, Status.AUTO_APPROVED)
+
+    id = models.TextField(primary_key=True)
+    sample_type = models.TextField(choices=Type.choices)
+    turn_id = models.TextField(null=True)
+    decision_id = models.TextField(null=True)
+    audit_id = models.TextField(null=True)
+    session_id = models.TextField()
+    content = models.TextField(help_text="JSON, shaped by sample_type")
+    quality_score = models.FloatField(null=True)
+    quality_factors = models.TextField(null=True)
+    annotation_status = models.TextField(choices=Status.choices, default=Status.PENDING, null=True)
+    annotated_by = models.TextField(null=True)
+    annotated_at = EpochMs(null=True)
+    annotation_notes = models.TextField(null=True)
+    privacy_checked = SpecBoolean(default=False, null=True)
+    contains_pii = SpecBoolean(default=False, null=True)
+    pii_redacted_content = models.TextField(null=True)
+    collection_strategy = models.TextField(null=True)
+    created_at = EpochMs()
+    # Ours.
+    agent_id = models.TextField()
+    turn_number = Count(null=True)
+    output = models.TextField(null=True, help_text="the reply as a person edited it; null: as the agent gave it")
+
+    objects = SampleQuerySet.as_manager()
+
+    class Meta:
+        db_table = "dataset_samples"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(
+                    sample_type__in=[
+                        "memory_gate_positive",
+                        "memory_gate_negative",
+                        "write_guardian_decision",
+                        "annotated_turn",
+                    ]
+                ),
+                name="sample_type",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    annotation_status__in=["pending", "approved", "rejected", "needs_review", "auto_approved"]
+                ),
+                name="annotation_status",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["sample_type", "annotation_status"], name="idx_type_status"),
+            models.Index(fields=["quality_score"], name="idx_quality"),
+            models.Index(fields=["session_id"], name="idx_session"),
+            models.Index(fields=["created_at", "id"], name="idx_sample_created"),
+            models.Index(fields=["annotation_status", "created_at", "id"], name="idx_status_created"),
+            models.Index(fields=["agent_id", "session_id", "turn_number", "id"], name="idx_sample_place"),
+        ]
+
+    def __str__(self):
+        return self.id
+
+    def get_absolute_url(self):
+        return reverse("datasets:sample_detail", args=[self.id])
+
+
+class SampleLabel(models.Model):
+    """One verdict of one person; the latest one is the sample's status. Rows are only ever added."""
+
+    id = models.TextField(primary_key=True)
+    sample = models.ForeignKey(DatasetSample, models.PROTECT, related_name="labels", db_index=False)
+    status = models.TextField(choices=DatasetSample.Status.choices)
+    output = models.TextField(null=True)
+    notes = models.TextField(default="")
+    previous_status = models.TextField()
+    labelled_by = models.TextField()
+    labelled_at = EpochMs()
+
+    class Meta:
+        db_table = "sample_labels"
+        indexes = [models.Index(fields=["sample", "labelled_at", "id"], name="idx_label_sample")]
+
+    def __str__(self):
+        return f"{self.sample_id} {self.status}"
+
+
+class DatasetExport(models.Model):
+    """One export (Reflection spec REQ-004 `dataset_exports`): what was asked for, what came out, where it is."""
+
+    class Format(models.TextChoices):
+        ALPACA = "alpaca"
+        SHAREGPT = "sharegpt"
+        OPENAI = "openai"
+        RAW = "raw"
+        CSV = "csv"
+
+    class Task(models.TextChoices):
+        REPLY = "reply"
+        GATE = "gate"
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        READY = "ready"
+        REFUSED = "refused"
+        FAILED = "failed"
+
+    id = models.TextField(primary_key=True)
+    export_name = models.TextField()
+    export_format = models.TextField(choices=Format.choices)
+    sample_types = models.TextField(help_text="JSON list")
+    filters = models.TextField(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...")
+    total_samples = Count(null=True)
+    approved_samples = Count(null=True)
+    rejected_samples = Count(null=True)
+    avg_quality_score = models.FloatField(null=True)
+    file_path = models.TextField(help_text="folder, relative to the home")
+    file_size_bytes = Count(null=True)
+    checksum = models.TextField(null=True, help_text="sha256 of manifest.json")
+    exported_by = models.TextField(null=True)
+    exported_at = EpochMs()
+    # Ours.
+    task = models.TextField(choices=Task.choices, default=Task.REPLY)
+    state = models.TextField(choices=State.choices, default=State.WAITING)
+    sentence = models.TextField(default="", help_text="why it was refused or failed")
+    reasons_json = models.TextField(default="[]", help_text="rows that stood in the way: sample, reason")
+    manifest_json = models.TextField(null=True)
+    job_id = models.TextField(null=True)
+
+    class Meta:
+        db_table = "dataset_exports"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(export_format__in=["alpaca", "sharegpt", "openai", "raw", "csv"]),
+                name="export_format",
+            )
+        ]
+        indexes = [models.Index(fields=["exported_at", "id"], name="idx_exported_at")]
+
+    def __str__(self):
+        return self.export_name
+
+    def get_absolute_url(self):
+        return reverse("datasets:export_detail", args=[self.id])

@@ -1,0 +1,53 @@
+"""Versions of the files an agent keeps about itself."""
+
+from django.db import models
+
+from agents.fields import Count, EpochMs
+
+# The five files that memory writes go to; every other collected file is a WorkspaceFile.
+MEMORY_FILES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md", "TOOLS.md")
+
+
+class FileVersion(models.Model):
+    """One state a file was seen in. A file that returns to an old state gets a new row: history is a list."""
+
+    id = models.TextField(primary_key=True, help_text="<file>@<content hash>@<modified ms>: importing twice is once")
+    content = models.TextField()
+    content_hash = models.TextField(help_text="sha256 of the bytes")
+    created_at = EpochMs(help_text="when the file was modified")
+    # Ours.
+    size_bytes = Count()
+    is_lossy = models.BooleanField(default=False, help_text="the bytes were not UTF-8 and were replaced in content")
+
+    class Meta:
+        abstract = True
+
+
+class FileSnapshot(FileVersion):
+    """A version of one of the five memory files (Reflection spec REQ-003 `file_snapshots`)."""
+
+    file_name = models.TextField()
+
+    class Meta:
+        db_table = "file_snapshots"
+        constraints = [models.CheckConstraint(condition=models.Q(file_name__in=MEMORY_FILES), name="memory_file")]
+        indexes = [
+            models.Index(fields=["file_name", "created_at"], name="idx_file_time"),
+            models.Index(fields=["content_hash"], name="idx_hash"),
+        ]
+
+    def __str__(self):
+        return self.id
+
+
+class WorkspaceFile(FileVersion):
+    """A version of another workspace file: AGENTS.md, HEARTBEAT.md, memory/*.md."""
+
+    file_name = models.TextField(help_text="relative to the workspace")
+
+    class Meta:
+        db_table = "workspace_files"
+        indexes = [models.Index(fields=["file_name", "created_at"], name="idx_workspace_file_time")]
+
+    def __str__(self):
+        return self.id

@@ -1,0 +1,49 @@
+"""The whole HTMX vocabulary: a page or one of its partials, and where to go after a POST."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.http import HttpResponseClientRedirect
+
+
+def render_page(request, template, context, *, partial=None, status=200):
+    """The whole page for a browser, one named partial for an HTMX swap."""
+    htmx = request.htmx
+    swap = bool(partial and htmx and not htmx.boosted and not htmx.history_restore_request)
+    name = f"{template}#{partial}" if swap else template
+    response = render(request, name, {**context, "swap": swap}, status=status)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def after_post(request, message, *, to):
+    """Redirect a browser; tell HTMX to go to the same place."""
+    messages.success(request, message)
+    return go(request, to)
+
+
+def refuse_post(request, refused, *, to):
+    """Say why nothing was done, where the person already is."""
+    messages.error(request, refused.sentence)
+    return go(request, to)
+
+
+def go(request, to):
+    """Send a browser or HTMX to `to`: a URL or an object with `get_absolute_url`."""
+    url = to if isinstance(to, str) else to.get_absolute_url()
+    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
+
+
+def safe_next(request, fallback):
+    """The `next` address of a form when it stays on this site, else `fallback`."""
+    url = request.POST.get("next") or request.GET.get("next") or ""
+    ok = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+    return url if ok else fallback
+
+
+def stop_polling(response: HttpResponse):
+    """Tell HTMX that this answer is the last of a poll."""
+    response.status_code = 286
+    return response

@@ -1,0 +1,30 @@
+"""Turns the two failures every view may meet into a page that says what to do."""
+
+import logging
+
+from django.shortcuts import render
+
+from agents.databases import OldAgentFile
+
+from .errors import Refused
+
+log = logging.getLogger(__name__)
+
+
+class SayWhyMiddleware:
+    """`Refused` becomes a page with its sentence (409); an agent file older than the code becomes 503."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        return self.get_response(request)
+
+    def process_exception(self, request, exception):
+        if isinstance(exception, Refused):
+            context = {"sentence": exception.sentence, "reasons": exception.reasons}
+            return render(request, "refused.html", context, status=409)
+        if isinstance(exception, OldAgentFile):
+            log.error("%s", exception)
+            return render(request, "refused.html", {"sentence": str(exception)}, status=503)
+        return None

@@ -1,0 +1,234 @@
+"""One file: what a process needs to start. What an operator tunes lives in `kv` (agents.configuration)."""
+
+import os
+import secrets
+from pathlib import Path
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+env = environ.Env()
+PROJECT_DIR = Path(__file__).resolve().parent
+BASE_DIR = PROJECT_DIR.parent
+
+
+def env_path(name, default):
+    """The folder named by the environment variable `name`, made absolute."""
+    return Path(env.str(name, default)).expanduser().absolute()
+
+
+def asset_dir(name):
+    """Templates and static files: beside the apps in a checkout, inside the package in a wheel."""
+    return BASE_DIR / name if (BASE_DIR / name).is_dir() else PROJECT_DIR / name
+
+
+def secret_key(file):
+    """The signing key: from SECRET_KEY, else from the home, made on first use."""
+    if key := env.str("SECRET_KEY", ""):
+        return key
+    draft = file.with_suffix(f".{os.getpid()}")
+    draft.write_text(secrets.token_urlsafe(50))
+    try:
+        os.link(draft, file)  # unlike a rename, keeps the key of whoever was first
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return file.read_text()
+
+
+# The two places on disk (docs/map.md): ours, and OpenClaw's, which is only read.
+HOME_DIR = env_path("OPENCLAW_WEB_HOME", "~/.openclaw-web")
+STATE_DIR = env_path("OPENCLAW_STATE_DIR", "~/.openclaw")
+
+os.umask(0o077)  # whatever this process makes is for its owner only: folders 0700, files 0600
+(HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+
+DEBUG = env.bool("OPENCLAW_WEB_DEBUG", False)
+SECRET_KEY = secret_key(HOME_DIR / "secret.key")
+ALLOWED_HOSTS = env.list("OPENCLAW_WEB_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+HTTPS = env.bool("OPENCLAW_WEB_HTTPS", False)
+LOG_LEVEL = env.str("OPENCLAW_WEB_LOG_LEVEL", "INFO").upper()
+if LOG_LEVEL not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+    raise ImproperlyConfigured("OPENCLAW_WEB_LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR.")
+
+INSTALLED_APPS = [
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "axes",
+    "csp",
+    "django_htmx",
+    "django_tasks",
+    "django_tasks_db",
+    "heroicons",
+    "ninja",
+    "template_partials",
+    "agents",
+    "artifacts",
+    "ledger",
+    "gate",
+    "guardian",
+    "datasets",
+    "operations",
+    "openclaw_web",
+]
+
+# Apps whose tables live in the agents' own files; every other app is global.
+AGENT_APPS = {"artifacts", "ledger", "gate", "guardian"}
+AUTH_USER_MODEL = "operations.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "openclaw_web.middleware.SayWhyMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "openclaw_web.urls"
+WSGI_APPLICATION = "openclaw_web.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [asset_dir("templates")],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "builtins": [
+                "django.templatetags.i18n",
+                "django.templatetags.static",
+                "agents.templatetags.formatting",
+            ],
+        },
+    }
+]
+
+
+def sqlite(path, *, timeout=5):
+    """Settings of one SQLite file; `timeout` is how many seconds a writer waits for another one."""
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": timeout,
+            # auto_vacuum only takes effect while a file is still empty: it must come before WAL.
+            "init_command": "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+            "PRAGMA journal_size_limit=67108864",
+        },
+    }
+
+
+# Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them.
+DATABASES = {"default": sqlite(HOME_DIR / "state" / "openclaw.sqlite", timeout=env.int("OPENCLAW_WEB_BUSY_SECONDS", 5))}
+DATABASE_ROUTERS = ["agents.routers.AgentRouter"]
+
+# Sign-in.
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "operations:sign_in"
+LOGIN_REDIRECT_URL = "operations:overview"
+LOGOUT_REDIRECT_URL = "operations:sign_in"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "operations/locked_out.html"
+AXES_HTTP_RESPONSE_CODE = 429
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+SILENCED_SYSTEM_CHECKS = ["axes.W003"]  # the standalone backend is listed above
+SESSION_COOKIE_AGE = 14 * 86400
+SESSION_COOKIE_NAME = "openclaw_web_session"
+SESSION_COOKIE_HTTPONLY = True
+CSRF_COOKIE_NAME = "openclaw_web_csrf"
+CSRF_COOKIE_HTTPONLY = True
+
+# What a browser may do with our pages: load our own files, and nothing else.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+PERMISSIONS_POLICY = {
+    name: []
+    for name in ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "microphone", "payment", "usb")
+}
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+# A loopback site has no certificate; behind a proxy that ends TLS, OPENCLAW_WEB_HTTPS=1 turns all of this on.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+if HTTPS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS if host != "*"]
+
+STATIC_URL = "static/"
+STATIC_ROOT = HOME_DIR / "static"
+STATICFILES_DIRS = [asset_dir("static")]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+if DEBUG:
+    STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+WHITENOISE_USE_FINDERS = DEBUG
+
+TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default"]}}
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+FORMS_URLFIELD_ASSUME_HTTPS = True
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stdout": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout", "formatter": "line"}},
+    "root": {"handlers": ["stdout"], "level": LOG_LEVEL},
+}

@@ -1,0 +1,19 @@
+"""Settings of the test run: a home of its own, two fixed agents, quick passwords, plain static files."""
+
+import os
+import tempfile
+from pathlib import Path
+
+os.environ["OPENCLAW_WEB_HOME"] = tempfile.mkdtemp(prefix="openclaw-web-tests-")
+os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "no-openclaw-here")
+os.environ.pop("OPENCLAW_WEB_HTTPS", None)
+
+from .settings import *  # noqa: E402, F403
+from .settings import DATABASES, HOME_DIR, STORAGES, sqlite  # noqa: E402
+
+DATABASES |= {
+    f"agent_{name}": sqlite(HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite") for name in ("ada", "bob")
+}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+ALLOWED_HOSTS = ["*"]

@@ -1,0 +1,239 @@
+"""What spans agents: people, jobs, schedules, and sums that pages compare agents with."""
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.urls import reverse
+
+from agents.fields import Count, EpochMs
+
+
+class User(AbstractUser):
+    """A person. One of four roles; each may do what the ones before it may."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        LABELLER = "labeller"
+        OPERATOR = "operator"
+        ADMIN = "admin"
+
+    RANK = {role: rank for rank, role in enumerate(("viewer", "labeller", "operator", "admin"))}
+
+    role = models.TextField(choices=Role.choices, default=Role.VIEWER)
+
+    class Meta:
+        db_table = "users"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role__in=["viewer", "labeller", "operator", "admin"]), name="user_role"
+            )
+        ]
+
+    def has_role(self, role):
+        """Whether this person's role is `role` or one above it."""
+        return self.is_active and self.RANK[self.role] >= self.RANK[role]
+
+
+class ApiToken(models.Model):
+    """A key for programs, `oc_<prefix>_<secret>`; only a hash of it is kept."""
+
+    id = models.TextField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
+    name = models.TextField()
+    prefix = models.TextField(unique=True)
+    secret_sha256 = models.TextField()
+    role = models.TextField(choices=User.Role.choices)
+    created_at = EpochMs()
+    last_used_at = EpochMs(null=True)
+    revoked_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "api_tokens"
+
+    def __str__(self):
+        return f"{self.name} ({self.prefix})"
+
+
+class OneTimeLink(models.Model):
+    """An address that works once: to make the first admin, or to sign in as `user`."""
+
+    token_sha256 = models.TextField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, null=True)
+    created_at = EpochMs()
+    expires_at = EpochMs()
+    used_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "one_time_links"
+
+    def __str__(self):
+        return f"link for {self.user or 'the first admin'}"
+
+
+class JobRun(models.Model):
+    """One run of a job: the truth about it. django-tasks only delivers its id."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        FINISHED = "finished"
+        REFUSED = "refused"
+        FAILED = "failed"
+
+    ENDED = (State.FINISHED, State.REFUSED, State.FAILED)
+
+    id = models.TextField(primary_key=True)
+    kind = models.TextField()
+    params_json = models.TextField(default="{}")
+    state = models.TextField(choices=State.choices, default=State.QUEUED)
+    attempts = Count(default=0)
+    done = Count(default=0)
+    total = Count(null=True, help_text="null: not known yet")
+    message = models.TextField(default="", help_text="what it is doing, or the sentence it ended with")
+    log = models.TextField(default="")
+    result_json = models.TextField(null=True)
+    started_by = models.TextField(default="")
+    worker = models.TextField(default="")
+    created_at = EpochMs()
+    started_at = EpochMs(null=True)
+    heartbeat_at = EpochMs(null=True)
+    finished_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "job_runs"
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="idx_job_created"),
+            models.Index(fields=["state", "heartbeat_at"], name="idx_job_state"),
+        ]
+
+    def __str__(self):
+        return f"{self.kind} {self.id}"
+
+    def get_absolute_url(self):
+        return reverse("operations:job_detail", args=[self.id])
+
+    @property
+    def has_ended(self):
+        return self.state in self.ENDED
+
+    @property
+    def percent(self):
+        """How far it is, 0 to 100, or None while the total is not known."""
+        if self.state == self.State.FINISHED:
+            return 100
+        return min(100, self.done * 100 // self.total) if self.total else None
+
+
+class CronJob(models.Model):
+    """A scheduled job of an OpenClaw home."""
+
+    id = models.TextField(primary_key=True)
+    agent_id = models.TextField()
+    name = models.TextField(default="")
+    enabled = models.BooleanField(default=True)
+    prompt = models.TextField(default="")
+    schedule_json = models.TextField(default="{}")
+    created_at = EpochMs(null=True)
+    updated_at = EpochMs(null=True)
+    next_run_at = EpochMs(null=True)
+    job_json = models.TextField(help_text="the definition as it was found")
+
+    class Meta:
+        db_table = "cron_jobs"
+        indexes = [models.Index(fields=["agent_id", "name"], name="idx_cron_agent")]
+
+    def __str__(self):
+        return self.name or self.id
+
+
+class CronRunLog(models.Model):
+    """One run of a scheduled job."""
+
+    pk = models.CompositePrimaryKey("job_id", "seq")
+    job_id = models.TextField()
+    seq = Count(help_text="byte offset in the run log")
+    agent_id = models.TextField()
+    ts = EpochMs()
+    status = models.TextField(default="")
+    error = models.TextField(default="")
+    summary = models.TextField(default="")
+    duration_ms = Count(null=True)
+    session_id = models.TextField(null=True)
+    entry_json = models.TextField()
+
+    class Meta:
+        db_table = "cron_run_logs"
+        indexes = [models.Index(fields=["agent_id", "ts"], name="idx_cron_run_ts")]
+
+    def __str__(self):
+        return f"{self.job_id} {self.ts}"
+
+
+class SubagentRun(models.Model):
+    """One sub-agent run (columns of the database-first state spec)."""
+
+    run_id = models.TextField(primary_key=True)
+    child_session_key = models.TextField()
+    requester_session_key = models.TextField(default="")
+    controller_session_key = models.TextField(null=True)
+    created_at = EpochMs()
+    ended_at = EpochMs(null=True)
+    cleanup_handled = models.BooleanField(default=False)
+    payload_json = models.TextField()
+    # Ours.
+    agent_id = models.TextField(help_text="the agent that asked for it")
+
+    class Meta:
+        db_table = "subagent_runs"
+        indexes = [
+            models.Index(fields=["child_session_key"], name="idx_subagent_child"),
+            models.Index(fields=["requester_session_key"], name="idx_subagent_requester"),
+        ]
+
+    def __str__(self):
+        return self.run_id
+
+
+class AgentDailyStat(models.Model):
+    """One agent on one UTC day; rebuilt from the agent's `session_days`."""
+
+    pk = models.CompositePrimaryKey("agent_id", "date")
+    agent_id = models.TextField()
+    date = models.TextField()
+    session_count = Count(default=0)
+    turn_count = Count(default=0)
+    record_count = Count(default=0)
+    tool_call_count = Count(default=0)
+    error_count = Count(default=0)
+    input_tokens = Count(default=0)
+    output_tokens = Count(default=0)
+    cache_read_tokens = Count(default=0)
+    cache_write_tokens = Count(default=0)
+    total_tokens = Count(default=0)
+    cost_usd = models.FloatField(default=0)
+
+    class Meta:
+        db_table = "agent_daily_stats"
+        indexes = [models.Index(fields=["date"], name="idx_agent_daily_date")]
+
+    def __str__(self):
+        return f"{self.agent_id} {self.date}"
+
+
+class AgentSummary(models.Model):
+    """One agent in one row, for the pages that compare agents; rebuilt after each collect."""
+
+    agent_id = models.TextField(primary_key=True)
+    session_count = Count(default=0)
+    turn_count = Count(default=0)
+    error_count = Count(default=0)
+    total_tokens = Count(default=0)
+    cost_usd = models.FloatField(default=0)
+    rejected_count = Count(default=0)
+    last_activity_at = EpochMs(null=True)
+    last_collected_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "agent_summaries"
+
+    def __str__(self):
+        return self.agent_id

@@ -1,0 +1,102 @@
+"""Cast of characters: agents ada and bob (two files), a person of each role, real files where a test asks for them."""
+
+import os
+import socket
+
+import pytest
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from agents import databases
+from tests import factories
+
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # sync playwright keeps a loop in the test's thread
+ALL = ["default", "agent_ada", "agent_bob"]
+ROLES = ("viewer", "labeller", "operator", "admin")
+
+
+def pytest_collection_modifyitems(items):
+    """Every `django_db` test may use the global file and two agents' files."""
+    for item in items:
+        for mark in item.iter_markers("django_db"):
+            mark.kwargs.setdefault("databases", ALL)
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """Tests reach loopback and nothing else."""
+    connect = socket.socket.connect
+
+    def guarded(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "localhost", "::1"):
+            raise AssertionError(f"a test tried to reach {address}")
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def ada(db):
+    """The agent ada, whose file is `agent_ada`."""
+    return factories.AgentFactory(agent_id="ada")
+
+
+@pytest.fixture
+def bob(db):
+    """The agent bob, whose file is `agent_bob`."""
+    return factories.AgentFactory(agent_id="bob")
+
+
+@pytest.fixture(params=ROLES)
+def each_role(request, db):
+    """A user of each role in turn."""
+    return factories.UserFactory(username=request.param, role=request.param)
+
+
+@pytest.fixture
+def admin(db):
+    return factories.UserFactory(username="root", role="admin")
+
+
+@pytest.fixture
+def reviewer(db):
+    return factories.UserFactory(username="reviewer", role="labeller")
+
+
+@pytest.fixture
+def stranger(db):
+    """Somebody who may only look."""
+    return factories.UserFactory(username="stranger", role="viewer")
+
+
+@pytest.fixture
+def as_admin(client, admin):
+    """A browser signed in as an admin."""
+    client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture(scope="session")
+def agent_template(tmp_path_factory, django_db_setup, django_db_blocker):
+    file = tmp_path_factory.mktemp("template") / "agent.sqlite"
+    with django_db_blocker.unblock():
+        databases.build_empty(file)
+    return file
+
+
+@pytest.fixture
+def real_files(monkeypatch, settings, tmp_path, agent_template, db):
+    """Let the code under test create and open agents' files; they live in tmp_path, which is returned."""
+
+    def ensure_connection(self):
+        if self.connection is None:
+            with self.wrap_database_errors:
+                self.connect()
+
+    known = connections.settings
+    settings.HOME_DIR = tmp_path
+    monkeypatch.setattr(databases, "_template", lambda: agent_template)
+    monkeypatch.setattr(BaseDatabaseWrapper, "ensure_connection", ensure_connection)
+    yield tmp_path
+    for name in connections.settings.keys() - known.keys():
+        databases.forget(name)
