@@ -131,11 +131,11 @@ def _refuse_old(name, agent_id):
             cursor.execute("SELECT app, name FROM django_migrations")
             applied = set(cursor.fetchall())
     except OperationalError as exc:
-        raise OldAgentFile(f"The file of agent {agent_id} cannot be read: {exc}. Check the file and its permissions.") from exc
-    if _known_migrations() - applied:
         raise OldAgentFile(
-            f"The file of agent {agent_id} is older than this version. Run: openclaw-web migrate_agents"
-        )
+            f"The file of agent {agent_id} cannot be read: {exc}. Check the file and its permissions."
+        ) from exc
+    if _known_migrations() - applied:
+        raise OldAgentFile(f"The file of agent {agent_id} is older than this version. Run: openclaw-web migrate_agents")
     if {node for node in applied if node[0] in settings.AGENT_APPS} - _known_migrations():
         raise OldAgentFile(f"The file of agent {agent_id} was written by a newer version. Update openclaw-web.")
 

@@ -25,10 +25,18 @@ def ago(ms):
     if moment is None:
         return "–"
     now = datetime.now(UTC)
-    words = _("just now") if abs((now - moment).total_seconds()) < 60 else (
-        _("%(time)s ago") % {"time": timesince(moment, now, depth=1)} if moment < now else f"{moment:%Y-%m-%d %H:%M}"
+    words = (
+        _("just now")
+        if abs((now - moment).total_seconds()) < 60
+        else (
+            _("%(time)s ago") % {"time": timesince(moment, now, depth=1)}
+            if moment < now
+            else f"{moment:%Y-%m-%d %H:%M}"
+        )
     )
-    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), f"{moment:%Y-%m-%d %H:%M:%S} UTC", words)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), f"{moment:%Y-%m-%d %H:%M:%S} UTC", words
+    )
 
 
 @register.filter

@@ -1,0 +1,28 @@
+"""Which agents exist."""
+
+from ninja import Query, Router
+
+from openclaw_web.paging import page_of
+
+from .decorators import agent_view, needs
+from .models import Agent
+from .schemas import AgentOut, AgentPage, PageFilters, problems
+
+router = Router(tags=["agents"])
+
+
+@router.get("/agents", response={200: AgentPage, **problems(409)})
+@needs("viewer")
+def agent_list(request, filters: Query[PageFilters]):
+    """Every agent, by id."""
+    agents = Agent.objects.select_related("database")
+    page = page_of(agents, order=("agent_id",), after=filters.after, size=filters.limit)
+    return {"items": page, "next": page.next}
+
+
+@router.get("/agents/{agent}", response={200: AgentOut, **problems(404)})
+@agent_view
+@needs("viewer")
+def agent_detail(request, agent):
+    """One agent and the file that holds what it did."""
+    return agent

@@ -1,0 +1,171 @@
+"""An OpenClaw home on disk: which agents it has, where their files are, and the only way a file of it is opened.
+
+Everything here reads. Of `openclaw.json` the agent list and workspace paths are kept and nothing else: it holds keys.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from .services import AGENT_ID, normalise_agent_id
+
+# Secrets, other programs' state, or large and useless: never opened, whoever asks.
+NEVER_NAMES = frozenset(
+    {"auth-profiles.json", "models.json", "exec-approvals.json", "update-check.json", ".env", "oauth.json"}
+)
+NEVER_FOLDERS = frozenset(
+    {
+        "credentials",
+        "identity",
+        "devices",
+        "secrets",
+        "cache",
+        "media",
+        "plugin-skills",
+        "browser",
+        "canvas",
+        "logs",
+        "tmp",
+        ".git",
+        "node_modules",
+    }
+)
+MAX_CONFIG_BYTES = 4 * 1024 * 1024
+
+
+class NotReadable(Exception):
+    """A path that is not opened: a link, a device, a place of secrets, or gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeAgent:
+    """One agent of a home: the name its folder has, and where its files are (None: not there)."""
+
+    home_name: str
+    sessions: Path | None
+    workspace: Path | None
+
+
+@dataclass(slots=True)
+class Home:
+    """What a home holds; `notes` are sentences about what was odd."""
+
+    root: Path
+    agents: list[HomeAgent] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def open_regular(root: Path, path: Path) -> BinaryIO:
+    """Open a regular file for reading, if it may be read. Raises NotReadable otherwise.
+
+    Agents write their own workspaces, so a link there could lead to a key: no link below the root is followed.
+    """
+    _refuse_secrets(root, path)
+    try:
+        if path.parent.resolve(strict=True) != _real(root, path):
+            raise NotReadable(_("a folder on the way is a link"))
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as exc:
+        raise NotReadable(exc.strerror or type(exc).__name__) from exc
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise NotReadable(_("not a regular file"))
+    return os.fdopen(handle, "rb")
+
+
+def read_home(root: Path) -> Home:
+    """The agents of the home at `root`. Raises Refused when there is no OpenClaw home."""
+    if not root.is_dir():
+        raise Refused(_("There is no folder %(path)s. Name OpenClaw's home with --source.") % {"path": root})
+    home = Home(root)
+    listed = _configured(home)
+    folders = {folder.name: folder for folder in _folders(root / "agents")}
+    for name in sorted({*listed, *folders}):
+        if not AGENT_ID.fullmatch(normalise_or_empty(name)):
+            home.notes.append(_("The folder agents/%(name)s is not an agent's name and was left alone.") % {"name": name})
+            continue
+        sessions = folders[name] / "sessions" if name in folders else None
+        workspace = _workspace(root, name, listed.get(name))
+        if (sessions and sessions.is_dir()) or workspace:
+            home.agents.append(HomeAgent(name, sessions if sessions and sessions.is_dir() else None, workspace))
+    if not home.agents:
+        raise Refused(
+            _("%(path)s holds no OpenClaw agents (there is no agents/<name>/sessions in it).") % {"path": root}
+        )
+    return home
+
+
+def normalise_or_empty(name: str) -> str:
+    """An agent id made of `name`, or an empty text when nothing is left of it."""
+    try:
+        return normalise_agent_id(name)
+    except Refused:
+        return ""
+
+
+def _refuse_secrets(root, path):
+    inside = path.relative_to(root).parts if path.is_relative_to(root) else path.parts[-2:]
+    if path.name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside[:-1]):
+        raise NotReadable(_("never read: it may hold secrets"))
+
+
+def _real(root, path):
+    if path.is_relative_to(root):
+        return root.resolve(strict=True) / path.parent.relative_to(root)
+    return path.parent.resolve(strict=True)
+
+
+def _configured(home) -> dict[str, str | None]:
+    """Agent name -> workspace path as the configuration gives it."""
+    config: Any = {}
+    try:
+        with open_regular(home.root, home.root / "openclaw.json") as file:
+            config = orjson.loads(file.read(MAX_CONFIG_BYTES))
+    except NotReadable:
+        home.notes.append(_("There is no openclaw.json: agents and workspaces were found by their folders."))
+    except orjson.JSONDecodeError:
+        home.notes.append(_("openclaw.json is not plain JSON: agents and workspaces were found by their folders."))
+    section = config.get("agents") if isinstance(config, dict) else None
+    section = section if isinstance(section, dict) else {}
+    defaults = section.get("defaults")
+    found: dict[str, str | None] = {}
+    for name, entry in _entries(section):
+        workspace = entry.get("workspace")
+        found[name] = workspace if isinstance(workspace, str) else None
+    if isinstance(defaults, dict) and isinstance(defaults.get("workspace"), str):
+        found["main"] = found.get("main") or defaults["workspace"]
+    return found
+
+
+def _entries(section) -> Iterator[tuple[str, dict[str, Any]]]:
+    listed = section.get("list")
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+            yield entry["id"], entry
+    named = section.get("entries")
+    for name, entry in named.items() if isinstance(named, dict) else []:
+        yield name, entry if isinstance(entry, dict) else {}
+
+
+def _workspace(root, name, configured):
+    """The configured folder; in a home that was copied elsewhere, the folder of the same name inside it."""
+    usual = root / ("workspace" if name == "main" else f"workspace-{name}")
+    candidates = [Path(configured).expanduser(), root / Path(configured).name, usual] if configured else [usual]
+    for folder in candidates:
+        if folder.is_absolute() and folder.is_dir() and not folder.is_symlink():
+            return folder
+    return None
+
+
+def _folders(parent):
+    if not parent.is_dir():
+        return []
+    return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not entry.is_symlink())

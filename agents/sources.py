@@ -1,0 +1,125 @@
+"""What was read from where, and how far: so that a second look reads only what is new."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from . import services
+from .clock import now_ms
+from .homes import Home, normalise_or_empty
+from .models import Agent, CollectorSource
+
+HEAD = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """From which byte a file is to be read, and why."""
+
+    offset: int
+    why: str  # new, appended, truncated, replaced
+
+
+class SourceBook:
+    """The rows of `collector_sources` of one home, read once."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self._rows = {
+            (row.kind, row.path): row
+            for row in CollectorSource.objects.filter(root=str(root)).exclude(kind=CollectorSource.Kind.AGENT)
+        }
+
+    def is_known(self, kind: str, path: Path, stat: os.stat_result) -> bool:
+        """Whether the file is as it was when it was read last: nobody needs to open it."""
+        row = self._rows.get((kind, self.name(path)))
+        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == (
+            stat.st_ino,
+            stat.st_size,
+            stat.st_mtime_ns,
+        )
+
+    def offset(self, kind: str, path: Path) -> int:
+        """How far the file has been read; 0 for one that is new."""
+        row = self._rows.get((kind, self.name(path)))
+        return row.byte_offset if row else 0
+
+    def reading(self, kind: str, path: Path, file: BinaryIO) -> Reading:
+        """Where to go on in an opened file that has changed."""
+        row = self._rows.get((kind, self.name(path)))
+        if row is None:
+            return Reading(0, "new")
+        stat = os.fstat(file.fileno())
+        if stat.st_size < row.byte_offset:
+            return Reading(0, "truncated")
+        same_head = hashlib.sha256(file.read(row.head_bytes)).hexdigest() == row.head_sha256
+        # Of equal length but touched, or another file under the name: only reading it all can tell what changed.
+        if not same_head or stat.st_ino != row.inode or stat.st_size == row.size_bytes:
+            return Reading(0, "replaced")
+        return Reading(row.byte_offset, "appended")
+
+    def save(self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, head: bytes = b"") -> None:
+        """Remember that the file, as `stat` found it, has been read up to `offset`."""
+        name = self.name(path)
+        row = self._rows.get((kind, name)) or CollectorSource(
+            source_key=source_key(self.root, kind, name), kind=kind, root=str(self.root), path=name
+        )
+        row.agent_id, row.byte_offset, row.last_read_at = agent_id, offset, now_ms()
+        row.inode, row.size_bytes, row.mtime_ns = stat.st_ino, stat.st_size, stat.st_mtime_ns
+        row.head_bytes, row.head_sha256 = len(head), hashlib.sha256(head).hexdigest()
+        row.save()
+        self._rows[(kind, name)] = row
+
+    def name(self, path: Path) -> str:
+        """The file's name in the book: relative to the home, or absolute for a workspace elsewhere."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+
+def source_key(root: Path, kind: str, name: str) -> str:
+    """The key of a row of `collector_sources`."""
+    return hashlib.sha256(f"{root}\0{kind}\0{name}".encode()).hexdigest()
+
+
+def claim(home: Home, *, as_name: str | None = None) -> dict[str, Agent]:
+    """The agents of a home by their own names; new ones are registered. Raises Refused for a name that is taken.
+
+    `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>.
+    """
+    names = [agent.home_name for agent in home.agents]
+    wanted = {name: _wanted(name, names, as_name) for name in names}
+    claims = {row.agent_id: row for row in CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)}
+    mine = {row.path: row.agent_id for row in claims.values() if row.root == str(home.root)}
+    for name in names:
+        agent_id = wanted[name] = mine.get(name, wanted[name]) if as_name is None else wanted[name]
+        holder = claims.get(agent_id)
+        if holder and (holder.root, holder.path) != (str(home.root), name):
+            raise Refused(
+                _("The agent “%(agent)s” was collected from %(root)s. Give these agents another name with --as NAME.")
+                % {"agent": agent_id, "root": holder.root}
+            )
+    return {name: _register(home.root, name, wanted[name]) for name in names}
+
+
+def _wanted(name, names, as_name):
+    if as_name is None:
+        return normalise_or_empty(name)
+    base = services.normalise_agent_id(as_name)
+    first = "main" if "main" in names else names[0]
+    return base if name == first else services.normalise_agent_id(f"{base}-{name}")
+
+
+def _register(root, name, agent_id):
+    agent = services.register(agent_id, home_name=name)
+    with transaction.atomic():
+        CollectorSource.objects.get_or_create(
+            source_key=source_key(root, CollectorSource.Kind.AGENT, name),
+            defaults={"kind": CollectorSource.Kind.AGENT, "root": str(root), "path": name, "agent_id": agent_id},
+        )
+    return agent

@@ -1,0 +1,34 @@
+"""Every write to the versions of an agent's files."""
+
+import hashlib
+
+from django.db import transaction
+
+from .models import MEMORY_FILES, FileSnapshot, WorkspaceFile
+
+
+def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
+    """Keep what a file holds when it differs from its latest version; says whether it did.
+
+    `name` is relative to the workspace: one of the five memory files, or another collected file.
+    """
+    model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
+    digest = hashlib.sha256(data).hexdigest()
+    text = data.decode(errors="replace")
+    with transaction.atomic(using=db):
+        versions = model.objects.using(db).filter(file_name=name)
+        latest = versions.order_by("-created_at", "-id").values_list("content_hash", flat=True).first()
+        if latest == digest:
+            return False
+        _, created = versions.get_or_create(
+            id=f"{name}@{digest[:32]}@{modified_ms}",
+            defaults={
+                "file_name": name,
+                "content": text.replace("\x00", "\ufffd"),
+                "content_hash": digest,
+                "created_at": modified_ms,
+                "size_bytes": len(data),
+                "is_lossy": text.encode(errors="replace") != data or "\x00" in text,
+            },
+        )
+    return created

@@ -1,0 +1,102 @@
+"""Lines of a JSONL file as records, each with its place; a line that is no record says why. No Django."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import orjson
+
+MAX_LINE = 64 * 1024 * 1024
+LONE_SURROGATE = re.compile(
+    rb"(?i)(?<!\\)((?:\\\\)*)(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2})"
+)
+
+
+@dataclass(slots=True)
+class Line:
+    """One line from byte `offset` up to `end`: a record, or the reason why it is none."""
+
+    offset: int
+    end: int
+    raw: bytes
+    record: dict[str, Any] | None = None
+    reason: str = ""
+    detail: str = ""
+
+
+def read_lines(file: BinaryIO, offset: int = 0, *, is_closed: bool = False) -> Iterator[Line]:
+    """The lines from byte `offset` on; empty ones are skipped.
+
+    A last line without its newline is a writer at work: it is left for the next time, unless it already is a whole
+    record or `is_closed` says that nobody writes this file any more.
+    """
+    file.seek(offset)
+    while raw := file.readline(MAX_LINE):
+        start, offset = offset, offset + len(raw)
+        ended = raw.endswith(b"\n")
+        if not ended and len(raw) == MAX_LINE:
+            offset += _skip_line(file)
+            yield Line(start, offset, raw[:4096], reason="too_long", detail=f"over {MAX_LINE} bytes")
+            continue
+        text = raw.strip()
+        if not text:
+            continue
+        line = parse(Line(start, offset, text))
+        if not ended and line.record is None and not is_closed:
+            return
+        yield line
+
+
+def parse(line: Line) -> Line:
+    """Fill in the record of a line, or the reason why it has none."""
+    try:
+        record = orjson.loads(line.raw)
+    except orjson.JSONDecodeError as exc:
+        if (mended := _without_lone_surrogates(line.raw)) is None:
+            line.reason, line.detail = _why_not(line.raw, exc)
+            return line
+        line.raw, record = mended
+    if not isinstance(record, dict):
+        line.reason, line.detail = "not_an_object", type(record).__name__
+    elif not isinstance(record.get("type"), str) or not record["type"]:
+        line.reason = "missing_type"
+    else:
+        line.record = record
+    return line
+
+
+def _without_lone_surrogates(raw):
+    """JavaScript writes half an emoji as `\\ud83d`; no UTF-8 text can hold it, so it becomes U+FFFD."""
+    if b"\\u" not in raw:
+        return None
+    mended = LONE_SURROGATE.sub(lambda match: match[1] + (match[2] or rb"\ufffd"), raw)
+    try:
+        return mended, orjson.loads(mended)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _why_not(raw, exc):
+    if b"\x00" in raw:
+        return "nul_bytes", f"{raw.count(0)} NUL bytes"
+    try:
+        raw.decode()
+    except UnicodeDecodeError as bad:
+        return "not_utf8", f"byte {bad.start}"
+    if "infinity" in str(exc):
+        return "absurd_number", str(exc)
+    if raw.startswith(b"{") and b"}{" in raw and "after document" in str(exc):
+        return "glued", str(exc)
+    if raw.startswith(b"{") and not raw.endswith(b"}"):
+        return "truncated", str(exc)
+    return "not_json", str(exc)
+
+
+def _skip_line(file):
+    skipped = 0
+    while piece := file.readline(MAX_LINE):
+        skipped += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return skipped

@@ -1,0 +1,162 @@
+"""`sessions.json`: the flat map that OpenClaw writes, and the nested one of the data format specification. No Django."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from ..records import moment_ms
+
+# What an entry may say about a session; everything else (snapshots, paths, other programs' state) is left behind.
+KEPT = (
+    "chatType",
+    "label",
+    "displayName",
+    "subject",
+    "compactionCount",
+    "memoryFlushAt",
+    "thinkingLevel",
+    "providerOverride",
+    "modelOverride",
+    "spawnedBy",
+    "spawnDepth",
+    "groupId",
+    "groupChannel",
+    "contextTokens",
+    "abortedLastRun",
+    "sessionStartedAt",
+    "lastInteractionAt",
+    "estimatedCostUsd",
+    "status",
+)
+NAMED_ORIGINS = {"main", "cron", "subagent", "openai", "dashboard", "hook", "acp"}
+CHANNEL_OF_ORIGIN = {"openai": "openai", "cron": "cron", "subagent": "subagent", "dashboard": "webchat", "main": "webchat"}
+
+
+@dataclass(slots=True)
+class IndexEntry:
+    """What the index says about one session; `report` holds skills, injected files and tools, without their texts."""
+
+    session_key: str
+    session_id: str
+    origin: str
+    channel: str
+    target: str | None = None
+    account: str | None = None
+    updated_at: int | None = None
+    model: str | None = None
+    label: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+def read(data: bytes) -> Iterator[IndexEntry]:
+    """The entries of an index, one per session: of two keys for one session the more specific one wins.
+
+    Raises ValueError when the file is not a JSON object.
+    """
+    index = orjson.loads(data)
+    if not isinstance(index, dict):
+        raise ValueError("the session index is not a JSON object")
+    nested = index.get("agents")
+    if isinstance(nested, dict) and "version" in index:
+        index = nested
+    found: dict[str, IndexEntry] = {}
+    for key, entry in index.items():
+        if not isinstance(entry, dict):
+            continue
+        session_id = entry.get("sessionId") or entry.get("activeSessionId")
+        if not isinstance(session_id, str) or not session_id:
+            continue
+        read_entry = _entry(key, session_id, entry)
+        earlier = found.get(session_id)
+        if earlier is None or len(key) > len(earlier.session_key):
+            found[session_id] = read_entry
+        if earlier is not None:
+            keys = {earlier.session_key, key, *earlier.metadata.get("keys", [])}
+            found[session_id].metadata["keys"] = sorted(keys)
+    yield from found.values()
+
+
+def origin_of(key: str) -> tuple[str, str | None, str | None]:
+    """What a session key says: origin (main, direct, group, cron, ...), channel, target."""
+    parts = key.split(":", 4)
+    if parts[0] == "channel" and len(parts) >= 2:
+        return "channel", parts[1], ":".join(parts[2:]) or None
+    if parts[0] != "agent" or len(parts) < 3:
+        return "unknown", None, None
+    if parts[2] in NAMED_ORIGINS:
+        return parts[2], CHANNEL_OF_ORIGIN.get(parts[2]), None
+    if len(parts) >= 5 and parts[3] in ("direct", "dm", "group", "channel", "room", "thread"):
+        return ("direct" if parts[3] == "dm" else parts[3]), parts[2], parts[4]
+    return "unknown", parts[2], ":".join(parts[3:]) or None
+
+
+def _entry(key, session_id, entry):
+    origin, channel, target = origin_of(key)
+    delivery = _dict(entry, "deliveryContext")
+    model = entry.get("model")
+    if isinstance(model, dict):
+        model = model.get("model")
+    metadata = {name: entry[name] for name in KEPT if isinstance(entry.get(name), str | int | float | bool)}
+    metadata["origin"] = {k: v for k, v in _dict(entry, "origin").items() if isinstance(v, str)}
+    channel = _text(delivery, "channel") or _text(entry, "lastChannel") or _text(entry, "channel") or channel
+    return IndexEntry(
+        session_key=key,
+        session_id=session_id,
+        origin=origin,
+        channel=channel or "unknown",
+        target=target or _text(delivery, "to") or _text(entry, "lastTo"),
+        account=_text(delivery, "accountId") or _text(entry, "lastAccountId"),
+        updated_at=moment_ms(entry.get("updatedAt")),
+        model=model if isinstance(model, str) else None,
+        label=_text(entry, "label") or _text(entry, "displayName") or "",
+        metadata={name: value for name, value in metadata.items() if value not in ("", {})},
+        report=_report(entry),
+    )
+
+
+def _report(entry):
+    """Names and sizes of what went into the prompt; the texts themselves stay where they are."""
+    report = _dict(entry, "systemPromptReport")
+    snapshot = _dict(entry, "skillsSnapshot")
+    skills = snapshot.get("resolvedSkills") or snapshot.get("skills") or entry.get("skills")
+    tools = report.get("tools")
+    found = {
+        "skills": [_named(item, "description") for item in _list(skills) if _name(item)],
+        "files": [
+            _named(item, "rawChars", "injectedChars", "truncated", "missing")
+            for item in _list(report.get("injectedWorkspaceFiles"))
+            if _name(item)
+        ],
+        "tools": [_name(item) for item in _list(tools.get("entries") if isinstance(tools, dict) else None)],
+        "toolSchemas": report.get("toolSchemas"),
+        "systemPromptChars": _dict(report, "systemPrompt").get("chars") or report.get("totalSize"),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _named(item, *keys):
+    if isinstance(item, str):
+        return {"name": item}
+    return {"name": item["name"], **{key: item[key] for key in keys if isinstance(item.get(key), str | int | bool)}}
+
+
+def _name(item):
+    name = item.get("name") if isinstance(item, dict) else item
+    return name if isinstance(name, str) else ""
+
+
+def _dict(entry, name):
+    value = entry.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value):
+    return value if isinstance(value, list) else []
+
+
+def _text(entry, name):
+    value = entry.get(name)
+    return value if isinstance(value, str) and value else None

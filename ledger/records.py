@@ -1,0 +1,292 @@
+"""What one transcript record says, in both dialects OpenClaw has been seen to write. Pure: no Django, no files.
+
+Real transcripts use `toolCall`/`arguments` and `usage.input`; the data format specification (and older files)
+use `tool_use`/`input` and `usage.inputTokens`. Both are read, neither is rewritten: the record is stored as it is.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+SYNTHETIC_MODELS = frozenset({"delivery-mirror", "gateway-injected"})
+KINDS_BY_ROLE = {"user": "user", "assistant": "assistant", "toolResult": "tool_result", "tool": "tool_result"}
+KINDS_BY_TYPE = {
+    kind: kind
+    for kind in (
+        "session",
+        "compaction",
+        "branch_summary",
+        "model_change",
+        "thinking_level_change",
+        "custom",
+        "custom_message",
+        "label",
+        "session_info",
+        "reset",
+        "leaf",
+    )
+}
+TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
+CALL_BLOCKS = frozenset({"toolCall", "tool_use", "tool_call"})
+# A year that a log of agents can have: anything else is a damaged number.
+EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
+MAX_TOKENS = 10**12
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A call an assistant asked for; `arguments` is always an object."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens and US dollars of one model call; `cost` is None when the record does not say."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total: int = 0
+    cost: float | None = None
+
+
+@dataclass(slots=True)
+class Facts:
+    """One record in plain words; everything a record does not say is empty or None."""
+
+    type: str
+    kind: str
+    record_id: str | None = None
+    parent_id: str | None = None
+    created_at: int | None = None
+    text: str = ""
+    thinking: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    images: int = 0
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    is_failed: bool = False
+    is_synthetic: bool = False
+    model: str | None = None
+    provider: str | None = None
+    stop_reason: str | None = None
+    error: str | None = None
+    usage: Usage | None = None
+    sender: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def facts(record: dict[str, Any]) -> Facts:
+    """Read one record. Never raises for odd shapes: what cannot be understood is left out."""
+    type_ = record["type"]
+    message = record.get("message")
+    if type_ == "message" and isinstance(message, dict):
+        role = message.get("role")
+        found = Facts(type_, KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
+        _read_content(found, message.get("content"))
+        if found.kind == "assistant":
+            _read_assistant(found, message)
+        elif found.kind == "tool_result":
+            _read_tool_result(found, message)
+        elif found.kind == "user":
+            found.text, found.sender = _without_envelope(found.text, message)
+    else:
+        message = None
+        base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
+        found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
+        _read_other(found, record)
+    found.record_id = _text(record.get("id"))
+    found.parent_id = _text(record.get("parentId"))
+    found.created_at = moment_ms(record.get("timestamp")) or (message and moment_ms(message.get("timestamp"))) or None
+    return found
+
+
+def moment_ms(value: Any) -> int | None:
+    """An ISO text or a number of milliseconds as milliseconds since 1970 UTC; None for anything absurd."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        try:
+            value = round(moment.timestamp() * 1000)
+        except OverflowError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if EARLIEST_MS <= value <= LATEST_MS else None
+
+
+def file_lists(summary: str, details: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The files a compaction says were read and modified: from its details, else from the tags in its summary."""
+    read, modified = _texts(details.get("readFiles")), _texts(details.get("modifiedFiles"))
+    return read or _tagged(summary, "read-files"), modified or _tagged(summary, "modified-files")
+
+
+def _tagged(summary, tag):
+    return [
+        line.strip().removeprefix("- ").strip()
+        for body in re.findall(rf"<{tag}>\n?(.*?)</{tag}>", summary, re.DOTALL)
+        for line in body.splitlines()
+        if line.strip()
+    ]
+
+
+def _read_content(found, content):
+    if isinstance(content, str):
+        found.text = content
+        return
+    texts, thoughts = [], []
+    for block in _dicts(content):
+        kind = block.get("type")
+        if kind in TEXT_BLOCKS:
+            texts.append(_text(block.get("text")) or "")
+        elif kind == "thinking":
+            thoughts.append(_text(block.get("thinking")) or "")
+        elif kind in CALL_BLOCKS:
+            found.calls.append(_call(block))
+        elif kind == "image":
+            found.images += 1
+    found.text = texts[0] if len(texts) == 1 else "\n\n".join(texts)
+    found.thinking = "\n\n".join(thoughts)
+
+
+def _call(block):
+    arguments = block.get("arguments", block.get("input"))
+    if isinstance(arguments, str):
+        try:
+            arguments = orjson.loads(arguments)
+        except orjson.JSONDecodeError:
+            arguments = {"_text": arguments}
+    if not isinstance(arguments, dict):
+        arguments = {} if arguments is None else {"_value": arguments}
+    return ToolCall(_text(block.get("id")) or "", _text(block.get("name")) or "", arguments)
+
+
+def _read_assistant(found, message):
+    found.model = _text(message.get("model"))
+    found.provider = _text(message.get("provider"))
+    found.stop_reason = _text(message.get("stopReason"))
+    found.error = _text(message.get("errorMessage"))
+    found.is_synthetic = found.model in SYNTHETIC_MODELS
+    found.is_failed = found.stop_reason == "error" or found.error is not None
+    if isinstance(usage := message.get("usage"), dict) and not found.is_synthetic:
+        found.usage = _usage(usage)
+
+
+def _usage(usage):
+    def count(*names):
+        for name in names:
+            value = usage.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS:
+                return int(value)
+        return 0
+
+    read = Usage(
+        count("input", "inputTokens", "input_tokens"),
+        count("output", "outputTokens", "output_tokens"),
+        count("cacheRead", "cacheReadTokens", "cache_read_input_tokens"),
+        count("cacheWrite", "cacheWriteTokens", "cache_creation_input_tokens"),
+    )
+    read.total = count("totalTokens", "total_tokens") or read.input + read.output + read.cache_read + read.cache_write
+    cost = usage.get("cost")
+    total = cost.get("total") if isinstance(cost, dict) else cost
+    if isinstance(total, int | float) and not isinstance(total, bool) and 0 <= total <= MAX_TOKENS:
+        read.cost = float(total)
+    return read
+
+
+def _read_tool_result(found, message):
+    found.tool_call_id = _text(message.get("toolCallId")) or _text(message.get("tool_use_id"))
+    found.tool_name = _text(message.get("toolName")) or _text(message.get("name"))
+    details = message.get("details")
+    found.details = details if isinstance(details, dict) else {}
+    # Most failures are not flagged: a command that exits with 3 has isError false.
+    found.is_failed = (
+        message.get("isError") is True
+        or found.details.get("status") in ("error", "failed")
+        or found.details.get("exitCode") not in (0, None)
+    )
+
+
+def _read_other(found, record):
+    details = record.get("details", record.get("data"))
+    found.details = details if isinstance(details, dict) else {}
+    if found.kind in ("compaction", "branch_summary"):
+        found.text = _text(record.get("summary")) or ""
+    elif found.kind == "custom_message":
+        _read_content(found, record.get("content"))
+    elif found.kind == "model_change":
+        found.provider, found.model = _text(record.get("provider")), _text(record.get("modelId"))
+    elif found.kind == "thinking_level_change":
+        found.text = _text(record.get("thinkingLevel")) or ""
+    elif found.kind == "session_info":
+        found.text = _text(record.get("name")) or ""
+    elif found.kind == "label":
+        found.text = _text(record.get("label")) or ""
+    elif found.kind == "reset":
+        found.text = _text(record.get("reason")) or ""
+
+
+METADATA_BLOCK = re.compile(r"[^\n]{1,80} \(untrusted[^)\n]{0,60}\):\n```json\n(\{.*?\n?\})\n```\s*", re.DOTALL)
+SYSTEM_LINES = re.compile(r"(?:System: \[[^\]\n]{6,40}\][^\n]*\n)+\n*")
+TIME_PREFIX = re.compile(r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,20}\] ")
+INJECTED = (
+    (re.compile(r"A new session was started via /(?:new|reset)"), "new_session"),
+    (re.compile(r"Pre-compaction memory flush"), "memory_flush"),
+    (re.compile(r"\[cron:[^\]\n]+\]"), "cron"),
+    (re.compile(r"\[System Message\]"), "system_message"),
+    (re.compile(r"\[Subagent Context\]"), "subagent_task"),
+)
+
+
+def _without_envelope(text, message):
+    """The person's words, and who said them, without the lines the gateway puts around a channel message."""
+    sender: dict[str, Any] = {}
+    while match := METADATA_BLOCK.match(text):
+        try:
+            block = orjson.loads(match[1])
+        except orjson.JSONDecodeError:
+            break
+        sender.update({key: value for key, value in block.items() if isinstance(value, str | int | bool)})
+        text = text[match.end() :]
+    if match := SYSTEM_LINES.match(text):
+        sender["system_lines"] = match[0].strip()[:2000]
+        text = text[match.end() :]
+    if match := TIME_PREFIX.match(text):
+        text = text[match.end() :]
+    own = message.get("__openclaw")
+    if isinstance(own, dict):
+        sender.update({key: own[key] for key in ("senderId", "senderName", "senderUsername") if own.get(key)})
+    for pattern, name in INJECTED:
+        if pattern.match(text):
+            sender["injected"] = name
+    return text, sender
+
+
+def sender_ids(sender: dict[str, Any]) -> set[str]:
+    """Every id or name that a user message gives its sender."""
+    keys = ("sender_id", "sender", "senderId", "senderName", "senderUsername", "e164", "username", "name")
+    return {str(sender[key]) for key in keys if sender.get(key)}
+
+
+def _text(value):
+    return value if isinstance(value, str) else None
+
+
+def _texts(value):
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _dicts(value) -> Iterator[dict[str, Any]]:
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())

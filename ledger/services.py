@@ -1,0 +1,267 @@
+"""Every write to the ledger: session index entries, transcripts, rejected lines."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import orjson
+from django.db import connections, transaction
+
+from agents.clock import now_ms
+
+from . import turns
+from .collectors.jsonl import Line
+from .collectors.session_index import IndexEntry
+from .models import PromptReport, RejectedRecord, Session, SessionDay
+from .records import sender_ids
+from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, row_of, withheld
+from .trees import Node, Tree
+
+CHUNK_LINES = 5_000
+CHUNK_BYTES = 24 * 1024 * 1024
+PREVIEW = 2_000
+
+
+@dataclass(slots=True)
+class Transcript:
+    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is."""
+
+    session_id: str
+    file: str
+    modified_ms: int
+    state: str = Session.State.LIVE
+    opted_out: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Stored:
+    """What a file added to the store."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    repeated: int = 0
+    end: int = 0
+
+    @property
+    def records(self) -> int:
+        """How many records are new."""
+        return self.kinds.total()
+
+
+def store_transcript(db: str, transcript: Transcript, lines: Iterator[Line], *, on_bytes=None) -> Stored:
+    """Add the records of `lines` to a session; records it already has are counted and left alone.
+
+    Each chunk is one transaction with everything that follows from it (turns, sums, branch), so a process killed
+    at any point leaves a store that the next run completes. `on_bytes(offset)` hears how far it is.
+    """
+    stored = Stored()
+    while chunk := list(_chunk(lines)):
+        with transaction.atomic(using=db, durable=True):
+            _store_chunk(db, transcript, chunk, stored)
+        stored.end = chunk[-1].end
+        if on_bytes:
+            on_bytes(stored.end)
+    return stored
+
+
+def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
+    """Bring sessions up to what the session index says of them; returns how many entries there were."""
+    count = 0
+    with transaction.atomic(using=db):
+        for count, entry in enumerate(entries, 1):
+            moment = entry.updated_at or 0
+            session, created = Session.objects.using(db).get_or_create(
+                id=entry.session_id, defaults={"created_at": moment, "last_activity_at": moment}
+            )
+            _apply_entry(db, session, entry)
+    return count
+
+
+def mark_state(db: str, session_id: str, state: str) -> None:
+    """Say that a session's file was renamed (reset, deleted) since it was read."""
+    Session.objects.using(db).filter(id=session_id).exclude(source_state=state).update(source_state=state)
+
+
+def reject(db: str, file: str, lines: Iterable[Line], *, session_id: str | None = None) -> None:
+    """Keep lines that hold no record, each once, with place and reason."""
+    now = now_ms()
+    RejectedRecord.objects.using(db).bulk_create(
+        [
+            RejectedRecord(
+                file=file,
+                byte_offset=line.offset,
+                byte_length=line.end - line.offset,
+                reason=line.reason,
+                detail=line.detail[:500],
+                raw_preview=line.raw[: PREVIEW * 4].decode(errors="replace").replace("\x00", "\ufffd")[:PREVIEW],
+                session_id=session_id,
+                created_at=now,
+            )
+            for line in lines
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _chunk(lines):
+    size = 0
+    for line in islice(lines, CHUNK_LINES):
+        yield line
+        size += len(line.raw)
+        if size >= CHUNK_BYTES:
+            return
+
+
+def _store_chunk(db, transcript, chunk, stored):
+    session = _session(db, transcript)
+    known = turns.known_nodes(db, session) if session.record_count else {}
+    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored)
+    session.leaf_record_id = leaf_id or session.leaf_record_id
+    session.source_state = transcript.state
+    if rows:
+        tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
+        refresh = turns.place(db, session, tree, rows, known)
+        _insert(db, session, rows)
+        turns.store_turns(db, session, rows, refresh)
+        turns.store_snapshots(db, session, tree, rows)
+        _add_up(db, session, rows)
+    session.save(using=db)
+
+
+def _session(db, transcript):
+    session, _ = Session.objects.using(db).get_or_create(
+        id=transcript.session_id, defaults={"created_at": transcript.modified_ms, "last_activity_at": 0}
+    )
+    return session
+
+
+def _new_rows(db, session, transcript, chunk, known, stored):
+    """The rows that are not in the store yet, numbered, and the record the branch ends with."""
+    rows: list[Row] = []
+    seen: dict[str, bytes] = {}
+    bad: list[Line] = []
+    hidden = {record_id for record_id, (_, _, kind, _) in known.items() if kind == "withheld"}
+    before, leaf_id = turns.last_row(session, known), None
+    seq = max((node.seq for node, *_ in known.values()), default=-1)
+    for line in chunk:
+        if line.record is None:
+            bad.append(line)
+            stored.rejected[line.reason] += 1
+            continue
+        row = row_of(line, before=before, fallback_ms=transcript.modified_ms)
+        leaf_id = _leaf(row, line.record) or leaf_id
+        digest = hashlib.blake2b(line.raw, digest_size=8).digest()
+        if row.record_id in known or row.record_id in seen:
+            if seen.get(row.record_id, digest) == digest:
+                stored.repeated += 1
+            else:
+                line.reason, line.detail = "duplicate_id", row.record_id
+                bad.append(line)
+                stored.rejected["duplicate_id"] += 1
+            seen.setdefault(row.record_id, digest)
+            before = row
+            continue
+        seen[row.record_id] = digest
+        before = row
+        if transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden):
+            hidden.add(row.record_id)
+            row = withheld(row)
+            session.withheld_count += 1
+        seq += 1
+        row.seq = seq
+        rows.append(row)
+        stored.kinds[row.facts.kind] += 1
+    if bad:
+        reject(db, transcript.file, bad, session_id=transcript.session_id)
+    return rows, leaf_id
+
+
+def _leaf(row, record):
+    """The record that the branch ends with, as far as this line knows."""
+    if row.facts.kind == "leaf":
+        target = record.get("targetId")
+        return target if isinstance(target, str) else None
+    return row.record_id if row.facts.kind != "session" else None
+
+
+def _is_withheld(row, opted_out, hidden):
+    if row.facts.kind == "user":
+        return bool(sender_ids(row.facts.sender) & opted_out)
+    return row.parent_id in hidden or (row.facts.kind == "compaction" and bool(hidden))
+
+
+def _node(row):
+    return Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user")
+
+
+def _insert(db, session, rows):
+    with connections[db].cursor() as cursor:
+        cursor.executemany(
+            _insert_sql("transcript_events", EVENT_COLUMNS), [row.event(session.id) for row in rows]
+        )
+        cursor.executemany(
+            _insert_sql("transcript_event_identities", IDENTITY_COLUMNS), [row.identity(session.id) for row in rows]
+        )
+
+
+def _insert_sql(table, columns):
+    names, marks = ", ".join(columns), ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names are constants of this package
+
+
+def _add_up(db, session, rows):
+    days: dict[str, Sums] = {}
+    for row in rows:
+        days.setdefault(turns.utc_day(row.created_at), Sums()).add(row)
+        session.compaction_count += row.facts.kind == "compaction"
+        if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.facts.model:
+            session.model = row.facts.model
+    moments = [row.created_at for row in rows]
+    session.created_at = min(moments) if not session.record_count else min(session.created_at, *moments)
+    session.last_activity_at = max(session.last_activity_at, *moments)
+    session.record_count += len(rows)
+    for sums in days.values():
+        for name in TOTALS:
+            setattr(session, name, getattr(session, name) + getattr(sums, name))
+    _add_days(db, session.id, days)
+
+
+def _add_days(db, session_id, days):
+    stored = {day.date: day for day in SessionDay.objects.using(db).filter(session_id=session_id, date__in=days)}
+    names = (*TOTALS, "turn_count", "record_count")
+    fresh = []
+    for date, sums in days.items():
+        day = stored.get(date) or SessionDay(session_id=session_id, date=date)
+        for name in names:
+            setattr(day, name, getattr(day, name) + getattr(sums, name))
+        if date in stored:
+            day.save(using=db)
+        else:
+            fresh.append(day)
+    SessionDay.objects.using(db).bulk_create(fresh)
+
+
+def _apply_entry(db, session, entry):
+    """An entry's own words win over what was guessed; times only ever move outwards."""
+    session.session_key = entry.session_key
+    session.origin = entry.origin
+    session.channel_id = entry.channel
+    session.conversation_target = entry.target
+    session.account_id = entry.account
+    session.model = session.model or entry.model
+    session.title = session.title or entry.label
+    session.metadata = orjson.dumps(entry.metadata).decode() if entry.metadata else None
+    session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
+    if entry.report:
+        session.prompt_report = _report(db, entry.report)
+    session.save(using=db)
+
+
+def _report(db, report):
+    text = orjson.dumps(report, option=orjson.OPT_SORT_KEYS)
+    row, _ = PromptReport.objects.using(db).get_or_create(
+        id=hashlib.sha256(text).hexdigest(), defaults={"report_json": text.decode()}
+    )
+    return row

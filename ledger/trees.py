@@ -1,0 +1,80 @@
+"""The tree of a transcript: which records are on the branch the session ended with, and whose turn each one is.
+
+Pure functions over plain nodes, so that an import and an append come to the same answer.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Node:
+    """One record's place: `parent_id` is None for a root, `starts_turn` is true for a user message."""
+
+    seq: int
+    record_id: str
+    parent_id: str | None
+    starts_turn: bool
+
+
+@dataclass(slots=True)
+class Turn:
+    """One user record and the records that follow it, on its own branch up to the next user record."""
+
+    user: Node
+    is_active: bool
+    nodes: list[Node] = field(default_factory=list)
+
+
+class Tree:
+    """The nodes of one session, ordered by `seq`, with their parents resolved.
+
+    A parent that is not there (its line was damaged) is replaced by the record before, so that one lost line does
+    not cut a session in two.
+    """
+
+    def __init__(self, nodes: Iterable[Node]):
+        self.nodes = sorted(nodes, key=lambda node: node.seq)
+        self.by_id = {node.record_id: node for node in self.nodes}
+        self.parents: dict[str, Node | None] = {}
+        before = None
+        for node in self.nodes:
+            parent = self.by_id.get(node.parent_id) if node.parent_id else None
+            self.parents[node.record_id] = before if parent is None and node.parent_id else parent
+            before = node
+
+    def branch(self, leaf_id: str | None) -> list[Node]:
+        """The way from the leaf to its root, leaf first. Without a usable leaf, the last node is the leaf."""
+        if not self.nodes:
+            return []
+        node = self.by_id.get(leaf_id) if leaf_id else None
+        node = node or self.nodes[-1]
+        way, seen = [], set()
+        while node is not None and node.record_id not in seen:  # a damaged file may hold a loop
+            seen.add(node.record_id)
+            way.append(node)
+            node = self.parents[node.record_id]
+        return way
+
+    def active(self, leaf_id: str | None) -> set[str]:
+        """The ids on the active branch. Loose records without a parent (the header) are on every branch."""
+        found = {node.record_id for node in self.branch(leaf_id)}
+        found.update(node.record_id for node in self.nodes if node.parent_id is None and not node.starts_turn)
+        return found
+
+    def turns(self, active: set[str]) -> list[Turn]:
+        """The turns in order of arrival. A record belongs to the turn of its nearest user ancestor."""
+        found: list[Turn] = []
+        owner: dict[str, Turn | None] = {}
+        for node in self.nodes:
+            if node.starts_turn:
+                turn: Turn | None = Turn(node, node.record_id in active)
+                found.append(turn)  # type: ignore[arg-type]
+            else:
+                parent = self.parents[node.record_id]
+                # A parent that comes later in the file has no turn yet: only a damaged file has one.
+                turn = owner.get(parent.record_id) if parent else None
+            owner[node.record_id] = turn
+            if turn is not None:
+                turn.nodes.append(node)
+        return found

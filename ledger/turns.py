@@ -1,0 +1,203 @@
+"""Turns of a session kept true while its transcript grows: numbers, sums, words, and what is on the active branch."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import orjson
+
+from .models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
+from .records import facts, file_lists
+from .rows import TOTALS, Row, Sums
+from .trees import Node, Tree
+from .trimming import CAP
+
+# record id -> its node, whether it is on the active branch, its kind, its turn number
+Known = dict[str, tuple[Node, bool, str, int | None]]
+TITLE = 120
+BATCH = 500
+
+
+def utc_day(ms: int) -> str:
+    """The UTC day of a moment, YYYY-MM-DD."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def known_nodes(db: str, session: Session) -> Known:
+    """Every record the store has of a session."""
+    events = TranscriptEvent.objects.using(db).filter(session_id=session.id)
+    about = {seq: rest for seq, *rest in events.values_list("seq", "is_active", "kind", "turn_number").iterator()}
+    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session.id)
+    return {
+        event_id: (Node(seq, event_id, parent_id, about[seq][1] == "user"), *about[seq])
+        for event_id, seq, parent_id in identities.values_list("event_id", "seq", "parent_id").iterator()
+    }
+
+
+def last_row(session: Session, known: Known) -> Row | None:
+    """The record that came last before now: what an appended line without links follows."""
+    if not known:
+        return None
+    record_id, (node, *_) = max(known.items(), key=lambda item: item[1][0].seq)
+    row = Row(record_id, None, session.last_activity_at, facts({"type": "unknown"}), "", None, None, None)
+    row.seq = node.seq
+    return row
+
+
+def place(db: str, session: Session, tree: Tree, rows: list[Row], known: Known) -> set[int]:
+    """Give new rows their turn and branch, move known ones; returns the numbers of stored turns to refresh."""
+    active = tree.active(session.leaf_record_id)
+    numbers = {record_id: number for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
+    highest = max(numbers.values(), default=0)
+    stored = set(numbers.values())
+    by_id = {row.record_id: row for row in rows}
+    refresh: set[int] = set()
+    for turn in tree.turns(active):
+        number = numbers.get(turn.user.record_id)
+        if number is None:
+            highest = number = highest + 1
+        for node in turn.nodes:
+            if row := by_id.get(node.record_id):
+                row.turn_number = number
+                refresh.add(number)
+    for row in rows:
+        row.is_active = row.record_id in active
+    return (refresh | _move(db, session, active, known)) & stored
+
+
+def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> None:
+    """Write the turns that new rows begin, and compute the turns in `refresh` again from what is stored."""
+    members: dict[int, list[Row]] = {}
+    for row in rows:
+        if row.turn_number is not None and row.turn_number not in refresh:
+            members.setdefault(row.turn_number, []).append(row)
+    ConversationTurn.objects.using(db).bulk_create(
+        [_filled(_begin(session, rows[0]), rows) for rows in members.values()], batch_size=BATCH
+    )
+    for number in sorted(refresh):
+        turn = ConversationTurn.objects.using(db).get(session_id=session.id, turn_number=number)
+        _filled(turn, _stored_rows(db, turn)).save(using=db)
+    turns = ConversationTurn.objects.using(db).active().filter(session_id=session.id)
+    session.turn_count = turns.count()
+    if not session.title:
+        session.title = _title(turns)
+
+
+def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) -> None:
+    """Write down the compactions among new rows: what they summarised and which files they name."""
+    TranscriptSnapshot.objects.using(db).bulk_create(
+        [_snapshot(session, tree, row) for row in rows if row.facts.kind == "compaction"], ignore_conflicts=True
+    )
+
+
+def _move(db, session, active, known):
+    """Known records that left or joined the active branch."""
+    moved: set[int] = set()
+    for now_active in (True, False):
+        changed = [
+            (node.seq, number)
+            for record_id, (node, was_active, _, number) in known.items()
+            if was_active is not now_active and (record_id in active) is now_active
+        ]
+        moved.update(number for _, number in changed if number is not None)
+        events = TranscriptEvent.objects.using(db).filter(session_id=session.id)
+        for start in range(0, len(changed), BATCH):
+            seqs = [seq for seq, _ in changed[start : start + BATCH]]
+            events.filter(seq__in=seqs).update(is_active=now_active)
+    return moved
+
+
+def _begin(session, user):
+    return ConversationTurn(
+        id=f"{session.id}:{user.record_id}",
+        session_id=session.id,
+        turn_number=user.turn_number,
+        user_message_id=user.record_id,
+        user_message_content=_words(user.facts.text),
+        user_from=_sender(user.facts.sender),
+        user_metadata=orjson.dumps(user.facts.sender).decode() if user.facts.sender else None,
+        created_at=user.created_at,
+        first_seq=user.seq,
+    )
+
+
+def _filled(turn, rows):
+    """The turn with everything that follows from its records, the user's first."""
+    sums = Sums()
+    for row in rows:
+        sums.add(row)
+    for name in TOTALS:
+        setattr(turn, name, getattr(sums, name))
+    turn.is_active = rows[0].is_active
+    turn.record_count, turn.last_seq = len(rows), max(row.seq for row in rows)
+    answers = [
+        row
+        for row in rows
+        if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.is_active == turn.is_active
+    ]
+    turn.model = next((row.facts.model for row in reversed(answers) if row.facts.model), None)
+    reply = next((row for row in reversed(answers) if row.facts.text), None)
+    last = reply or (answers[-1] if answers else None)
+    turn.agent_message_id = reply.record_id if reply else None
+    turn.agent_message_content = _words(reply.facts.text) if reply else ""
+    turn.latency_ms = max(0, last.created_at - turn.created_at) if last else None
+    if last:
+        about = {"provider": last.facts.provider, "stopReason": last.facts.stop_reason, "error": last.facts.error}
+        turn.agent_metadata = orjson.dumps({name: value for name, value in about.items() if value}).decode()
+    return turn
+
+
+def _stored_rows(db, turn):
+    """The rows of a stored turn as they were when they came in; capped texts are enough here."""
+    events = TranscriptEvent.objects.using(db).filter(
+        session_id=turn.session_id, turn_number=turn.turn_number, seq__gte=turn.first_seq
+    )
+    ids = dict(
+        TranscriptEventIdentity.objects.using(db)
+        .filter(session_id=turn.session_id, seq__gte=turn.first_seq)
+        .values_list("seq", "event_id")
+    )
+    rows = []
+    for event in events.defer("full_zstd").order_by("seq").iterator(chunk_size=BATCH):
+        found = facts(orjson.loads(event.event_json))
+        found.kind, found.is_failed = event.kind, event.is_failed
+        row = Row(ids[event.seq], None, event.created_at, found, "", None, None, None)
+        row.seq, row.turn_number, row.is_active = event.seq, event.turn_number, event.is_active
+        rows.append(row)
+    return rows
+
+
+def _snapshot(session, tree, row):
+    record = orjson.loads(row.event_json)
+    read, modified = file_lists(row.facts.text, row.facts.details)
+    about = {"summary": row.facts.text, "readFiles": read, "modifiedFiles": modified}
+    for name in ("firstKeptEntryId", "tokensBefore", "tokensAfter", "fromHook"):
+        if record.get(name) is not None:
+            about[name] = record[name]
+    return TranscriptSnapshot(
+        session_id=session.id,
+        snapshot_id=row.record_id,
+        reason="compaction",
+        event_count=len(tree.branch(row.record_id)) - 1,
+        created_at=row.created_at,
+        metadata_json=orjson.dumps(about).decode(),
+    )
+
+
+def _title(turns):
+    """The first words a person said; the first injected prompt when nobody said any."""
+    first = ""
+    for text, metadata in turns.order_by("first_seq").values_list("user_message_content", "user_metadata")[:20]:
+        line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        if line and "injected" not in orjson.loads(metadata or "{}"):
+            return line[:TITLE]
+        first = first or line
+    return first[:TITLE]
+
+
+def _words(text):
+    """Text for a column: capped (the record keeps the rest), without NUL, which SQLite's functions stop at."""
+    return text[:CAP].replace("\x00", "\ufffd")
+
+
+def _sender(sender):
+    return sender.get("sender_id") or sender.get("senderId") or sender.get("sender") or None

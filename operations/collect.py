@@ -1,0 +1,129 @@
+"""Collect: read a file-based OpenClaw home into the store. What the page's button, the command and the watcher run."""
+
+import fcntl
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from agents import configuration
+from agents.clock import now_ms
+from agents.homes import Home, read_home
+from agents.models import Agent
+from agents.sources import SourceBook, claim
+
+from . import collect_agent, collect_schedules, summaries
+
+
+@dataclass(slots=True)
+class AgentReport:
+    """What a collect found for one agent."""
+
+    transcripts: Counter[str] = field(default_factory=Counter)  # new, appended, replaced, truncated, unchanged, ...
+    records: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    repeated: int = 0
+    unfinished: int = 0
+    opted_out_sessions: int = 0
+    sessions_indexed: int = 0
+    file_versions: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Collection:
+    """One collect under way: the home, its agents here, what was read before, and what it found so far."""
+
+    home: Home
+    agents: dict[str, Agent]
+    book: SourceBook
+    opted_out: frozenset[str]
+    include_deleted: bool
+    progress: Any
+    reports: dict[str, AgentReport] = field(default_factory=dict)
+    total_bytes: int = 0
+    bytes_read: int = 0
+
+    def add_bytes(self, count: int) -> None:
+        """Tell whoever watches how far it is."""
+        self.bytes_read += count
+        self.progress.update(self.bytes_read, self.total_bytes or None)
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
+
+    `params` may hold `as` (another name for the agents) and `include_deleted`. Raises Refused when there is nothing
+    to read or a name is taken. Running it again is harmless and reads only what is new.
+    """
+    source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
+    with _only_one(progress):
+        home = read_home(source)
+        collection = Collection(
+            home=home,
+            agents=claim(home, as_name=params.get("as")),
+            book=SourceBook(source),
+            opted_out=frozenset(configuration.get("collector.optedOutSenders")),
+            include_deleted=bool(params.get("include_deleted")),
+            progress=progress,
+        )
+        return _collect(collection)
+
+
+def _collect(collection):
+    plans = {found.home_name: collect_agent.plan(collection, found) for found in collection.home.agents}
+    collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values())
+    for found in collection.home.agents:
+        agent = collection.agents[found.home_name]
+        report = collection.reports[agent.agent_id] = AgentReport()
+        message = _("Reading %(agent)s") % {"agent": agent.agent_id}
+        collection.progress.update(collection.bytes_read, collection.total_bytes or None, message)
+        collect_agent.collect(collection, found, agent, plans[found.home_name], report)
+        summaries.refresh(agent, collected_at=now_ms())
+    schedules = collect_schedules.collect(collection)
+    return _result(collection, schedules)
+
+
+def _result(collection, schedules):
+    reports = collection.reports.values()
+    return {
+        "source": str(collection.home.root),
+        "bytes_read": collection.bytes_read,
+        "records": sum(report.records.total() for report in reports),
+        "rejected": sum(report.rejected.total() for report in reports) + schedules["rejected"],
+        "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
+        "schedules": schedules,
+        "notes": collection.home.notes,
+    }
+
+
+def _as_json(report):
+    return {
+        "transcripts": dict(sorted(report.transcripts.items())),
+        "records": dict(sorted(report.records.items())),
+        "rejected": dict(sorted(report.rejected.items())),
+        "repeated": report.repeated,
+        "unfinished": report.unfinished,
+        "opted_out_sessions": report.opted_out_sessions,
+        "sessions_indexed": report.sessions_indexed,
+        "file_versions": report.file_versions,
+        "notes": report.notes,
+    }
+
+
+@contextmanager
+def _only_one(progress):
+    """One collect at a time in a home; the lock goes with its process, however that ends."""
+    lock = settings.HOME_DIR / "state" / "collect.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.update(0, None, _("Another collect is running; waiting for it."))
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

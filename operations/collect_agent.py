@@ -1,0 +1,186 @@
+"""Collect one agent of a home: its session index, transcripts and workspace files."""
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, open_regular
+from agents.models import CollectorSource
+from agents.sources import HEAD
+from guardian import services as guardian
+from guardian.collectors import workspace as workspaces
+from ledger import services as ledger
+from ledger.collectors import jsonl, session_index
+from ledger.collectors.jsonl import Line
+from ledger.models import Session
+
+Kind = CollectorSource.Kind
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+TRANSCRIPT = re.compile(rf"(?P<id>{UUID}(?:-topic-\w+)?)\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE)
+MAX_INDEX_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A transcript by its name: whose session it is and in which state."""
+
+    path: Path
+    session_id: str
+    state: str
+    stat: os.stat_result
+
+
+@dataclass(slots=True)
+class Plan:
+    """What has to be read of an agent's transcripts, known without opening any."""
+
+    to_read: list[TranscriptFile] = field(default_factory=list)
+    renamed: list[TranscriptFile] = field(default_factory=list)
+    unchanged: int = 0
+    bytes_to_read: int = 0
+
+
+def plan(collection, found) -> Plan:
+    """Compare the transcripts of an agent with what was read before."""
+    made = Plan()
+    for file in _transcripts(found.sessions):
+        if file.state != Session.State.LIVE and not collection.include_deleted:
+            made.renamed.append(file)
+        elif collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
+            made.unchanged += 1
+        else:
+            made.to_read.append(file)
+            offset = collection.book.offset(Kind.TRANSCRIPT, file.path)
+            made.bytes_to_read += file.stat.st_size - (offset if offset <= file.stat.st_size else 0)
+    return made
+
+
+def collect(collection, found, agent, plan, report) -> None:
+    """Read what the plan says into the agent's file, and fill the report."""
+    withheld = _index(collection, found, agent, report)
+    report.transcripts["unchanged"] += plan.unchanged
+    for file in plan.to_read:
+        if file.session_id in withheld:
+            report.opted_out_sessions += 1
+            collection.add_bytes(file.stat.st_size)
+        else:
+            _transcript(collection, agent, file, report)
+    live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE}
+    for file in plan.renamed:
+        report.transcripts[f"skipped_{file.state}"] += 1
+        if file.session_id not in live and not file.path.with_name(f"{file.session_id}.jsonl").exists():
+            ledger.mark_state(agent.db, file.session_id, file.state)
+    if found.workspace:
+        _workspace(collection, found.workspace, agent, report)
+
+
+def _transcripts(folder):
+    """The transcripts of a folder, oldest first, so that a session's newest file has the last word."""
+    if folder is None:
+        return []
+    files = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            match = TRANSCRIPT.fullmatch(entry.name)
+            if match and entry.is_file(follow_symlinks=False):
+                state = (match["state"] or Session.State.LIVE).lower()
+                files.append(TranscriptFile(Path(entry.path), match["id"], state, entry.stat(follow_symlinks=False)))
+    return sorted(files, key=lambda file: (file.stat.st_mtime_ns, file.path.name))
+
+
+def _transcript(collection, agent, file, report):
+    try:
+        opened = open_regular(collection.home.root, file.path)
+    except NotReadable as exc:
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": exc})
+        return
+    with opened:
+        reading = collection.book.reading(Kind.TRANSCRIPT, file.path, opened)
+        stat = os.fstat(opened.fileno())
+        opened.seek(0)
+        head = opened.read(HEAD)
+        done = reading.offset
+
+        def hear(offset):
+            nonlocal done
+            collection.add_bytes(offset - done)
+            done = offset
+
+        is_closed = file.state != Session.State.LIVE
+        stored = ledger.store_transcript(
+            agent.db,
+            ledger.Transcript(
+                session_id=file.session_id,
+                file=collection.book.name(file.path),
+                modified_ms=stat.st_mtime_ns // 1_000_000,
+                state=file.state,
+                opted_out=collection.opted_out,
+            ),
+            jsonl.read_lines(opened, reading.offset, is_closed=is_closed),
+            on_bytes=hear,
+        )
+    end = max(stored.end, reading.offset)
+    _count(report, reading.why, stored, unfinished=end < stat.st_size and not is_closed)
+    collection.book.save(
+        Kind.TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, offset=end, head=head[: min(HEAD, end)]
+    )
+
+
+def _count(report, why, stored, *, unfinished):
+    report.transcripts[why] += 1
+    report.records += stored.kinds
+    report.rejected += stored.rejected
+    report.repeated += stored.repeated
+    report.unfinished += unfinished
+
+
+def _index(collection, found, agent, report) -> set[str]:
+    """Read sessions.json when it has changed; returns the sessions whose person opted out."""
+    path = found.sessions / "sessions.json" if found.sessions else None
+    if path is None or not path.exists():
+        return set()
+    stat = path.lstat()
+    if not collection.opted_out and collection.book.is_known(Kind.SESSION_INDEX, path, stat):
+        return set()
+    try:
+        with open_regular(collection.home.root, path) as file:
+            data = file.read(MAX_INDEX_BYTES)
+        entries = list(session_index.read(data))
+    except (NotReadable, ValueError) as exc:
+        line = Line(0, stat.st_size, b"", reason="bad_index", detail=str(exc))
+        ledger.reject(agent.db, collection.book.name(path), [line])
+        report.rejected["bad_index"] += 1
+        return set()
+    withheld = {entry.session_id for entry in entries if _person_opted_out(entry, collection.opted_out)}
+    report.sessions_indexed = ledger.store_index(
+        agent.db, (entry for entry in entries if entry.session_id not in withheld)
+    )
+    collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)
+    return withheld
+
+
+def _person_opted_out(entry, opted_out):
+    """A direct conversation is its person's: with them opted out, none of it is kept."""
+    if not opted_out or entry.origin != "direct":
+        return False
+    origin = entry.metadata.get("origin", {})
+    names = {entry.target or "", *(value for key, value in origin.items() if key in ("from", "to", "label"))}
+    return any(name and opted_out & {name, name.split(":", 1)[-1]} for name in names)
+
+
+def _workspace(collection, folder, agent, report):
+    for entry in workspaces.entries(folder):
+        stat = entry.path.lstat()
+        if collection.book.is_known(Kind.WORKSPACE_FILE, entry.path, stat):
+            continue
+        try:
+            data = workspaces.content(folder, entry)
+        except NotReadable as exc:
+            report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": entry.name, "reason": exc})
+            continue
+        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=entry.mtime_ns // 1_000_000)
+        report.file_versions += kept
+        collection.book.save(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id, offset=len(data))

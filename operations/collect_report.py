@@ -1,0 +1,61 @@
+"""What a collect found, for a terminal and for programs."""
+
+import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+SCHEMA = "openclaw-web.collect.v1"
+
+
+def as_json(result: dict) -> str:
+    """The receipt: one JSON object with a stable schema name."""
+    return orjson.dumps({"schema": SCHEMA, **result}, option=orjson.OPT_INDENT_2).decode()
+
+
+def in_words(result: dict) -> str:
+    """A short report: a line an agent, then what needs a person's eye."""
+    lines = [_("Collected %(source)s") % {"source": result["source"]}]
+    for agent_id, agent in result["agents"].items():
+        lines.append(f"  {agent_id}: {_agent_line(agent)}")
+        lines += [f"    {note}" for note in agent["notes"]]
+    schedules = result["schedules"]
+    if any(schedules.values()):
+        lines.append(
+            _("  schedules: %(cron_jobs)s cron jobs, %(cron_runs)s runs, %(subagent_runs)s sub-agent runs") % schedules
+        )
+    lines += [f"  {note}" for note in result["notes"]]
+    if result["rejected"]:
+        text = ngettext(
+            "%(count)s line was not a record. See Operations, Rejected records.",
+            "%(count)s lines were not records. See Operations, Rejected records.",
+            result["rejected"],
+        )
+        lines.append(text % {"count": result["rejected"]})
+    return "\n".join(lines)
+
+
+def _agent_line(agent):
+    transcripts, records = agent["transcripts"], agent["records"]
+    read = sum(count for why, count in transcripts.items() if why in ("new", "appended", "replaced", "truncated"))
+    parts = [
+        _("%(read)s transcripts read, %(unchanged)s unchanged")
+        % {"read": read, "unchanged": transcripts.get("unchanged", 0)},
+        _("%(count)s records") % {"count": f"{sum(records.values()):,}"},
+    ]
+    if records:
+        parts[-1] += " (" + ", ".join(f"{kind} {count:,}" for kind, count in records.items()) + ")"
+    skipped = {why.removeprefix("skipped_"): n for why, n in transcripts.items() if why.startswith("skipped_")}
+    if skipped:
+        parts.append(_("skipped: %(what)s") % {"what": ", ".join(f"{n} {state}" for state, n in skipped.items())})
+    for key, words in (
+        ("file_versions", _("%(count)s file versions")),
+        ("unfinished", _("%(count)s last lines still being written")),
+        ("opted_out_sessions", _("%(count)s sessions of people who opted out")),
+        ("repeated", _("%(count)s already there")),
+    ):
+        if agent[key]:
+            parts.append(words % {"count": agent[key]})
+    if agent["rejected"]:
+        why = ", ".join(f"{reason} {count}" for reason, count in agent["rejected"].items())
+        parts.append(_("rejected: %(why)s") % {"why": why})
+    return "; ".join(parts)

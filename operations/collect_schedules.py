@@ -1,0 +1,151 @@
+"""Collect what belongs to a home as a whole: scheduled jobs and their runs, sub-agent runs."""
+
+import os
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, open_regular
+from agents.models import CollectorSource
+from agents.sources import HEAD
+from ledger import services as ledger
+from ledger.collectors import jsonl
+
+from .collectors import cron, subagents
+from .models import CronJob, CronRunLog, SubagentRun
+
+Kind = CollectorSource.Kind
+MAX_BYTES = 64 * 1024 * 1024
+
+
+def collect(collection) -> dict[str, int]:
+    """Read what changed; returns how many jobs, runs and sub-agent runs were read, and what was rejected."""
+    counts = {"cron_jobs": 0, "cron_runs": 0, "subagent_runs": 0, "rejected": 0}
+    _whole(collection, "cron/jobs.json", Kind.CRON_JOBS, cron.read_jobs, _store_jobs, counts, "cron_jobs")
+    _whole(
+        collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, _store_runs, counts, "subagent_runs"
+    )
+    folder = collection.home.root / "cron" / "runs"
+    if folder.is_dir() and not folder.is_symlink():
+        for path in sorted(folder.glob("*.jsonl")):
+            _run_log(collection, path, counts)
+    return counts
+
+
+def _whole(collection, name, kind, read, store, counts, key):
+    """A file that is rewritten whole: read it again when it changed."""
+    path = collection.home.root / name
+    if not path.exists() or collection.book.is_known(kind, path, path.lstat()):
+        return
+    stat = path.lstat()
+    try:
+        with open_regular(collection.home.root, path) as file:
+            items = read(file.read(MAX_BYTES))
+    except (NotReadable, ValueError) as exc:
+        counts["rejected"] += 1
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": name, "reason": exc})
+        return
+    with transaction.atomic():
+        store(collection, items)
+    counts[key] = len(items)
+    collection.book.save(kind, path, stat, agent_id="", offset=stat.st_size)
+
+
+def _store_jobs(collection, jobs):
+    for job in jobs:
+        CronJob.objects.update_or_create(
+            id=job.id,
+            defaults={
+                "agent_id": _agent_id(collection, job.agent),
+                "name": job.name,
+                "enabled": job.enabled,
+                "prompt": job.prompt,
+                "schedule_json": orjson.dumps(job.schedule).decode(),
+                "created_at": job.created_at,
+                "updated_at": job.updated_at,
+                "next_run_at": job.next_run_at,
+                "job_json": orjson.dumps(job.raw).decode(),
+            },
+        )
+
+
+def _store_runs(collection, runs):
+    for run in runs:
+        parts = run.requester_session_key.split(":")
+        SubagentRun.objects.update_or_create(
+            run_id=run.run_id,
+            defaults={
+                "child_session_key": run.child_session_key,
+                "requester_session_key": run.requester_session_key,
+                "controller_session_key": run.controller_session_key,
+                "created_at": run.created_at,
+                "ended_at": run.ended_at,
+                "cleanup_handled": run.cleanup_handled,
+                "payload_json": orjson.dumps(run.payload).decode(),
+                "agent_id": _agent_id(collection, parts[1] if len(parts) > 1 else "main"),
+            },
+        )
+
+
+def _run_log(collection, path, counts):
+    stat = path.lstat()
+    if collection.book.is_known(Kind.CRON_RUNS, path, stat):
+        return
+    job_id = path.stem
+    owner = CronJob.objects.filter(id=job_id).values_list("agent_id", flat=True).first()
+    agent_id = owner or _agent_id(collection, "main")
+    try:
+        opened = open_regular(collection.home.root, path)
+    except NotReadable as exc:
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
+        return
+    with opened:
+        offset = collection.book.reading(Kind.CRON_RUNS, path, opened).offset
+        opened.seek(0)
+        head = opened.read(HEAD)
+        rows, bad = [], []
+        for line in jsonl.read_lines(opened, offset):
+            offset = line.end
+            row = _run_row(line, job_id, agent_id)
+            rows.append(row) if row else bad.append(line)
+        stat = os.fstat(opened.fileno())
+    CronRunLog.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
+    agent = next((agent for agent in collection.agents.values() if agent.agent_id == agent_id), None)
+    if bad and agent:
+        ledger.reject(agent.db, collection.book.name(path), bad)
+    counts["cron_runs"] += len(rows)
+    counts["rejected"] += len(bad)
+    collection.book.save(Kind.CRON_RUNS, path, stat, agent_id=agent_id, offset=offset, head=head[: min(HEAD, offset)])
+
+
+def _run_row(line, job_id, agent_id):
+    """A line of a run log; run logs have no record types, so a missing `type` is no fault here."""
+    record = line.record
+    if record is None and line.reason == "missing_type":
+        record = orjson.loads(line.raw)
+    if record is None:
+        return None
+    try:
+        run = cron.read_run(record, job_id=job_id)
+    except ValueError as exc:
+        line.reason, line.detail = "bad_run", str(exc)
+        return None
+    return CronRunLog(
+        job_id=run.job_id,
+        seq=line.offset,
+        agent_id=agent_id,
+        ts=run.ts,
+        status=run.status,
+        error=run.error,
+        summary=run.summary,
+        duration_ms=run.duration_ms,
+        session_id=run.session_id,
+        entry_json=line.raw.decode(),
+    )
+
+
+def _agent_id(collection, home_name):
+    """The name an agent of the home has here; its own name when the home no longer has it."""
+    agent = collection.agents.get(home_name)
+    return agent.agent_id if agent else home_name

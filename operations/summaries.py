@@ -1,0 +1,58 @@
+"""Rows that pages compare agents with, computed again from each agent's own file."""
+
+from django.db import transaction
+from django.db.models import Count, Max, Sum
+
+from agents import services as agents
+from agents.models import Agent
+from ledger.models import RejectedRecord, Session, SessionDay
+from ledger.rows import TOTALS
+
+from .models import AgentDailyStat, AgentSummary
+
+SUMMED = (*TOTALS, "turn_count", "record_count")
+
+
+def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
+    """Bring the global sums of one agent up to what its file holds."""
+    days = list(
+        SessionDay.objects.using(agent.db)
+        .values("date")
+        .annotate(session_count=Count("session_id"), **{f"sum_{name}": Sum(name) for name in SUMMED})
+        .order_by("date")
+    )
+    rows = [
+        AgentDailyStat(
+            agent_id=agent.agent_id,
+            date=day["date"],
+            session_count=day["session_count"],
+            **{name: day[f"sum_{name}"] for name in SUMMED},
+        )
+        for day in days
+    ]
+    total = Session.objects.using(agent.db).aggregate(
+        session_count=Count("id"),
+        turns=Sum("turn_count"),
+        errors=Sum("error_count"),
+        tokens=Sum("total_tokens"),
+        cost=Sum("cost_usd"),
+        last=Max("last_activity_at"),
+    )
+    rejected = RejectedRecord.objects.using(agent.db).count()
+    with transaction.atomic():
+        AgentDailyStat.objects.filter(agent_id=agent.agent_id).delete()
+        AgentDailyStat.objects.bulk_create(rows)
+        AgentSummary.objects.update_or_create(
+            agent_id=agent.agent_id,
+            defaults={
+                "session_count": total["session_count"],
+                "turn_count": total["turns"] or 0,
+                "error_count": total["errors"] or 0,
+                "total_tokens": total["tokens"] or 0,
+                "cost_usd": total["cost"] or 0,
+                "rejected_count": rejected,
+                "last_activity_at": total["last"],
+                **({"last_collected_at": collected_at} if collected_at else {}),
+            },
+        )
+    agents.refresh_database_row(agent)
