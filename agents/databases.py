@@ -78,6 +78,18 @@ def migrate(agent_id):
     _migrate(name)
 
 
+def wait_for_writers(seconds):
+    """Let this process wait `seconds` for another writer: jobs and commands have more patience than requests."""
+    with _lock:
+        connections.settings = {
+            name: {**entry, "OPTIONS": {**entry["OPTIONS"], "timeout": seconds}}
+            for name, entry in connections.settings.items()
+        }
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        del connections[connection.alias]  # an open one keeps the settings it was made with
+
+
 def schema_version():
     """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
     return len(_known_migrations())
@@ -150,5 +162,5 @@ def _template():
             draft = target.with_suffix(f".{os.getpid()}")
             build_empty(draft)
             draft.chmod(0o600)
-            os.replace(draft, target)
+            draft.replace(target)
     return target

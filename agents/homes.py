@@ -90,7 +90,9 @@ def read_home(root: Path) -> Home:
     folders = {folder.name: folder for folder in _folders(root / "agents")}
     for name in sorted({*listed, *folders}):
         if not AGENT_ID.fullmatch(normalise_or_empty(name)):
-            home.notes.append(_("The folder agents/%(name)s is not an agent's name and was left alone.") % {"name": name})
+            home.notes.append(
+                _("The folder agents/%(name)s is not an agent's name and was left alone.") % {"name": name}
+            )
             continue
         sessions = folders[name] / "sessions" if name in folders else None
         workspace = _workspace(root, name, listed.get(name))

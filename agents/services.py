@@ -1,6 +1,7 @@
 """Every write to the registry of agents."""
 
 import re
+from contextlib import suppress
 
 from django.conf import settings
 from django.db import transaction
@@ -30,10 +31,8 @@ def register(agent_id: str, *, home_name: str = "") -> Agent:
     """The agent `agent_id`, with its file; both are made when they are not there yet."""
     if not AGENT_ID.fullmatch(agent_id):
         raise Refused(_("“%(name)s” cannot be an agent's name. Use letters, digits, - and _.") % {"name": agent_id})
-    try:
+    with suppress(databases.AgentExists):
         databases.create(agent_id)
-    except databases.AgentExists:
-        pass
     file = databases.path(agent_id).relative_to(settings.HOME_DIR).as_posix()
     now = now_ms()
     with transaction.atomic():

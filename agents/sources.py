@@ -65,7 +65,9 @@ class SourceBook:
             return Reading(0, "replaced")
         return Reading(row.byte_offset, "appended")
 
-    def save(self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, head: bytes = b"") -> None:
+    def save(
+        self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, head: bytes = b""
+    ) -> None:
         """Remember that the file, as `stat` found it, has been read up to `offset`."""
         name = self.name(path)
         row = self._rows.get((kind, name)) or CollectorSource(
@@ -97,7 +99,12 @@ def claim(home: Home, *, as_name: str | None = None) -> dict[str, Agent]:
     claims = {row.agent_id: row for row in CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)}
     mine = {row.path: row.agent_id for row in claims.values() if row.root == str(home.root)}
     for name in names:
-        agent_id = wanted[name] = mine.get(name, wanted[name]) if as_name is None else wanted[name]
+        if as_name is not None and mine.get(name, wanted[name]) != wanted[name]:
+            raise Refused(
+                _("This home is here already; its agent “%(name)s” is called “%(agent)s”. Collect it without --as.")
+                % {"name": name, "agent": mine[name]}
+            )
+        agent_id = wanted[name] = mine.get(name, wanted[name])
         holder = claims.get(agent_id)
         if holder and (holder.root, holder.path) != (str(home.root), name):
             raise Refused(

@@ -49,6 +49,32 @@ IDENTITY_COLUMNS = (
     "message_idempotency_key",
     "created_at",
 )
+TURN_COLUMNS = (
+    "id",
+    "session_id",
+    "turn_number",
+    "user_message_id",
+    "user_message_content",
+    "user_from",
+    "user_metadata",
+    "agent_message_id",
+    "agent_message_content",
+    "agent_metadata",
+    "created_at",
+    "is_active",
+    "first_seq",
+    "last_seq",
+    "record_count",
+    "latency_ms",
+    "model",
+    *TOTALS,
+)
+
+
+def insert_sql(table: str, columns: tuple[str, ...]) -> str:
+    """An INSERT of one row, for executemany: an import in model objects takes three times as long."""
+    names, marks = ", ".join(columns), ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names are constants of this package
 
 
 @dataclass(slots=True)

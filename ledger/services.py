@@ -16,7 +16,7 @@ from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
 from .models import PromptReport, RejectedRecord, Session, SessionDay
 from .records import sender_ids
-from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, row_of, withheld
+from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, insert_sql, row_of, withheld
 from .trees import Node, Tree
 
 CHUNK_LINES = 5_000
@@ -70,9 +70,10 @@ def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
     """Bring sessions up to what the session index says of them; returns how many entries there were."""
     count = 0
     with transaction.atomic(using=db):
-        for count, entry in enumerate(entries, 1):
+        for entry in entries:
+            count += 1
             moment = entry.updated_at or 0
-            session, created = Session.objects.using(db).get_or_create(
+            session, _ = Session.objects.using(db).get_or_create(
                 id=entry.session_id, defaults={"created_at": moment, "last_activity_at": moment}
             )
             _apply_entry(db, session, entry)
@@ -118,14 +119,16 @@ def _store_chunk(db, transcript, chunk, stored):
     session = _session(db, transcript)
     known = turns.known_nodes(db, session) if session.record_count else {}
     rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored)
+    has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
-    if rows:
+    if rows or has_moved:
         tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
         refresh = turns.place(db, session, tree, rows, known)
         _insert(db, session, rows)
         turns.store_turns(db, session, rows, refresh)
         turns.store_snapshots(db, session, tree, rows)
+    if rows:
         _add_up(db, session, rows)
     session.save(using=db)
 
@@ -198,17 +201,10 @@ def _node(row):
 
 def _insert(db, session, rows):
     with connections[db].cursor() as cursor:
+        cursor.executemany(insert_sql("transcript_events", EVENT_COLUMNS), [row.event(session.id) for row in rows])
         cursor.executemany(
-            _insert_sql("transcript_events", EVENT_COLUMNS), [row.event(session.id) for row in rows]
+            insert_sql("transcript_event_identities", IDENTITY_COLUMNS), [row.identity(session.id) for row in rows]
         )
-        cursor.executemany(
-            _insert_sql("transcript_event_identities", IDENTITY_COLUMNS), [row.identity(session.id) for row in rows]
-        )
-
-
-def _insert_sql(table, columns):
-    names, marks = ", ".join(columns), ", ".join(["%s"] * len(columns))
-    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names are constants of this package
 
 
 def _add_up(db, session, rows):

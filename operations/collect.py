@@ -1,6 +1,7 @@
 """Collect: read a file-based OpenClaw home into the store. What the page's button, the command and the watcher run."""
 
 import fcntl
+import gc
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,7 +62,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     to read or a name is taken. Running it again is harmless and reads only what is new.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
-    with _only_one(progress):
+    with _only_one(progress), _no_cycle_collector():
         home = read_home(source)
         collection = Collection(
             home=home,
@@ -113,6 +114,18 @@ def _as_json(report):
         "file_versions": report.file_versions,
         "notes": report.notes,
     }
+
+
+@contextmanager
+def _no_cycle_collector():
+    """Records hold no reference cycles; walking through millions of them to find none took a fifth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

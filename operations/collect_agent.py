@@ -19,7 +19,9 @@ from ledger.models import Session
 
 Kind = CollectorSource.Kind
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-TRANSCRIPT = re.compile(rf"(?P<id>{UUID}(?:-topic-\w+)?)\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE)
+TRANSCRIPT = re.compile(
+    rf"(?P<id>{UUID}(?:-topic-\w+)?)\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE
+)
 MAX_INDEX_BYTES = 256 * 1024 * 1024
 
 

@@ -7,6 +7,11 @@ from django.utils.translation import ngettext
 SCHEMA = "openclaw-web.collect.v1"
 
 
+def result_of(job) -> dict | None:
+    """What a finished collect found; None for one that was refused or failed."""
+    return orjson.loads(job.result_json) if job.state == job.State.FINISHED else None
+
+
 def as_json(result: dict) -> str:
     """The receipt: one JSON object with a stable schema name."""
     return orjson.dumps({"schema": SCHEMA, **result}, option=orjson.OPT_INDENT_2).decode()

@@ -6,10 +6,14 @@ import socket
 import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from hypothesis import HealthCheck, settings
 
 from agents import databases
 from tests import factories
 
+# No time limits in tests: a slow machine is no fault of the code.
+settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # sync playwright keeps a loop in the test's thread
 ALL = ["default", "agent_ada", "agent_bob"]
 ROLES = ("viewer", "labeller", "operator", "admin")

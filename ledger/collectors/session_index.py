@@ -1,4 +1,4 @@
-"""`sessions.json`: the flat map that OpenClaw writes, and the nested one of the data format specification. No Django."""
+"""`sessions.json`: the flat map OpenClaw writes, and the nested one of the data format specification. No Django."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,8 +30,14 @@ KEPT = (
     "estimatedCostUsd",
     "status",
 )
-NAMED_ORIGINS = {"main", "cron", "subagent", "openai", "dashboard", "hook", "acp"}
-CHANNEL_OF_ORIGIN = {"openai": "openai", "cron": "cron", "subagent": "subagent", "dashboard": "webchat", "main": "webchat"}
+NAMED_ORIGINS = frozenset({"main", "cron", "subagent", "openai", "dashboard", "hook", "acp"})
+CHANNEL_OF_ORIGIN = {
+    "openai": "openai",
+    "cron": "cron",
+    "subagent": "subagent",
+    "dashboard": "webchat",
+    "main": "webchat",
+}
 
 
 @dataclass(slots=True)

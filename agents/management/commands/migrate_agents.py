@@ -13,7 +13,7 @@ class Command(BaseCommand):
             try:
                 databases.migrate(agent.agent_id)
                 services.refresh_database_row(agent)
-            except Exception as exc:  # one damaged file must not keep the others old
+            except Exception as exc:  # noqa: BLE001 - one damaged file must not keep the others old
                 failed.append(agent.agent_id)
                 self.stderr.write(f"{agent}: {type(exc).__name__}: {exc}")
             else:

@@ -1,0 +1,141 @@
+"""Collecting a big home against the ingest floor: `orjson.loads` of the same lines and `executemany` of the same rows.
+
+    python benchmarks/ingest.py --source DIR [--json]
+
+DIR is an OpenClaw home of the file layout (`benchmarks/corpus.py` writes one). Floor and collect run in processes of
+their own, one after the other, into temporary homes. Without --json a table.
+"""
+
+import argparse
+import json
+import os
+import re
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import orjson
+
+ROOT = Path(__file__).resolve().parent.parent
+LIVE = re.compile(r"[0-9a-f-]{36}\.jsonl")
+BARS = {"time": 2.5, "peak_mb": 200, "store": 1.5, "unchanged_s": 2}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--step", choices=["floor", "collect"], help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.step:
+        print(json.dumps(globals()[options.step](options.source)))
+        return
+    with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
+        rows = measure(options.source, home)
+    print(json.dumps(rows, indent=1) if options.json else table(rows))
+
+
+def measure(source, home):
+    """Every figure of the table, each with its floor and bar."""
+    floor = step("floor", source, f"{home}/floor")
+    first = step("collect", source, f"{home}/store")
+    again = step("collect", source, f"{home}/store")
+    store = sum(file.stat().st_size for file in Path(f"{home}/store").rglob("*") if file.is_file())
+    return {
+        "lines": floor["lines"],
+        "source_mb": floor["bytes"] / 1e6,
+        "floor_s": floor["seconds"],
+        "collect_s": first["seconds"],
+        "collect_ratio": first["seconds"] / floor["seconds"],
+        "collect_peak_mb": first["peak_mb"],
+        "store_mb": store / 1e6,
+        "store_ratio": store / floor["bytes"],
+        "unchanged_s": again["seconds"],
+        "unchanged_bytes_read": again["bytes_read"],
+    }
+
+
+def step(name, source, home):
+    """Run one step in a process of its own; its last line is the answer."""
+    Path(home).mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": home, "PYTHONPATH": str(ROOT), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
+    command = [sys.executable, __file__, "--source", str(source), "--step", name]
+    answer = subprocess.run(command, env=environment, cwd=home, check=True, capture_output=True, text=True)
+    return json.loads(answer.stdout.strip().splitlines()[-1])
+
+
+def floor(source):
+    """The least there is to do: read, parse, insert the columns of both event tables, one transaction a file."""
+    sys.path.insert(0, str(ROOT))
+    from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS
+
+    store = sqlite3.connect(Path.cwd() / "floor.sqlite", isolation_level=None)
+    store.executescript(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+        f"CREATE TABLE e ({', '.join(EVENT_COLUMNS)}, PRIMARY KEY (session_id, seq));"
+        f"CREATE TABLE i ({', '.join(IDENTITY_COLUMNS)}, PRIMARY KEY (session_id, event_id));"
+        "CREATE INDEX i_seq ON i (session_id, seq);"
+    )
+    event = f"INSERT INTO e VALUES ({','.join('?' * len(EVENT_COLUMNS))})"
+    identity = f"INSERT INTO i VALUES ({','.join('?' * len(IDENTITY_COLUMNS))})"
+    lines = size = 0
+    started = time.perf_counter()
+    for file in sorted(path for path in source.glob("agents/*/sessions/*.jsonl") if LIVE.fullmatch(path.name)):
+        events, identities = [], []
+        for seq, line in enumerate(file.read_bytes().splitlines()):
+            record = orjson.loads(line)
+            lines, size = lines + 1, size + len(line) + 1
+            small = (1, "user", 1, True, False, False, None, None, 0, 1, 1, 1, 1, 1, 0.1, None)
+            events.append((file.stem, seq, *small, line.decode(), None))
+            identities.append((file.stem, record["id"], seq, record["type"], True, record.get("parentId"), None, 1))
+        store.execute("BEGIN IMMEDIATE")
+        store.executemany(event, events)
+        store.executemany(identity, identities)
+        store.execute("COMMIT")
+    return {"seconds": time.perf_counter() - started, "lines": lines, "bytes": size, "peak_mb": peak()}
+
+
+def collect(source):
+    """The product's own collect, as the command runs it; starting Python and Django is not counted."""
+    sys.path.insert(0, str(ROOT))
+    os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    from operations import collect
+    from operations.progress import Progress
+
+    call_command("migrate", verbosity=0)
+    started = time.perf_counter()
+    result = collect.run({"source": str(source)}, Progress())
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "peak_mb": peak(), "bytes_read": result["bytes_read"]}
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def table(rows):
+    """The figures beside their bars, as Markdown."""
+    return "\n".join(
+        [
+            f"{rows['lines']:,} lines, {rows['source_mb']:.0f} MB",
+            "| row | figure | floor | ratio | bar |",
+            "| --- | --- | --- | --- | --- |",
+            f"| collect | {rows['collect_s']:.1f} s | {rows['floor_s']:.1f} s | {rows['collect_ratio']:.2f} | {BARS['time']} |",
+            f"| collect, peak memory | {rows['collect_peak_mb']:.0f} MB | | | {BARS['peak_mb']} MB |",
+            f"| store | {rows['store_mb']:.0f} MB | {rows['source_mb']:.0f} MB | {rows['store_ratio']:.2f} | {BARS['store']} |",
+            f"| second run, unchanged | {rows['unchanged_s']:.2f} s, {rows['unchanged_bytes_read']} bytes read | | | {BARS['unchanged_s']} s |",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

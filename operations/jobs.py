@@ -1,0 +1,148 @@
+"""Jobs: `job_runs` is the truth about every run; django-tasks only carries ids to the worker."""
+
+import logging
+from datetime import timedelta
+
+import orjson
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django_tasks import TaskResultStatus
+from django_tasks_db.models import DBTaskResult
+from ulid import ULID
+
+from agents import clock
+
+from . import liveness, running
+from .models import JobRun
+from .progress import Listener, Progress
+from .running import KINDS
+from .tasks import deliver
+
+__all__ = ["KINDS", "Progress", "prune_deliveries", "recover", "run_now", "start", "visible_to"]
+
+log = logging.getLogger(__name__)
+
+STALE_MS = 15_000
+UNDELIVERED_MS = 30_000
+MAX_ATTEMPTS = 3
+KEEP_DELIVERIES = timedelta(days=1)
+
+
+def start(kind: str, params: dict, *, by: str) -> JobRun:
+    """Queue a job and return its row; the row of the same job when that is already waiting or running."""
+    with transaction.atomic():  # IMMEDIATE: of two callers, the second one sees the row of the first
+        job = _same_job(kind, params)
+        if job is None:
+            job = _create(kind, params, by)
+            deliver.enqueue(job.id)
+    return job
+
+
+def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = None) -> JobRun:
+    """Run a job in this process and return its row, however it ended.
+
+    The same job, when it is waiting, is taken over; when it is running elsewhere, the new row ends as refused.
+    """
+    recover()
+    with transaction.atomic():
+        same = _same_job(kind, params)
+        job = same if same and same.state == JobRun.State.QUEUED else _create(kind, params, by)
+        if same and same is not job:
+            return _refuse_twin(job, same)
+    return running.run(job.id, listener=listener) or _refuse_twin(_create(kind, params, by), job)
+
+
+def recover() -> int:
+    """Queue again what lost its worker or its delivery; how many runs that were. Any process may call it any time."""
+    recovered = 0
+    for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
+        if _is_lost(job):
+            recovered += _requeue(job)
+            liveness.forget(job.worker)
+    for job in JobRun.objects.filter(_undelivered(), state=JobRun.State.QUEUED).defer("log", "result_json"):
+        recovered += _deliver_again(job)
+    return recovered
+
+
+def prune_deliveries() -> None:
+    """Delete what django-tasks remembers of deliveries that ended a day ago."""
+    DBTaskResult.objects.finished().filter(finished_at__lt=timezone.now() - KEEP_DELIVERIES).delete()
+
+
+def visible_to(user):
+    """The runs a person may see: operators all, everybody else the ones they started."""
+    return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
+
+
+def _same_job(kind, params):
+    waiting = (JobRun.State.QUEUED, JobRun.State.RUNNING)
+    return JobRun.objects.filter(kind=kind, params_json=_params_json(params), state__in=waiting).first()
+
+
+def _create(kind, params, by):
+    if kind not in KINDS:
+        raise KeyError(kind)
+    return JobRun.objects.create(
+        id=str(ULID()), kind=kind, params_json=_params_json(params), started_by=by, created_at=clock.now_ms()
+    )
+
+
+def _params_json(params):
+    return orjson.dumps(params, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _refuse_twin(job, twin):
+    job.state = JobRun.State.REFUSED
+    job.message = _("The same job is running already (%(id)s). Wait until it has ended.") % {"id": twin.id}
+    job.finished_at = clock.now_ms()
+    job.save(update_fields=["state", "message", "finished_at"])
+    return job
+
+
+def _is_lost(job):
+    is_dead = liveness.is_dead(job.worker)
+    if is_dead is None:  # another machine's, or from before this home was moved: only the heartbeat can tell
+        return (job.heartbeat_at or 0) < clock.now_ms() - STALE_MS
+    return is_dead
+
+
+def _requeue(job):
+    seen = JobRun.objects.filter(
+        id=job.id, state=JobRun.State.RUNNING, worker=job.worker, heartbeat_at=job.heartbeat_at
+    )
+    now = clock.now_ms()
+    with transaction.atomic():
+        if job.attempts >= MAX_ATTEMPTS:
+            sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
+            message = sentence % {"count": job.attempts}
+            changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
+        elif changed := seen.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now):
+            _deliveries(job).filter(status=TaskResultStatus.RUNNING).update(
+                status=TaskResultStatus.FAILED, finished_at=timezone.now()
+            )
+            deliver.enqueue(job.id)
+    if changed:
+        log.warning("job %s (%s) lost its worker in attempt %s", job.id, job.kind, job.attempts)
+    return changed
+
+
+def _undelivered():
+    before = clock.now_ms() - UNDELIVERED_MS
+    return Q(heartbeat_at__lt=before) | Q(heartbeat_at=None, created_at__lt=before)
+
+
+def _deliver_again(job):
+    with transaction.atomic():
+        if _deliveries(job).filter(status=TaskResultStatus.READY).exists():
+            return 0
+        seen = JobRun.objects.filter(id=job.id, state=JobRun.State.QUEUED, heartbeat_at=job.heartbeat_at)
+        changed = seen.update(heartbeat_at=clock.now_ms())
+        if changed:
+            deliver.enqueue(job.id)
+    return changed
+
+
+def _deliveries(job):
+    return DBTaskResult.objects.filter(task_path=deliver.module_path, args_kwargs__args__0=job.id)

@@ -1,0 +1,38 @@
+"""Which runs have a living process: each holds a lock on a file of its own, and the kernel lets go when it dies."""
+
+import fcntl
+from contextlib import contextmanager
+
+from django.conf import settings
+
+
+@contextmanager
+def holding(run_token: str):
+    """Hold the lock of `run_token`. A run that is broken off leaves its file behind, unlocked: see `is_dead`."""
+    file = _path(run_token)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+        file.unlink(missing_ok=True)
+
+
+def is_dead(run_token: str) -> bool | None:
+    """Whether the process of `run_token` is gone; None when this machine cannot tell."""
+    try:
+        with _path(run_token).open("r+") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # no such file, or a file system without locks
+        return None
+    return True
+
+
+def forget(run_token: str) -> None:
+    """Take the file of a dead run away."""
+    _path(run_token).unlink(missing_ok=True)
+
+
+def _path(run_token):
+    return settings.HOME_DIR / "state" / "running" / run_token.rpartition(":")[2]

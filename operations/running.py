@@ -1,0 +1,145 @@
+"""Running one job in this process: claim its row, keep it alive, write down how it ended."""
+
+import logging
+import os
+import pkgutil
+import socket
+import threading
+
+import orjson
+from django.db import DatabaseError, connections
+from django.db.models import F
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents import clock
+from openclaw_web.errors import Refused
+
+from . import liveness
+from .models import JobRun
+from .progress import Listener, LostJob, Progress
+
+log = logging.getLogger(__name__)
+
+# What each kind of job runs: "module:function", a function (params, progress) -> result that can be run again.
+KINDS = {"collect": "operations.collect:run", "export": "operations.exports:run"}
+
+WRITE_SECONDS = 0.5
+BEAT_SECONDS = 2.0
+KEPT_REASONS = 200
+
+
+def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
+    """Run a queued job here and now; its row when it has ended, None when another process was quicker."""
+    token = f"{socket.gethostname()}:{os.getpid()}:{ULID()}"
+    with liveness.holding(token):
+        job = _claim(job_id, token)
+        if job is None:
+            return None
+        progress = Progress(listener, done=job.done, total=job.total, message=job.message, log=job.log)
+        with Heartbeat(job, progress):
+            outcome = _outcome(job, progress)
+        _write_end(job, progress, outcome)
+    job.refresh_from_db()
+    return job
+
+
+class Heartbeat(threading.Thread):
+    """Writes a run's progress and heartbeat over a connection of its own, so never inside the job's transactions."""
+
+    def __init__(self, job, progress):
+        super().__init__(name=f"heartbeat of {job.id}", daemon=True)
+        self.job = job
+        self.progress = progress
+        self._ended = threading.Event()
+        self._written = _reached(job, progress)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info):
+        self._ended.set()
+        self.progress.changed.set()
+        self.join()
+
+    def run(self):
+        try:
+            while not self._ended.is_set():
+                self.progress.changed.wait(BEAT_SECONDS)
+                self.progress.changed.clear()
+                if not self._ended.is_set():
+                    self._beat()
+                self._ended.wait(WRITE_SECONDS)
+        finally:
+            connections.close_all()
+
+    def _beat(self):
+        reached = _reached(self.job, self.progress)
+        changed = {name: value for name, value in reached.items() if value != self._written.get(name)}
+        try:
+            is_ours = _ours(self.job).update(**changed, heartbeat_at=clock.now_ms())
+        except DatabaseError:  # busy: the next beat tries again
+            return
+        self._written = reached
+        if not is_ours:
+            self.progress.is_lost = True
+
+
+def _claim(job_id, token):
+    now = clock.now_ms()
+    claimed = JobRun.objects.filter(id=job_id, state=JobRun.State.QUEUED).update(
+        state=JobRun.State.RUNNING,
+        attempts=F("attempts") + 1,
+        worker=token,
+        started_at=Coalesce("started_at", now),
+        heartbeat_at=now,
+    )
+    return JobRun.objects.get(id=job_id) if claimed else None
+
+
+def _ours(job):
+    """The row as long as this process has it: whoever takes it over writes another token."""
+    return JobRun.objects.filter(id=job.id, worker=job.worker, state=JobRun.State.RUNNING)
+
+
+def _reached(job, progress):
+    """The columns that say how far the run is, never behind an attempt before it at the same amount of work."""
+    is_same_work = job.total in (None, progress.total)
+    done = max(progress.done, job.done) if is_same_work else progress.done
+    columns = {"done": done, "total": progress.total, "message": progress.message, "log": progress.log_text()}
+    # Only attempts that got no further than the one before count against the limit: a long job may be
+    # interrupted often, one that kills its worker at the same place every time may not.
+    return columns | ({"attempts": 1} if is_same_work and done > job.done else {})
+
+
+def _outcome(job, progress):
+    """State, closing sentence and result of calling the job's function; None when the run was lost."""
+    try:
+        function = pkgutil.resolve_name(KINDS[job.kind])
+        result = function(orjson.loads(job.params_json), progress)
+        return JobRun.State.FINISHED, progress.message, orjson.dumps(result or {}).decode()
+    except LostJob:
+        return None
+    except Refused as refused:
+        reasons = orjson.dumps({"reasons": refused.reasons[:KEPT_REASONS]}).decode() if refused.reasons else None
+        return JobRun.State.REFUSED, str(refused.sentence), reasons
+    except KeyboardInterrupt:
+        _write_end(job, progress, (JobRun.State.FAILED, _("Stopped by hand. Start it again to go on."), None))
+        raise
+    except Exception as exc:
+        log.exception("job %s (%s) failed", job.id, job.kind)
+        sentence = _("It stopped on an unexpected error (%(name)s). The server's log says where.")
+        return JobRun.State.FAILED, sentence % {"name": type(exc).__name__}, None
+
+
+def _write_end(job, progress, outcome):
+    columns = {"done": progress.done, "total": progress.total, "log": progress.log_text()}
+    now = clock.now_ms()
+    if outcome:
+        state, message, result = outcome
+        ending = {"state": state, "message": message, "result_json": result, "heartbeat_at": now, "finished_at": now}
+        if _ours(job).update(**columns, **ending):
+            return
+    log.warning("job %s (%s) was given to another worker before it ended here", job.id, job.kind)

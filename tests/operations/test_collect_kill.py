@@ -1,0 +1,83 @@
+"""A collect that is killed at any moment leaves a store that the next run completes."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.homes import Home, assistant, result, user
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.kill
+
+
+def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
+    home = Home(tmp_path / "openclaw", agents=("main", "research"))
+    for number in range(60):
+        script = home.transcript(agent=("main", "research")[number % 2])
+        for turn in range(60):
+            call = f"c{turn}"
+            script.add(user(f"Question {turn}"), assistant("", (call, "exec", {"n": turn})), result(call, "x" * 900))
+            script.add(assistant(f"Answer {turn}"))
+    home.transcript(user("One")).raw("not a record\n")
+    manage(tmp_path / "clean", "migrate", "-v0").wait()
+    assert manage(tmp_path / "clean", "collect", "--source", str(home.root)).wait() == 1
+    wanted = contents(tmp_path / "clean")
+
+    manage(tmp_path / "killed", "migrate", "-v0").wait()
+    chance, kills = random.Random(7), 0
+    while kills < 20:
+        process = manage(tmp_path / "killed", "collect", "--source", str(home.root))
+        time.sleep(0.9 + chance.random() * 0.8)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        else:  # it got to its end: give it something new to do
+            home.transcript(*[user(f"More {n}") for n in range(300)], agent="main")
+        kills += 1
+    manage(tmp_path / "killed", "collect", "--source", str(home.root)).wait()
+    manage(tmp_path / "clean", "collect", "--source", str(home.root)).wait()
+    wanted = contents(tmp_path / "clean")
+    assert contents(tmp_path / "killed") == wanted
+    assert wanted
+
+
+def manage(home, *words):
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
+    environment.pop("PYTHONDEVMODE", None)
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def contents(home):
+    """Every row that a collect writes, without the times at which it wrote them."""
+    import sqlite3
+
+    found = {}
+    for file in sorted(home.glob("agents/*/agent/openclaw-agent.sqlite")):
+        store = sqlite3.connect(file)
+        for table, columns in (
+            ("transcript_events", "session_id, seq, kind, turn_number, is_active, event_json"),
+            ("transcript_event_identities", "session_id, event_id, seq, parent_id"),
+            ("conversation_turns", "id, turn_number, agent_message_content, total_tokens, record_count"),
+            ("sessions", "id, record_count, turn_count, total_tokens, title, created_at"),
+            ("session_days", "session_id, date, record_count, turn_count, total_tokens"),
+            ("rejected_records", "file, byte_offset, reason"),
+        ):
+            found[file.parts[-3], table] = sorted(store.execute(f"SELECT {columns} FROM {table}"))
+        assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        store.close()
+    store = sqlite3.connect(home / "state" / "openclaw.sqlite")
+    found["stats"] = sorted(store.execute("SELECT agent_id, date, turn_count, total_tokens FROM agent_daily_stats"))
+    store.close()
+    return found

@@ -1,0 +1,191 @@
+"""The two-level store: whose file a query goes to, how files are made, migrated and refused."""
+
+import stat
+import threading
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connections
+
+from agents import databases, services
+from agents.checks import relations_stay_in_one_file
+from agents.models import Agent, AgentDatabase
+from agents.routers import NoAgentChosen
+from ledger.models import ConversationTurn, Session
+from openclaw_web.errors import Refused
+from tests.factories import SessionFactory, TurnFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def test_rows_stay_in_their_agents_file():
+    SessionFactory(db="agent_bob")
+    assert Session.objects.using("agent_bob").count() == 1
+    assert Session.objects.using("agent_ada").count() == 0
+
+
+def test_a_query_must_say_whose_file():
+    with pytest.raises(NoAgentChosen, match=r"Session\.objects\.using"):
+        Session.objects.count()
+    with pytest.raises(NoAgentChosen):
+        Session(id="x", created_at=1, last_activity_at=1).save()
+
+
+def test_relations_follow_the_row(django_assert_num_queries):
+    turn = TurnFactory(db="agent_bob")
+    with django_assert_num_queries(0), django_assert_num_queries(1, using="agent_bob"):
+        assert list(turn.session.turns.all()) == [turn]
+
+
+def test_rows_of_two_files_cannot_be_joined():
+    turn = TurnFactory(db="agent_bob")
+    with pytest.raises(ValueError, match="router prevents"):
+        turn.session = SessionFactory(db="agent_ada")
+    with pytest.raises(ValueError, match="Subqueries"):
+        list(ConversationTurn.objects.using("agent_ada").filter(session__in=Session.objects.using("agent_bob")))
+
+
+def test_a_new_agent_has_a_private_file_and_is_in_the_registry(real_files):
+    agent = services.register("zoe")
+    file = databases.path("zoe")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    row = AgentDatabase.objects.get()
+    assert (row.agent_id, row.path) == ("zoe", "agents/zoe/agent/openclaw-agent.sqlite")
+    assert services.register("zoe") == agent
+    with connections[agent.db].cursor() as cursor:
+        found = {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "auto_vacuum")}
+    assert found == {"journal_mode": "wal", "auto_vacuum": 2}
+
+
+def test_of_many_makers_of_one_agent_one_wins(real_files):
+    outcomes = []
+
+    def run():
+        try:
+            outcomes.append(databases.create("zoe"))
+        except databases.AgentExists:
+            outcomes.append("refused")
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run) for _ in range(16)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert sorted(outcomes) == ["agent_zoe"] + ["refused"] * 15
+    assert [file.name for file in databases.path("zoe").parent.iterdir() if "-" not in file.suffix] == [
+        "openclaw-agent.sqlite"
+    ]
+
+
+def test_aliases_of_many_agents_leave_no_open_files(real_files, client):
+    from pathlib import Path
+
+    for number in range(50):
+        SessionFactory(db=services.register(f"agent{number}").db)
+    connections.close_all()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for number in range(50):
+        assert Session.objects.using(databases.alias(f"agent{number}")).count() == 1
+        connections[f"agent_agent{number}"].close()
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def test_unknown_agents_and_bad_names_are_refused(real_files):
+    with pytest.raises(databases.UnknownAgent):
+        databases.alias("nobody")
+    for name in ("../etc", "", "Zoë!", "a" * 57, "UPPER"):
+        with pytest.raises(Refused):
+            services.register(name)
+    assert not Agent.objects.exists()
+
+
+@pytest.mark.parametrize(("name", "agent_id"), [("Main", "main"), (" My Agent ", "my-agent"), ("a_b-c", "a_b-c")])
+def test_names_are_normalised(name, agent_id):
+    assert services.normalise_agent_id(name) == agent_id
+
+
+def test_an_old_file_is_refused_until_it_is_migrated(real_files, as_admin):
+    agent = services.register("zoe")
+    with connections[agent.db].cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'gate'")
+        cursor.execute("DROP TABLE memory_gate_decisions")
+    databases.forget(agent.db)
+    answer = as_admin.get("/agents/zoe/sessions/")
+    assert answer.status_code == 503
+    assert b"migrate_agents" in answer.content
+    call_command("migrate_agents", verbosity=0)
+    assert as_admin.get("/agents/zoe/sessions/").status_code == 200
+
+
+def test_migrate_agents_names_every_failure_and_does_the_rest(real_files, capsys):
+    services.register("zoe")
+    services.register("amy")
+    databases.forget("agent_zoe")
+    databases.path("zoe").write_bytes(b"not a database" * 100)
+    with pytest.raises(CommandError, match=r"1 agent file.*zoe"):
+        call_command("migrate_agents")
+    assert "amy: schema" in capsys.readouterr().out
+
+
+def test_an_agents_file_holds_only_agent_tables(real_files):
+    tables = set(connections[databases.create("zoe")].introspection.table_names())
+    assert tables == {
+        "conversation_contexts",
+        "conversation_turns",
+        "django_migrations",
+        "file_snapshots",
+        "memory_gate_decisions",
+        "prompt_reports",
+        "rejected_records",
+        "session_days",
+        "sessions",
+        "transcript_event_identities",
+        "transcript_events",
+        "transcript_snapshots",
+        "workspace_files",
+    }
+
+
+def test_no_relation_leaves_its_file(settings):
+    assert relations_stay_in_one_file() == []
+    settings.AGENT_APPS = {"ledger", "auth"}
+    assert {error.id for error in relations_stay_in_one_file()} == {"agents.E001"}
+
+
+SPEC_COLUMNS = {
+    "sessions": "id:text channel_id:text conversation_target:text account_id:text created_at:integer "
+    "last_activity_at:integer metadata:text",
+    "conversation_turns": "id:text session_id:text turn_number:integer user_message_id:text user_message_content:text "
+    "user_from:text user_metadata:text agent_message_id:text agent_message_content:text agent_metadata:text "
+    "created_at:integer",
+    "conversation_contexts": "id:integer turn_id:text role:text message:text timestamp:integer sequence_number:integer",
+    "transcript_events": "session_id:text seq:integer event_json:text created_at:integer",
+    "transcript_event_identities": "session_id:text event_id:text seq:integer event_type:text has_parent:bool "
+    "parent_id:text message_idempotency_key:text created_at:integer",
+    "transcript_snapshots": "session_id:text snapshot_id:text reason:text event_count:integer created_at:integer "
+    "metadata_json:text",
+    "agents": "agent_id:text config_fingerprint:text created_at:integer updated_at:integer agent_db_path:text",
+    "agent_databases": "agent_id:text path:text schema_version:integer last_seen_at:integer size_bytes:integer",
+    "kv": "scope:text key:text value_json:text updated_at:integer",
+    "dataset_samples": "id:text sample_type:text turn_id:text decision_id:text audit_id:text session_id:text "
+    "content:text quality_score:real quality_factors:text annotation_status:text annotated_by:text "
+    "annotated_at:integer annotation_notes:text privacy_checked:boolean contains_pii:boolean "
+    "pii_redacted_content:text collection_strategy:text created_at:integer",
+    "dataset_exports": "id:text export_name:text export_format:text sample_types:text filters:text "
+    "total_samples:integer approved_samples:integer rejected_samples:integer avg_quality_score:real file_path:text "
+    "file_size_bytes:integer checksum:text exported_by:text exported_at:integer",
+    "subagent_runs": "run_id:text child_session_key:text requester_session_key:text controller_session_key:text "
+    "created_at:integer ended_at:integer cleanup_handled:bool payload_json:text",
+}
+
+
+@pytest.mark.parametrize("table", SPEC_COLUMNS)
+def test_tables_have_the_columns_of_their_specifications(table):
+    alias = "default" if table in connections["default"].introspection.table_names() else "agent_ada"
+    with connections[alias].cursor() as cursor:
+        cursor.execute(f"PRAGMA table_info({table})")
+        found = {name: kind.lower() for _, name, kind, *_ in cursor.fetchall()}
+    wanted = dict(column.split(":") for column in SPEC_COLUMNS[table].split())
+    assert {name: found.get(name) for name in wanted} == wanted
