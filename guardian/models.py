@@ -4,8 +4,7 @@ from django.db import models
 
 from agents.fields import Count, EpochMs
 
-# The five files that memory writes go to; every other collected file is a WorkspaceFile.
-MEMORY_FILES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md", "TOOLS.md")
+from .files import MEMORY_FILES
 
 
 class FileVersion(models.Model):

@@ -4,7 +4,8 @@ import hashlib
 
 from django.db import transaction
 
-from .models import MEMORY_FILES, FileSnapshot, WorkspaceFile
+from .files import MEMORY_FILES
+from .models import FileSnapshot, WorkspaceFile
 
 
 def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -50,7 +50,9 @@ class Stored:
         return self.kinds.total()
 
 
-def store_transcript(db: str, transcript: Transcript, lines: Iterator[Line], *, on_bytes=None) -> Stored:
+def store_transcript(
+    db: str, transcript: Transcript, lines: Iterator[Line], *, on_bytes: Callable[[int], None] | None = None
+) -> Stored:
     """Add the records of `lines` to a session; records it already has are counted and left alone.
 
     Each chunk is one transaction with everything that follows from it (turns, sums, branch), so a process killed

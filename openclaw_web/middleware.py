@@ -1,4 +1,4 @@
-"""Turns the two failures every view may meet into a page that says what to do."""
+"""What holds for every answer: failures say what to do, and caches on the way keep nothing."""
 
 import logging
 
@@ -28,3 +28,16 @@ class SayWhyMiddleware:
             log.error("%s", exception)
             return render(request, "refused.html", {"sentence": str(exception)}, status=503)
         return None
+
+
+class PrivateAnswersMiddleware:
+    """No cache between us and a browser keeps an answer that does not say so itself."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        response = self.get_response(request)
+        if not response.has_header("Cache-Control"):
+            response["Cache-Control"] = "private, no-cache"
+        return response

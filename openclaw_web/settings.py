@@ -8,8 +8,10 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
+from whitenoise.compress import Compressor
 
 env = environ.Env()
+VERSION = "0.1.0"  # pyproject.toml says the same
 PROJECT_DIR = Path(__file__).resolve().parent
 BASE_DIR = PROJECT_DIR.parent
 
@@ -44,6 +46,7 @@ HOME_DIR = env_path("OPENCLAW_WEB_HOME", "~/.openclaw-web")
 STATE_DIR = env_path("OPENCLAW_STATE_DIR", "~/.openclaw")
 
 os.umask(0o077)  # whatever this process makes is for its owner only: folders 0700, files 0600
+FILE_UPLOAD_PERMISSIONS = 0o600  # Django's own default would open collected static files to everybody
 (HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
 
 DEBUG = env.bool("OPENCLAW_WEB_DEBUG", False)
@@ -87,6 +90,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "openclaw_web.middleware.PrivateAnswersMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -190,7 +194,16 @@ CONTENT_SECURITY_POLICY = {
 }
 PERMISSIONS_POLICY = {
     name: []
-    for name in ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "microphone", "payment", "usb")
+    for name in (
+        "accelerometer",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "microphone",
+        "payment",
+        "usb",
+    )
 }
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -213,6 +226,7 @@ STORAGES = {
 if DEBUG:
     STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 WHITENOISE_USE_FINDERS = DEBUG
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default"]}}
 
@@ -222,13 +236,17 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
-FORMS_URLFIELD_ASSUME_HTTPS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "openclaw_web.logs.LineFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"stdout": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout", "formatter": "line"}},
     "root": {"handlers": ["stdout"], "level": LOG_LEVEL},
 }

@@ -9,7 +9,7 @@ os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 
 from .settings import *  # noqa: E402, F403
-from .settings import DATABASES, HOME_DIR, STORAGES, sqlite  # noqa: E402
+from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES, sqlite  # noqa: E402
 
 DATABASES |= {
     f"agent_{name}": sqlite(HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite") for name in ("ada", "bob")
@@ -17,3 +17,4 @@ DATABASES |= {
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 ALLOWED_HOSTS = ["*"]
+STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected in tests, and whitenoise warns of a missing folder

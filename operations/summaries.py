@@ -15,44 +15,45 @@ SUMMED = (*TOTALS, "turn_count", "record_count")
 
 def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
     """Bring the global sums of one agent up to what its file holds."""
-    days = list(
-        SessionDay.objects.using(agent.db)
-        .values("date")
-        .annotate(session_count=Count("session_id"), **{f"sum_{name}": Sum(name) for name in SUMMED})
-        .order_by("date")
-    )
-    rows = [
+    days, summary = _days(agent), _summary(agent)
+    if collected_at:
+        summary["last_collected_at"] = collected_at
+    with transaction.atomic():
+        AgentDailyStat.objects.filter(agent_id=agent.agent_id).delete()
+        AgentDailyStat.objects.bulk_create(days)
+        AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=summary)
+    agents.refresh_database_row(agent)
+
+
+def _days(agent):
+    sums = {f"sum_{name}": Sum(name) for name in SUMMED}
+    days = SessionDay.objects.using(agent.db).values("date").annotate(session_count=Count("session_id"), **sums)
+    return [
         AgentDailyStat(
             agent_id=agent.agent_id,
             date=day["date"],
             session_count=day["session_count"],
             **{name: day[f"sum_{name}"] for name in SUMMED},
         )
-        for day in days
+        for day in days.order_by("date")
     ]
+
+
+def _summary(agent):
     total = Session.objects.using(agent.db).aggregate(
-        session_count=Count("id"),
+        sessions=Count("id"),
         turns=Sum("turn_count"),
         errors=Sum("error_count"),
         tokens=Sum("total_tokens"),
         cost=Sum("cost_usd"),
         last=Max("last_activity_at"),
     )
-    rejected = RejectedRecord.objects.using(agent.db).count()
-    with transaction.atomic():
-        AgentDailyStat.objects.filter(agent_id=agent.agent_id).delete()
-        AgentDailyStat.objects.bulk_create(rows)
-        AgentSummary.objects.update_or_create(
-            agent_id=agent.agent_id,
-            defaults={
-                "session_count": total["session_count"],
-                "turn_count": total["turns"] or 0,
-                "error_count": total["errors"] or 0,
-                "total_tokens": total["tokens"] or 0,
-                "cost_usd": total["cost"] or 0,
-                "rejected_count": rejected,
-                "last_activity_at": total["last"],
-                **({"last_collected_at": collected_at} if collected_at else {}),
-            },
-        )
-    agents.refresh_database_row(agent)
+    return {
+        "session_count": total["sessions"],
+        "turn_count": total["turns"] or 0,
+        "error_count": total["errors"] or 0,
+        "total_tokens": total["tokens"] or 0,
+        "cost_usd": total["cost"] or 0,
+        "rejected_count": RejectedRecord.objects.using(agent.db).count(),
+        "last_activity_at": total["last"],
+    }

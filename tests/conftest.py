@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from agents import databases
 from tests import factories
+from tests.homes import Home
 
 # No time limits in tests: a slow machine is no fault of the code.
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -104,3 +105,9 @@ def real_files(monkeypatch, settings, tmp_path, agent_template, db):
     yield tmp_path
     for name in connections.settings.keys() - known.keys():
         databases.forget(name)
+
+
+@pytest.fixture
+def home(tmp_path, real_files):
+    """An empty OpenClaw home with the agent main, beside a store of its own."""
+    return Home(tmp_path / "openclaw")

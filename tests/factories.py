@@ -1,7 +1,7 @@
 """The smallest valid row of each model; `db=` says whose file."""
 
-import orjson
 import factory
+import orjson
 from factory.django import DjangoModelFactory
 
 from agents.models import Agent

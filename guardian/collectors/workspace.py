@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agents.homes import NotReadable, open_regular
 
-from ..models import MEMORY_FILES
+from ..files import MEMORY_FILES
 
 NAMED = (*MEMORY_FILES, "AGENTS.md", "HEARTBEAT.md")
 MAX_BYTES = 5 * 1024 * 1024

@@ -44,14 +44,6 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Session',
             fields=[
-                ('tool_call_count', agents.fields.Count(default=0)),
-                ('error_count', agents.fields.Count(default=0, help_text='failed tool calls and failed model calls')),
-                ('input_tokens', agents.fields.Count(default=0)),
-                ('output_tokens', agents.fields.Count(default=0)),
-                ('cache_read_tokens', agents.fields.Count(default=0)),
-                ('cache_write_tokens', agents.fields.Count(default=0)),
-                ('total_tokens', agents.fields.Count(default=0)),
-                ('cost_usd', models.FloatField(default=0)),
                 ('id', models.TextField(primary_key=True, serialize=False)),
                 ('channel_id', models.TextField(default='unknown')),
                 ('conversation_target', models.TextField(null=True)),
@@ -70,14 +62,6 @@ class Migration(migrations.Migration):
                 ('compaction_count', agents.fields.Count(default=0)),
                 ('withheld_count', agents.fields.Count(default=0, help_text='records not kept because their sender opted out')),
                 ('prompt_report', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='ledger.promptreport')),
-            ],
-            options={
-                'db_table': 'sessions',
-            },
-        ),
-        migrations.CreateModel(
-            name='ConversationTurn',
-            fields=[
                 ('tool_call_count', agents.fields.Count(default=0)),
                 ('error_count', agents.fields.Count(default=0, help_text='failed tool calls and failed model calls')),
                 ('input_tokens', agents.fields.Count(default=0)),
@@ -86,7 +70,16 @@ class Migration(migrations.Migration):
                 ('cache_write_tokens', agents.fields.Count(default=0)),
                 ('total_tokens', agents.fields.Count(default=0)),
                 ('cost_usd', models.FloatField(default=0)),
+            ],
+            options={
+                'db_table': 'sessions',
+            },
+        ),
+        migrations.CreateModel(
+            name='ConversationTurn',
+            fields=[
                 ('id', models.TextField(primary_key=True, serialize=False)),
+                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='turns', to='ledger.session')),
                 ('turn_number', agents.fields.Count(help_text='never given to another turn, also when this one leaves the active branch')),
                 ('user_message_id', models.TextField(null=True)),
                 ('user_message_content', models.TextField()),
@@ -102,15 +95,6 @@ class Migration(migrations.Migration):
                 ('record_count', agents.fields.Count(default=0)),
                 ('latency_ms', agents.fields.Count(help_text='from the user message to the reply', null=True)),
                 ('model', models.TextField(null=True)),
-                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='turns', to='ledger.session')),
-            ],
-            options={
-                'db_table': 'conversation_turns',
-            },
-        ),
-        migrations.CreateModel(
-            name='SessionDay',
-            fields=[
                 ('tool_call_count', agents.fields.Count(default=0)),
                 ('error_count', agents.fields.Count(default=0, help_text='failed tool calls and failed model calls')),
                 ('input_tokens', agents.fields.Count(default=0)),
@@ -119,11 +103,27 @@ class Migration(migrations.Migration):
                 ('cache_write_tokens', agents.fields.Count(default=0)),
                 ('total_tokens', agents.fields.Count(default=0)),
                 ('cost_usd', models.FloatField(default=0)),
+            ],
+            options={
+                'db_table': 'conversation_turns',
+            },
+        ),
+        migrations.CreateModel(
+            name='SessionDay',
+            fields=[
                 ('pk', models.CompositePrimaryKey('session_id', 'date', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='days', to='ledger.session')),
                 ('date', models.TextField(help_text='YYYY-MM-DD, UTC')),
                 ('turn_count', agents.fields.Count(default=0)),
                 ('record_count', agents.fields.Count(default=0)),
-                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='days', to='ledger.session')),
+                ('tool_call_count', agents.fields.Count(default=0)),
+                ('error_count', agents.fields.Count(default=0, help_text='failed tool calls and failed model calls')),
+                ('input_tokens', agents.fields.Count(default=0)),
+                ('output_tokens', agents.fields.Count(default=0)),
+                ('cache_read_tokens', agents.fields.Count(default=0)),
+                ('cache_write_tokens', agents.fields.Count(default=0)),
+                ('total_tokens', agents.fields.Count(default=0)),
+                ('cost_usd', models.FloatField(default=0)),
             ],
             options={
                 'db_table': 'session_days',
@@ -133,6 +133,7 @@ class Migration(migrations.Migration):
             name='TranscriptEvent',
             fields=[
                 ('pk', models.CompositePrimaryKey('session_id', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='ledger.session')),
                 ('seq', agents.fields.Count(help_text='order of arrival in the store')),
                 ('created_at', agents.fields.EpochMs()),
                 ('kind', models.TextField(choices=[('session', 'Session'), ('user', 'User'), ('assistant', 'Assistant'), ('tool_result', 'Tool Result'), ('compaction', 'Compaction'), ('branch_summary', 'Branch Summary'), ('model_change', 'Model Change'), ('thinking_level_change', 'Thinking Level Change'), ('custom', 'Custom'), ('custom_message', 'Custom Message'), ('label', 'Label'), ('session_info', 'Session Info'), ('reset', 'Reset'), ('leaf', 'Leaf'), ('message', 'message with another role'), ('withheld', 'not kept: the sender opted out'), ('unknown', 'a type this version does not know, kept raw')])),
@@ -152,7 +153,6 @@ class Migration(migrations.Migration):
                 ('trim_json', models.TextField(help_text='what event_json leaves out: see ledger.trimming', null=True)),
                 ('event_json', models.TextField()),
                 ('full_zstd', models.BinaryField(help_text='the whole record, when event_json had to be capped', null=True)),
-                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='ledger.session')),
             ],
             options={
                 'db_table': 'transcript_events',
@@ -162,6 +162,7 @@ class Migration(migrations.Migration):
             name='TranscriptEventIdentity',
             fields=[
                 ('pk', models.CompositePrimaryKey('session_id', 'event_id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='identities', to='ledger.session')),
                 ('event_id', models.TextField(help_text="the record's id, or @<byte offset> when it has none")),
                 ('seq', agents.fields.Count()),
                 ('event_type', models.TextField()),
@@ -169,7 +170,6 @@ class Migration(migrations.Migration):
                 ('parent_id', models.TextField(null=True)),
                 ('message_idempotency_key', models.TextField(null=True)),
                 ('created_at', agents.fields.EpochMs()),
-                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='identities', to='ledger.session')),
             ],
             options={
                 'db_table': 'transcript_event_identities',
@@ -179,12 +179,12 @@ class Migration(migrations.Migration):
             name='TranscriptSnapshot',
             fields=[
                 ('pk', models.CompositePrimaryKey('session_id', 'snapshot_id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to='ledger.session')),
                 ('snapshot_id', models.TextField(help_text="the compaction record's id")),
                 ('reason', models.TextField()),
                 ('event_count', agents.fields.Count(help_text='records before it on its branch')),
                 ('created_at', agents.fields.EpochMs()),
                 ('metadata_json', models.TextField(help_text='summary, readFiles, modifiedFiles, firstKeptEntryId, tokensBefore, tokensAfter')),
-                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to='ledger.session')),
             ],
             options={
                 'db_table': 'transcript_snapshots',
@@ -194,11 +194,11 @@ class Migration(migrations.Migration):
             name='ConversationContext',
             fields=[
                 ('id', models.AutoField(primary_key=True, serialize=False)),
+                ('turn', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='contexts', to='ledger.conversationturn')),
                 ('role', models.TextField(choices=[('user', 'User'), ('agent', 'Agent')])),
                 ('message', models.TextField()),
                 ('timestamp', agents.fields.EpochMs()),
                 ('sequence_number', agents.fields.Count()),
-                ('turn', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='contexts', to='ledger.conversationturn')),
             ],
             options={
                 'db_table': 'conversation_contexts',

@@ -1,0 +1,160 @@
+"""Which records of a session a page shows: chunks of its transcript, found by place, turn or record."""
+
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from . import timeline
+from .models import Session, TranscriptEventIdentity
+
+CHUNK = 100  # records
+BUDGET = 150_000  # characters shown
+LEAD = 40  # records before the one asked for, at most: it is read in its turn
+COLUMNS = (
+    *("seq", "kind", "turn_number", "is_active", "is_failed", "is_synthetic", "created_at"),
+    *("model", "total_tokens", "cost_usd", "tool_call_count", "trim_json", "event_json"),
+)
+TURN_COLUMNS = (
+    *("turn_number", "created_at", "is_active", "first_seq", "model", "latency_ms"),
+    *("total_tokens", "cost_usd", "tool_call_count", "error_count", "record_count"),
+)
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a page of the transcript begins (`after` a record) or ends (`before` one), and what it leaves out."""
+
+    after: int = -1
+    before: int | None = None
+    record: str = ""
+    every_branch: bool = False
+    everything: bool = False
+    notice: str = ""
+
+
+@dataclass(slots=True)
+class Page:
+    """One chunk of a transcript; `earlier` and `later` are the records that the chunks around it border on."""
+
+    place: Place
+    sections: list[timeline.Section] = field(default_factory=list)
+    record_count: int = 0
+    earlier: int | None = None
+    later: int | None = None
+    aside_count: int = 0  # records on other branches
+
+
+def find(session: Session, *, after=None, before=None, turn=None, record="", branch="", everything=False) -> Place:
+    """The place an address asks for. One that does not exist (any more) leads to the nearest, with a notice."""
+    place = Place(every_branch=branch == "all", everything=everything, record=record)
+    if record:
+        _go_to_record(session, place)
+    elif turn is not None:
+        _go_to_turn(session, place, turn)
+    elif after is not None:
+        place.after = after
+    elif before is not None:
+        place.before = before
+    return place
+
+
+def page(session: Session, place: Place) -> Page:
+    """The chunk at a place."""
+    db = session._state.db
+    events = session.events.all() if place.every_branch else session.events.filter(is_active=True)
+    rows, has_more = _rows_after(events, place) if place.before is None else _rows_before(events, place)
+    found = Page(place, record_count=len(rows))
+    found.aside_count = session.events.filter(is_active=False).count()
+    if rows:
+        _name(db, session.id, rows)
+        turns = _turns(session, {row["turn_number"] for row in rows} - {None})
+        found.sections = timeline.sections(rows, turns, show_all=place.everything, keep=place.record)
+        backwards = place.before is not None
+        found.earlier = rows[0]["seq"] if (has_more if backwards else place.after >= 0) else None
+        found.later = rows[-1]["seq"] if (has_more or backwards) else None
+    return found
+
+
+def _rows_after(events, place):
+    rows = list(events.filter(seq__gt=place.after).order_by("seq").values(*COLUMNS)[: CHUNK + 1])
+    kept = _fitting(rows[:CHUNK])
+    has_more = len(kept) < len(rows)
+    if has_more:
+        kept = _without_open_calls(kept)
+    return kept, has_more
+
+
+def _rows_before(events, place):
+    rows = list(events.filter(seq__lt=place.before).order_by("-seq").values(*COLUMNS)[: CHUNK + 1])
+    kept = _fitting(rows[:CHUNK])[::-1]
+    has_more = len(kept) < len(rows)
+    if has_more:  # results whose call would be on the page before go there with it
+        kept = kept[_results_at_start(kept) :] or kept
+    return kept, has_more
+
+
+def _fitting(rows):
+    """As many rows from the beginning as the budget allows; one at least."""
+    left = BUDGET
+    for number, row in enumerate(rows):
+        left -= timeline.shown_length(row)
+        if left < 0 and number:
+            return rows[:number]
+    return rows
+
+
+def _without_open_calls(rows):
+    """Leave an assistant to the next page when results of its calls only follow there."""
+    answers = _results_at_start(reversed(rows))
+    last = len(rows) - answers - 1
+    return rows[:last] if last > 0 and rows[last]["tool_call_count"] > answers else rows
+
+
+def _results_at_start(rows):
+    return len(list(takewhile(lambda row: row["kind"] == "tool_result", rows)))
+
+
+def _name(db, session_id, rows):
+    """Give rows the ids of their records, which another table holds."""
+    identities = TranscriptEventIdentity.objects.using(db).filter(
+        session_id=session_id, seq__gte=rows[0]["seq"], seq__lte=rows[-1]["seq"]
+    )
+    ids = dict(identities.values_list("seq", "event_id"))
+    for row in rows:
+        row["record_id"] = ids.get(row["seq"], f"@{row['seq']}")
+
+
+def _turns(session, numbers) -> dict[int, dict[str, Any]]:
+    rows = session.turns.filter(turn_number__in=numbers).values(*TURN_COLUMNS)
+    return {row["turn_number"]: row for row in rows}
+
+
+def _go_to_turn(session, place, number):
+    turns = session.turns.all() if place.every_branch else session.turns.active()
+    columns = ("turn_number", "first_seq", "is_active")
+    exact = session.turns.filter(turn_number=number).values(*columns).first()
+    nearest = exact or turns.filter(turn_number__lt=number).order_by("-turn_number").values(*columns).first()
+    if nearest is None:
+        place.notice = _("There is no turn %(number)s in this session.") % {"number": number}
+        return
+    if exact is None:
+        said = {"number": number, "nearest": nearest["turn_number"]}
+        place.notice = _("There is no turn %(number)s. This is turn %(nearest)s, the one before it.") % said
+    place.every_branch = place.every_branch or not nearest["is_active"]
+    place.after = nearest["first_seq"] - 1
+
+
+def _go_to_record(session, place):
+    db = session._state.db
+    identity = TranscriptEventIdentity.objects.using(db).filter(session_id=session.id, event_id=place.record).first()
+    columns = ("seq", "is_active", "turn_number")
+    event = identity and session.events.filter(seq=identity.seq).values(*columns).first()
+    if not event:
+        place.notice = _("This session has no record %(id)s.") % {"id": place.record[:80]}
+        return
+    turn = session.turns.filter(turn_number=event["turn_number"]).values("first_seq").first()
+    place.every_branch = place.every_branch or not event["is_active"]
+    begin = turn["first_seq"] if turn else event["seq"]
+    place.after = max(begin, event["seq"] - LEAD) - 1

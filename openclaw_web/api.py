@@ -1,0 +1,125 @@
+"""The JSON API under /api/v1/: its routers, and what each failure looks like."""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import orjson
+from csp.decorators import csp_update
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.http import Http404
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError
+from ninja.parser import Parser
+from ninja.renderers import BaseRenderer
+
+from agents.databases import OldAgentFile, UnknownAgent
+
+from .auth import SessionAuth, TokenAuth
+from .errors import Refused
+
+ROUTERS = ("agents.api", "ledger.api", "datasets.api", "operations.api", "operations.exports_api")
+DESCRIPTION = """Everything the pages show, as JSON. Sign in on the site, or send `Authorization: Bearer oc_…`.
+
+Times are milliseconds since 1970 UTC. Lists answer `{"items": […], "next": …}`: send `next` as `after` for the rest;
+`null` is the end. Every failure answers `{"detail": …}`."""
+
+
+class OrjsonRenderer(BaseRenderer):
+    media_type = "application/json"
+
+    def render(self, request, data, *, response_status):
+        return orjson.dumps(data)
+
+
+class OrjsonParser(Parser):
+    """Bodies are objects: the schemas would read the attributes of any other value, and find their defaults."""
+
+    def parse_body(self, request):
+        body = orjson.loads(request.body)  # unlike json, refuses half of a surrogate pair, which no database takes
+        if not isinstance(body, dict):
+            raise TypeError("not an object")
+        return body
+
+
+# Swagger UI's style sheet draws icons from data: addresses; everything else of it fits the site's policy.
+with_data_images = csp_update({"img-src": ["data:"]})
+
+api = NinjaAPI(
+    title="OpenClaw Web",
+    version="1",
+    description=DESCRIPTION,
+    urls_namespace="api",
+    auth=[TokenAuth(), SessionAuth()],
+    renderer=OrjsonRenderer(),
+    parser=OrjsonParser(),
+    docs_decorator=with_data_images,
+)
+
+
+def mount(name):
+    """Add the `router` of a module. An operation that does not say which role it needs stops the start."""
+    router = import_module(name).router
+    for path_view in router.path_operations.values():
+        for operation in path_view.operations:
+            role = getattr(operation.view_func, "needs_role", None)
+            if role is None:
+                raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs a role: @needs(...)")
+            operation.openapi_extra = {**(operation.openapi_extra or {}), "x-role": role}
+    api.add_router("", router)
+
+
+def urls():
+    """What urls.py mounts. Operations answer 401 by themselves; the documentation sends to the sign-in page."""
+    patterns, app_name, namespace = api.urls
+    for pattern in patterns:
+        if pattern.name not in ("openapi-json", "openapi-view"):
+            login_not_required(pattern.callback)
+    return [*patterns, path("<path:rest>", nowhere)], app_name, namespace
+
+
+@csrf_exempt
+@login_not_required
+def nowhere(request, rest):
+    """Every other address under the API, answered in the API's words."""
+    return not_found(request, Http404())
+
+
+def problem(request, status, detail, **more):
+    return api.create_response(request, {"detail": str(detail), **more}, status=status)
+
+
+@api.exception_handler(Refused)
+def refused(request, exc):
+    return problem(request, 409, exc.sentence, reasons=exc.reasons)
+
+
+@api.exception_handler(UnknownAgent)
+@api.exception_handler(Http404)
+def not_found(request, exc):
+    return problem(request, 404, _("There is nothing at this address."))
+
+
+@api.exception_handler(PermissionDenied)
+def not_allowed(request, exc):
+    return problem(request, 403, _("Your role, or the token's, does not allow this."))
+
+
+@api.exception_handler(AuthenticationError)
+def not_signed_in(request, exc):
+    response = problem(request, 401, _("Sign in, or send a valid token: Authorization: Bearer oc_…"))
+    response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+@api.exception_handler(OldAgentFile)
+def old_file(request, exc):
+    return problem(request, 503, exc)
+
+
+for module in ROUTERS:
+    if find_spec(module):
+        mount(module)

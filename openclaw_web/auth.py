@@ -1,0 +1,24 @@
+"""Who is asking the API: a person's session, or a program's token."""
+
+from ninja.security import HttpBearer
+from ninja.security import SessionAuth as NinjaSessionAuth
+
+from operations import accounts
+
+
+class TokenAuth(HttpBearer):
+    """`Authorization: Bearer oc_…`; the request then is its owner's, limited to the token's role."""
+
+    def authenticate(self, request, token):
+        user = accounts.user_of_token(token)
+        if user:
+            request.user = user
+        return user
+
+
+class SessionAuth(NinjaSessionAuth):
+    """A person signed in on the pages; requests that change something need the CSRF token as well."""
+
+    def __call__(self, request):
+        # A program that shows a dead token must hear so, also where a session would let it in.
+        return None if "Authorization" in request.headers else super().__call__(request)

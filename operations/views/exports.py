@@ -1,0 +1,157 @@
+"""Exports: the list and the form, one export while it is built and afterwards, its files."""
+
+from urllib.parse import urlencode
+
+from django.http import FileResponse, Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import needs
+from datasets import export_words, exports
+from datasets.export_options import read_options
+from datasets.models import DatasetExport, DatasetSample
+from openclaw_web.errors import Refused
+from openclaw_web.html import after_post, render_page, stop_polling
+from openclaw_web.paging import page_of
+from operations.export_forms import ExportForm
+from operations.exports import start
+from operations.jobs import visible_to
+from operations.models import JobRun
+
+BIG_COLUMNS = ("manifest_json", "reasons_json")
+WORKING = (DatasetExport.State.WAITING, DatasetExport.State.RUNNING)
+
+
+@require_safe
+@needs("viewer")
+def export_list(request):
+    """All exports, newest first, and for labellers the form for a new one."""
+    known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
+    return _list_page(request, ExportForm(initial=known), has_choices=bool(known))
+
+
+@require_POST
+@needs("labeller")
+def export_create(request):
+    """Ask for an export and go to its page, where the progress is."""
+    form = ExportForm(request.POST)
+    if form.is_valid():
+        try:
+            export = start(by=request.user.username, **form.choices())
+        except Refused as refused:  # beside what was chosen, so that it can be mended
+            form.add_error(None, refused.sentence)
+        else:
+            return after_post(request, _("The export is under way."), to=export)
+    return _list_page(request, form, has_choices=True, status=422)
+
+
+@require_safe
+@needs("viewer")
+def export_detail(request, export_id):
+    """One export: how far it is, then its files, or the rows in its way."""
+    export = get_object_or_404(DatasetExport, id=export_id)
+    job = JobRun.objects.filter(id=export.job_id).defer("log", "result_json").first()
+    is_working = export.state in WORKING and (job is None or not job.has_ended)
+    context = {
+        "export": export,
+        "job": job,
+        "is_working": is_working,
+        "state": _state(export, is_working),
+        "problem": _problem(export, job, is_working),
+        "options": _options(export),
+        "again": _again(export),
+        "reasons": _reasons(export),
+        "may_export": request.user.has_role("labeller"),
+        "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
+        **_contents(export),
+    }
+    response = render_page(request, "operations/export_detail.html", context, partial="export-state")
+    return response if is_working or not request.htmx else stop_polling(response)
+
+
+@require_safe
+@needs("viewer")
+def export_file(request, export_id, name):
+    """One file of a ready export, as a download."""
+    path = exports.file_of(get_object_or_404(DatasetExport, id=export_id), name)
+    if path is None:
+        raise Http404
+    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=exports.content_type(name))
+
+
+def _list_page(request, form, *, has_choices, status=200):
+    rows = DatasetExport.objects.defer(*BIG_COLUMNS)
+    page = page_of(rows, order=("-exported_at", "-id"), after=request.GET.get("after"))
+    for export in page:
+        export.words = _state(export, export.state in WORKING)
+    context = {
+        "exports": page,
+        "form": form,
+        "has_choices": has_choices,
+        "may_export": request.user.has_role("labeller"),
+    }
+    return render_page(request, "operations/export_list.html", context, status=status)
+
+
+def _state(export, is_working):
+    """The state to show; an export whose job died is failed, whatever its row says."""
+    is_dead = export.state in WORKING and not is_working
+    state = DatasetExport.State.FAILED if is_dead else DatasetExport.State(export.state)
+    return {"tone": state.value, "label": export_words.STATE_WORDS[state]}
+
+
+def _problem(export, job, is_working):
+    if export.state in (DatasetExport.State.REFUSED, DatasetExport.State.FAILED):
+        return export.sentence
+    return job.message if job and export.state in WORKING and not is_working else ""
+
+
+def _contents(export):
+    """What a ready export holds, in words."""
+    manifest = exports.read_manifest(export)
+    return {
+        "manifest": manifest,
+        "excluded": [
+            {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
+        ],
+        "transformations": [
+            (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
+        ],
+        "files": _files(export, manifest),
+    }
+
+
+def _files(export, manifest):
+    """The rows of the table of files, the manifest last."""
+    if not manifest:
+        return []
+    size = len(export.manifest_json.encode())
+    files = [*manifest["files"], {"name": exports.MANIFEST, "bytes": size, "sha256": export.checksum}]
+    return [{"rows": None, **file} for file in files]
+
+
+def _options(export):
+    """What was asked for, as the page shows it."""
+    return {
+        "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
+        "task": export_words.TASK_WORDS.get(export.task, export.task),
+        "chosen": read_options(export),
+    }
+
+
+def _again(export):
+    """The address of the form with the same options, for another try."""
+    chosen = read_options(export)
+    names = ("format", "task", "agent", "train_split", "seed", "min_quality", "row_characters")
+    values = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
+    ticked = {name: "on" if getattr(chosen, name) else "" for name in ("only_approved", "keep_text")}
+    return "?" + urlencode({"name": export.export_name, **values, **ticked})
+
+
+def _reasons(export):
+    """The rows in the way, each with the sample it comes from, if that is one."""
+    reasons = exports.read_reasons(export)
+    ids = [reason["id"] for reason in reasons]
+    known = {sample.id: sample for sample in DatasetSample.objects.filter(id__in=ids).only("id")}
+    return [{**reason, "sample": known.get(reason["id"])} for reason in reasons]

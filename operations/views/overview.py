@@ -1,0 +1,56 @@
+"""The first page, the list of agents, and the answer to "are you there"."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import connection
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET
+
+from agents.decorators import needs
+from openclaw_web.html import render_page
+from operations.overview import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, summaries, sums_in, totals
+
+AGENTS_SHOWN = 20
+
+
+@require_GET
+@needs("viewer")
+def overview(request):
+    """All agents together: sums, days, and a row for each."""
+    chosen = request.GET.get("days", "")
+    chosen = chosen if chosen in RANGES else DEFAULT_RANGE
+    rows = summaries("-last_activity_at")
+    context = {
+        "agents": rows[:AGENTS_SHOWN],
+        "columns": COLUMNS.items(),
+        "totals": totals(rows),
+        "chart": activity(chosen),
+        "chosen": chosen,
+        "ranges": list(RANGES),
+    }
+    return render_page(request, "operations/overview.html", context)
+
+
+@require_GET
+@needs("viewer")
+def agent_list(request):
+    """Every agent in a row, with ?from= and ?to= what each did in those days."""
+    period = read_period(request.GET.get("from", ""), request.GET.get("to", ""))
+    order = request.GET.get("sort", "")
+    order = order if order.removeprefix("-") in COLUMNS else "agent_id"
+    context = {
+        "period": period,
+        "columns": COLUMNS.items(),
+        "order": order,
+        "agents": None if period else summaries(order),
+        "sums": sums_in(period) if period else None,
+    }
+    return render_page(request, "operations/agent_list.html", context)
+
+
+@require_GET
+@login_not_required
+def healthz(request):
+    """200 while the global file can be read."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok", content_type="text/plain")

@@ -1,0 +1,80 @@
+"""Samples and branches for tests of exporters: the smallest valid ones, the test says what matters."""
+
+from dataclasses import dataclass, field
+
+import orjson
+
+from datasets.exporters.checks import broken_rules
+from datasets.exporters.rows import Shape, rows_of
+from datasets.exporters.samples import ExportSample, GateAnswer
+
+
+@dataclass(slots=True)
+class Call:
+    """Like ledger.records.ToolCall."""
+
+    id: str
+    name: str = "exec"
+    arguments: dict = field(default_factory=lambda: {"command": "ls"})
+
+
+@dataclass(slots=True)
+class Said:
+    """Like ledger.branches.BranchMessage."""
+
+    role: str
+    text: str = ""
+    turn_number: int | None = None
+    calls: list = field(default_factory=list)
+    tool_call_id: str | None = None
+    is_synthetic: bool = False
+
+
+def user(text, turn):
+    return Said("user", text, turn)
+
+
+def agent(text="", *calls, synthetic=False):
+    return Said(
+        "assistant",
+        text,
+        calls=[Call(call) if isinstance(call, str) else call for call in calls],
+        is_synthetic=synthetic,
+    )
+
+
+def result(call, text="done"):
+    return Said("tool", text, tool_call_id=call)
+
+
+def sample(turn=1, user_text="question", reply="answer", **more):
+    known = {"sample_id": f"sample-{turn}", "agent_id": "ada", "session_id": "s1"}
+    return ExportSample(**known, turn_number=turn, user_text=user_text, agent_reply=reply, **more)
+
+
+def gate(decision="UPDATE_USER", reason="A stable preference.", fact="prefers mornings"):
+    return GateAnswer(decision, reason, fact)
+
+
+def stored(body, **columns):
+    """A row of `dataset_samples` with this content."""
+    content = body if isinstance(body, str) else orjson.dumps(body).decode()
+    known = {"id": "x", "agent_id": "ada", "session_id": "s1", "turn_number": 1, "output": None, "quality_score": None}
+    return {**known, "content": content, **columns}
+
+
+def rows(format_, *samples, task="reply", branch=(), **shape):
+    """The rows, and what was done to each."""
+    made = list(rows_of(Shape(format_, task, **shape), samples, branch))
+    assert [broken_rules(format_, row) for _, row, _ in made] == [[]] * len(made)
+    return [row for _, row, _ in made], [set(done) for _, _, done in made]
+
+
+def sides(row):
+    """Who speaks, message by message."""
+    return [message["from"] for message in row["conversations"]]
+
+
+def values(row):
+    """What is said, message by message."""
+    return [message["value"] for message in row["conversations"]]

@@ -1,0 +1,44 @@
+"""Short conversations in the store, by way of the ledger's own door."""
+
+import orjson
+
+from ledger.collectors.jsonl import Line, parse
+from ledger.services import Transcript, store_transcript
+from tests.factories import T0
+
+
+def user(record_id, text, *, after=None, sender=None):
+    """A line of a person."""
+    own = {"__openclaw": {"senderId": sender}} if sender else {}
+    return _line(record_id, after, {"role": "user", "content": text, **own})
+
+
+def agent(record_id, text, *, after=None):
+    """A line of the agent; without a text, one that only calls a tool."""
+    blocks = [{"type": "text", "text": text}] if text else [{"type": "toolCall", "id": "c", "name": "exec"}]
+    return _line(record_id, after, {"role": "assistant", "model": "m-1", "content": blocks})
+
+
+def tell(lines, *, session_id="s1", db="agent_ada", opted_out=()):
+    """Store a session of these lines; each follows the one before unless it says otherwise."""
+    before = None
+    parsed = []
+    for number, line in enumerate(lines):
+        line["parentId"] = line["parentId"] or before
+        line["timestamp"] = T0 + number * 1000
+        before = line["id"]
+        parsed.append(parse(Line(number, number + 1, orjson.dumps(line))))
+    transcript = Transcript(session_id, f"{session_id}.jsonl", T0, opted_out=frozenset(opted_out))
+    store_transcript(db, transcript, iter(parsed))
+
+
+def tell_turns(count, **where):
+    """A session of `count` plain turns."""
+    lines = []
+    for number in range(1, count + 1):
+        lines += [user(f"u{number}", f"question {number}"), agent(f"a{number}", f"answer {number}")]
+    tell(lines, **where)
+
+
+def _line(record_id, after, message):
+    return {"type": "message", "id": record_id, "parentId": after, "message": message}

@@ -1,0 +1,41 @@
+"""What an export may be asked for."""
+
+import pytest
+
+from datasets import export_options, exports
+from datasets.models import DatasetExport
+from openclaw_web.errors import Refused
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"format": "openai"}, "Choose alpaca, sharegpt."),
+        ({"task": "dpo"}, "Choose reply, gate."),
+        ({"train_split": 1.5}, "from 0 to 1"),
+        ({"train_split": float("nan")}, "from 0 to 1"),
+        ({"min_quality": -1}, "from 0 to 1"),
+        ({"row_characters": 10}, "from 1,000 to"),
+        ({"agent": "nobody"}, "There is no agent nobody."),
+        ({"sample_types": ["x"]}, "There is no sample type x."),
+        ({"sample_types": []}, "at least one type"),
+        ({"seed": "x" * 65}, "at most 64"),
+        ({"name": "  "}, "Give the export a name."),
+        ({"name": "two\nlines"}, "in one line"),
+    ],
+)
+def test_impossible_wishes_are_refused_at_once(choices, words):
+    wanted = {"name": "one", "format": "alpaca", "task": "reply", **choices}
+    with pytest.raises(Refused, match=words):
+        exports.request(**wanted, by="root")
+    assert not DatasetExport.objects.exists()
+
+
+def test_what_was_asked_for_is_what_is_built():
+    export = exports.request("one", "sharegpt", "gate", by="r", agent="ada", seed="9", train_split=0.25, keep_text=True)
+    options = export_options.read_options(export)
+    assert options == export_options.Options(
+        "sharegpt", "gate", agent="ada", seed="9", train_split=0.25, keep_text=True
+    )

@@ -1,0 +1,235 @@
+"""Samples made from turns."""
+
+import pytest
+
+from agents import configuration
+from datasets import services
+from datasets.models import DatasetSample
+from ledger.models import ConversationContext, ConversationTurn
+from openclaw_web.errors import Refused
+from tests.datasets.conversations import agent, tell, tell_turns, user
+from tests.factories import DecisionFactory
+
+pytestmark = pytest.mark.django_db
+URL = "/agents/ada/sessions/s1/samples/"
+LIST = "/samples/?agent=ada&session=s1"
+
+
+def bodies():
+    return {sample.turn_number: sample.body for sample in DatasetSample.objects.all()}
+
+
+def said(response):
+    return [str(message) for message in response.wsgi_request._messages]
+
+
+def test_it_works(client, reviewer, ada):
+    tell_turns(3)
+    client.force_login(reviewer)
+    answer = client.post(URL, {"turn": ["1", "3"]}, follow=True)
+    assert answer.redirect_chain == [(LIST, 302)]
+    assert "2 samples made." in answer.text
+    assert bodies()[3] == {
+        "type": "annotated_turn",
+        "conversationId": "s1",
+        "turnNumber": 3,
+        "context": [
+            {"role": "user", "message": "question 1"},
+            {"role": "agent", "message": "answer 1"},
+            {"role": "user", "message": "question 2"},
+            {"role": "agent", "message": "answer 2"},
+        ],
+        "userMessage": "question 3",
+        "agentReply": "answer 3",
+    }
+    sample = DatasetSample.objects.get(turn_number=3)
+    assert (sample.agent_id, sample.session_id, sample.turn_id) == ("ada", "s1", "s1:u3")
+    assert (sample.sample_type, sample.annotation_status) == ("annotated_turn", "pending")
+    assert (sample.collection_strategy, sample.output) == ("manual", None)
+
+
+def test_who_may_not(client, stranger, ada):
+    tell_turns(1)
+    assert client.post(URL, {"all": "1"}).status_code == 302
+    client.force_login(stranger)
+    assert client.post(URL, {"all": "1"}).status_code == 403
+    assert client.get(URL).status_code == 405
+    assert not DatasetSample.objects.exists()
+
+
+def test_making_twice_is_making_once(as_admin, ada):
+    tell_turns(3)
+    as_admin.post(URL, {"turn": ["1", "2"]})
+    before = set(DatasetSample.objects.values_list("id", "created_at"))
+    answer = as_admin.post(URL, {"turn": ["1", "2", "3"]}, follow=True)
+    assert "1 sample made, 2 were there already." in answer.text
+    assert before < set(DatasetSample.objects.values_list("id", "created_at"))
+    assert DatasetSample.objects.count() == 3
+
+
+def test_a_verdict_survives_making_again(as_admin, ada):
+    tell_turns(1)
+    as_admin.post(URL, {"all": "1"})
+    sample = DatasetSample.objects.get()
+    services.label_sample(sample.id, "approved", by="root", output="better")
+    as_admin.post(URL, {"turn": "1"})
+    sample.refresh_from_db()
+    assert (sample.annotation_status, sample.output) == ("approved", "better")
+
+
+def test_all_turns_of_a_session(as_admin, ada):
+    tell_turns(3)
+    tell_turns(2, session_id="s2")
+    assert "3 samples made." in as_admin.post(URL, {"all": "1"}, follow=True).text
+    assert {sample.session_id for sample in DatasetSample.objects.all()} == {"s1"}
+
+
+def test_the_list_shows_them_in_the_order_of_the_conversation(as_admin, ada):
+    tell_turns(60)
+    as_admin.post(URL, {"all": "1"})
+    page = as_admin.get(LIST)
+    assert [sample.turn_number for sample in page.context["samples"]] == list(range(1, 51))
+
+
+def test_long_words_are_kept_whole(as_admin, ada):
+    question, answer = "q" * 20_000, "a\n" * 20_000
+    tell([user("u1", question), agent("a1", answer)])
+    as_admin.post(URL, {"all": "1"})
+    assert bodies()[1]["userMessage"] == question
+    assert bodies()[1]["agentReply"] == answer
+
+
+def test_turns_that_cannot_be_samples_are_left_out_with_the_reason(as_admin, ada):
+    tell(
+        [
+            user("u1", "left behind"),
+            agent("a1", "yes"),
+            user("u2", "kept", after="a0"),
+            agent("a2", "fine"),
+            user("u3", "", after="a2"),
+            agent("a3", "what do you mean?"),
+            user("u4", "only a tool"),
+            agent("a4", ""),
+        ]
+    )
+    ConversationTurn.objects.using("agent_ada").filter(turn_number=1).update(is_active=False)
+    answer = as_admin.post(URL, {"turn": ["1", "2", "3", "4", "99"]}, follow=True).text
+    for sentence in (
+        "1 sample made, 4 turns left out.",
+        "Turn 1: It is on a branch that the conversation left.",
+        "Turn 3: The user&#x27;s message has no text.",
+        "Turn 4: It has no reply.",
+        "Turn 99: There is no such turn.",
+    ):
+        assert sentence in answer
+    assert list(bodies()) == [2]
+
+
+def test_words_of_people_who_opted_out_are_not_used(ada):
+    tell(
+        [
+            user("u1", "now opted out", sender="42"),
+            agent("a1", "yes"),
+            user("u2", "fine", sender="7"),
+            agent("a2", "yes"),
+        ]
+    )
+    configuration.put("collector.optedOutSenders", ["42"])
+    made = services.make_samples(ada, "s1", None, by="root")
+    assert made.problems == ["Turn 1: Its sender opted out, so its words are not used."]
+    assert list(bodies()) == [2]
+
+
+def test_withheld_records_never_become_samples(ada):
+    tell(
+        [user("u1", "secret", sender="42"), agent("a1", "secret too"), user("u2", "fine"), agent("a2", "yes")],
+        opted_out={"42"},
+    )
+    services.make_samples(ada, "s1", None, by="root")
+    assert [body["userMessage"] for body in bodies().values()] == ["fine"]
+    assert "secret" not in "".join(DatasetSample.objects.values_list("content", flat=True))
+
+
+def test_what_the_gate_decided_goes_with_it(ada):
+    tell_turns(2)
+    DecisionFactory(turn_id="s1:u2", session_id="s1", decision="NO_WRITE", created_at=1)
+    last = DecisionFactory(turn_id="s1:u2", session_id="s1", decision="UPDATE_USER", created_at=2)
+    services.make_samples(ada, "s1", None, by="root")
+    assert "memoryGate" not in bodies()[1]
+    gate = bodies()[2]["memoryGate"]
+    assert gate["output"] == {
+        "decision": "UPDATE_USER",
+        "reason": "A stable preference.",
+        "candidateFact": "prefers mornings",
+    }
+    assert gate["input"]["currentUserMessage"] == "question 2"
+    assert DatasetSample.objects.get(turn_number=2).decision_id == last.id
+
+
+def test_the_context_is_kept_once_and_stays_as_it_was(ada):
+    configuration.put("memoryGate.windowSize", 3)
+    tell_turns(4)
+    services.make_samples(ada, "s1", [4], by="root")
+    kept = ConversationContext.objects.using("agent_ada").order_by("sequence_number")
+    rows = list(kept.values_list("turn_id", "sequence_number", "role", "message"))
+    assert rows == [
+        ("s1:u4", 0, "agent", "answer 2"),
+        ("s1:u4", 1, "user", "question 3"),
+        ("s1:u4", 2, "agent", "answer 3"),
+    ]
+    assert [message["message"] for message in bodies()[4]["context"]] == [message for *_, message in rows]
+    configuration.put("memoryGate.windowSize", 10)
+    services.make_samples(ada, "s1", [4], by="root")
+    assert kept.count() == 3
+
+
+def test_without_a_window_there_is_no_context(ada):
+    configuration.put("memoryGate.windowSize", 0)
+    tell_turns(2)
+    services.make_samples(ada, "s1", None, by="root")
+    assert bodies()[2]["context"] == []
+    assert not ConversationContext.objects.using("agent_ada").exists()
+
+
+def test_adas_session_is_not_bobs(as_admin, ada, bob):
+    tell_turns(2, db="agent_bob", session_id="s1")
+    assert as_admin.post(URL, {"all": "1"}).status_code == 404
+    tell([user("u1", "of ada"), agent("a1", "yes")])
+    as_admin.post(URL, {"all": "1"})
+    as_admin.post("/agents/bob/sessions/s1/samples/", {"all": "1"})
+    assert sorted(DatasetSample.objects.values_list("agent_id", "turn_number")) == [("ada", 1), ("bob", 1), ("bob", 2)]
+
+
+@pytest.mark.parametrize("turns", [["one"], ["-1"], ["1", "9" * 30], ["１"]])
+def test_something_else_than_turn_numbers_is_refused(as_admin, ada, turns):
+    tell_turns(1)
+    answer = as_admin.post(URL, {"turn": turns})
+    assert answer.url == "/agents/ada/sessions/s1/"
+    assert said(answer) == ["A turn is named by its number. Choose the turns on the session's page."]
+    assert not DatasetSample.objects.exists()
+
+
+def test_choosing_nothing_is_refused(as_admin, ada):
+    tell_turns(1)
+    answer = as_admin.post(URL)
+    assert answer.url == "/agents/ada/sessions/s1/"
+    assert said(answer) == ["Choose at least one turn."]
+
+
+def test_when_nothing_could_be_made_the_session_says_why(as_admin, ada):
+    tell_turns(1)
+    answer = as_admin.post(URL, {"turn": "7"})
+    assert answer.url == "/agents/ada/sessions/s1/"
+    assert said(answer) == ["Turn 7: There is no such turn.", "No sample was made."]
+
+
+def test_a_call_is_bounded(ada, monkeypatch):
+    monkeypatch.setattr(services, "MOST_TURNS", 4)
+    tell_turns(6)
+    with pytest.raises(Refused, match="at most 4 turns"):
+        services.make_samples(ada, "s1", range(1, 6), by="root")
+    first = services.make_samples(ada, "s1", None, by="root")
+    assert first.sentence == "4 samples made, 2 turns to go: make samples once more."
+    second = services.make_samples(ada, "s1", None, by="root")
+    assert second.sentence == "2 samples made."
+    assert sorted(bodies()) == [1, 2, 3, 4, 5, 6]

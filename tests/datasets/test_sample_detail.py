@@ -1,0 +1,131 @@
+"""One sample."""
+
+import orjson
+import pytest
+
+from datasets import services
+from datasets.models import DatasetSample
+from tests.factories import SampleFactory
+
+pytestmark = pytest.mark.django_db
+CONTEXT = [
+    {"role": "user", "message": "the very first thing"},
+    {"role": "agent", "message": "a first answer"},
+    {"role": "user", "message": "and then?"},
+]
+
+
+def content(**changes):
+    body = {
+        "type": "annotated_turn",
+        "conversationId": "s1",
+        "turnNumber": 7,
+        "context": CONTEXT,
+        "userMessage": "Which train?",
+        "agentReply": "The one at nine.",
+    }
+    return orjson.dumps({**body, **changes}).decode()
+
+
+@pytest.fixture
+def sample(ada):
+    return SampleFactory(id="one", session_id="s1", turn_number=7, content=content())
+
+
+def test_it_works(as_admin, sample):
+    page = as_admin.get("/samples/one/")
+    assert page.status_code == 200
+    for words in ("Which train?", "The one at nine.", "the very first thing", "and then?", "Nobody has judged it yet."):
+        assert words in page.text
+    assert "/agents/ada/sessions/s1/?turn=7" in page.text
+
+
+def test_who_may_look_and_who_may_judge(client, stranger, reviewer, sample):
+    assert client.get("/samples/one/").status_code == 302
+    client.force_login(stranger)
+    page = client.get("/samples/one/").text
+    assert "The one at nine." in page
+    assert 'name="status"' not in page
+    assert "<textarea" not in page
+    client.force_login(reviewer)
+    assert 'value="approved"' in client.get("/samples/one/").text
+
+
+def test_a_sample_that_is_not_there_is_not_found(as_admin, ada):
+    assert as_admin.get("/samples/none/").status_code == 404
+
+
+def test_the_way_to_the_samples_beside_it_keeps_the_filter(as_admin, ada):
+    for number, status in enumerate(["pending", "approved", "pending", "pending"]):
+        SampleFactory(id=f"n{number}", created_at=1000 + number, annotation_status=status)
+    page = as_admin.get("/samples/n2/?status=pending").text
+    assert 'rel="prev" data-key="ArrowLeft" href="/samples/n3/?status=pending"' in page
+    assert 'rel="next" data-key="ArrowRight" href="/samples/n0/?status=pending"' in page
+    assert 'rel="prev"' not in as_admin.get("/samples/n3/?status=pending").text
+    assert 'rel="next"' not in as_admin.get("/samples/n0/?status=pending").text
+
+
+def test_samples_of_the_same_moment_are_walked_through_one_by_one(as_admin, ada):
+    for name in "abc":
+        SampleFactory(id=name, created_at=1000)
+    assert as_admin.get("/samples/b/").context["before"] == "c"
+    assert as_admin.get("/samples/b/").context["after"] == "a"
+
+
+def test_the_history_names_everybody(as_admin, sample):
+    services.label_sample("one", "needs_review", by="reviewer", notes="Is nine right?")
+    services.label_sample("one", "approved", by="root", output="The one at ten.")
+    page = as_admin.get("/samples/one/").text
+    for words in ("reviewer", "Is nine right?", "root", "with an edited reply", "The one at ten.", "The one at nine."):
+        assert words in page
+
+
+def test_what_the_gate_decided_is_shown(as_admin, ada):
+    gate = {"output": {"decision": "UPDATE_USER", "reason": "A habit.", "candidateFact": "travels early"}}
+    SampleFactory(id="gate", content=content(memoryGate=gate))
+    page = as_admin.get("/samples/gate/").text
+    for words in ("UPDATE_USER", "A habit.", "travels early"):
+        assert words in page
+
+
+def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
+    evil = "</textarea><script>alert(1)</script>\u202e"
+    SampleFactory(id="evil", content=content(userMessage=evil, agentReply=evil, context=[
+        {"role": "user", "message": evil}, {"role": "agent", "message": evil}]))  # fmt: skip
+    services.label_sample("evil", "rejected", by="<b>root</b>", notes=evil)
+    page = as_admin.get("/samples/evil/").text
+    assert "<script>alert" not in page
+    assert "</textarea><" not in page.replace("</textarea>\n", "")
+    assert "<b>root" not in page
+
+
+def test_a_very_long_message_is_cut_and_says_so(as_admin, ada):
+    SampleFactory(id="long", content=content(userMessage="u" * 30_000, agentReply="r" * 150_000))
+    page = as_admin.get("/samples/long/").text
+    assert "20,000 of 30,000 characters are shown" in page
+    assert "20,000 of 150,000 characters are shown" in page
+    assert len(page) < 100_000
+    assert 'name="output"' not in page
+
+
+def test_another_type_of_sample_shows_its_content(as_admin, ada):
+    body = '{"type": "memory_gate_positive", "correctFact": "likes tea"}'
+    SampleFactory(id="gate", sample_type="memory_gate_positive", content=body, turn_number=None)
+    page = as_admin.get("/samples/gate/")
+    assert page.status_code == 200
+    assert "likes tea" in page.text
+
+
+def test_a_filter_that_does_not_exist_is_refused(as_admin, sample):
+    assert as_admin.get("/samples/one/?status=fine").status_code == 409
+
+
+def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_queries):
+    for rows in (1, 30):
+        sample = SampleFactory.create_batch(rows, content=content(context=CONTEXT * rows))[-1]
+        for _ in range(rows):
+            services.label_sample(sample.id, "approved", by="root")
+        # session, user, the sample, agents of the filter, before, after, how many wait, history
+        with django_assert_num_queries(8), django_assert_num_queries(0, using="agent_ada"):
+            as_admin.get(sample.get_absolute_url())
+    assert DatasetSample.objects.count() == 31

@@ -1,0 +1,125 @@
+"""The list of samples."""
+
+import orjson
+import pytest
+from django.urls import reverse
+
+from tests.factories import SampleFactory
+
+pytestmark = pytest.mark.django_db
+URL = "/samples/"
+
+
+def said(user, reply="Done."):
+    body = {"type": "annotated_turn", "context": [], "userMessage": user, "agentReply": reply}
+    return orjson.dumps(body).decode()
+
+
+def ids(response):
+    return [sample.id for sample in response.context["samples"]]
+
+
+def test_it_works(as_admin, ada):
+    SampleFactory(id="one", content=said("When does the train leave?", "At nine."))
+    assert reverse("datasets:sample_list") == URL
+    page = as_admin.get(URL)
+    assert page.status_code == 200
+    assert "When does the train leave?" in page.text
+    assert "At nine." in page.text
+    assert "/samples/one/" in page.text
+
+
+def test_who_may_look(client, stranger, ada):
+    assert client.get(URL).status_code == 302
+    client.force_login(stranger)
+    assert client.get(URL).status_code == 200
+
+
+def test_without_samples_it_says_how_to_make_some(as_admin, ada):
+    assert "There are no samples yet" in as_admin.get(URL).text
+    assert "No sample is like this" in as_admin.get(URL, {"status": "approved"}).text
+
+
+def test_filters_narrow_and_are_kept_in_the_links(as_admin, ada, bob):
+    SampleFactory(id="wanted", agent_id="ada", session_id="s1", annotation_status="needs_review")
+    SampleFactory(id="other-status", agent_id="ada", session_id="s1", annotation_status="approved")
+    SampleFactory(id="other-session", agent_id="ada", session_id="s2", annotation_status="needs_review")
+    SampleFactory(id="other-agent", agent_id="bob", session_id="s1", annotation_status="needs_review")
+    SampleFactory(id="other-type", agent_id="ada", session_id="s1", annotation_status="needs_review",
+                  sample_type="memory_gate_positive")  # fmt: skip
+    chosen = {"status": "needs_review", "agent": "ada", "session": "s1", "type": "annotated_turn"}
+    page = as_admin.get(URL, chosen)
+    assert ids(page) == ["wanted"]
+    assert "/samples/wanted/?status=needs_review&amp;agent=ada&amp;type=annotated_turn&amp;session=s1" in page.text
+    assert "?status=needs_review&amp;session=s1&amp;type=annotated_turn" in page.text  # the chip takes ada away
+
+
+def test_adas_page_does_not_show_bobs_rows(as_admin, ada, bob):
+    SampleFactory(agent_id="bob", content=said("bob's secret"))
+    SampleFactory(agent_id="ada", content=said("ada's question"))
+    page = as_admin.get(URL, {"agent": "ada"}).text
+    assert "ada&#x27;s question" in page
+    assert "bob&#x27;s secret" not in page
+
+
+@pytest.mark.parametrize("query", [{"status": "fine"}, {"agent": "nobody"}, {"type": "x"}, {"session": "x" * 501}])
+def test_a_filter_that_does_not_exist_is_refused(as_admin, ada, query):
+    page = as_admin.get(URL, query)
+    assert page.status_code == 409
+    assert "Start again from the list." in page.text
+
+
+def test_the_tabs_count_each_status(as_admin, ada):
+    SampleFactory.create_batch(3, annotation_status="pending")
+    SampleFactory.create_batch(2, annotation_status="auto_approved")
+    page = as_admin.get(URL, {"status": "pending"})
+    counts = {tab.label: tab.amount.count for tab in page.context["tabs"]}
+    assert counts == {
+        "All": 5,
+        "Pending": 3,
+        "Approved": 0,
+        "Rejected": 0,
+        "Needs review": 0,
+        "Approved by rule": 2,
+    }
+    assert page.context["current"].label == "Pending"
+
+
+def test_nobody_counts_beyond_a_thousand(as_admin, ada):
+    SampleFactory.create_batch(1001, annotation_status="approved")
+    page = as_admin.get(URL, {"status": "approved"})
+    assert "1,000+ samples" in page.text
+
+
+def test_the_newest_are_first_and_pages_go_on(as_admin, ada):
+    for number in range(60):
+        SampleFactory(id=f"n{number:02}", created_at=1000 + number)
+    first = as_admin.get(URL)
+    assert ids(first)[0] == "n59"
+    second = as_admin.get(URL, {"after": first.context["samples"].next})
+    assert ids(second) == [f"n{number:02}" for number in reversed(range(10))]
+    assert second.context["samples"].next is None
+
+
+def test_an_edited_reply_is_what_the_list_shows(as_admin, ada):
+    SampleFactory(content=said("Hello", "own words"), output="better words")
+    page = as_admin.get(URL).text
+    assert "better words" in page
+    assert "own words" not in page
+
+
+def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
+    SampleFactory(content=said("<script>alert(1)</script>", "<img src=x onerror=alert(2)>\x1b[31m"))
+    page = as_admin.get(URL).text
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "\x1b" not in page
+
+
+def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_queries):
+    for rows in (1, 30):
+        SampleFactory.create_batch(rows)
+        # session, user, agents of the filter, the page, its previews, a count for each status
+        with django_assert_num_queries(10), django_assert_num_queries(0, using="agent_ada"):
+            as_admin.get(URL)

@@ -1,0 +1,194 @@
+"""Samples in the API."""
+
+import orjson
+import pytest
+
+from datasets import api, services
+from datasets.models import DatasetSample, SampleLabel
+from tests.datasets.conversations import tell_turns
+from tests.factories import SampleFactory
+
+pytestmark = pytest.mark.django_db
+SAMPLES = "/api/v1/samples"
+MAKE = "/api/v1/agents/ada/sessions/s1/samples"
+
+
+@pytest.fixture
+def client(as_admin, ada, bob):
+    """A browser of an admin; ada and bob are there."""
+    return as_admin
+
+
+def post(client, path, body):
+    return client.post(path, body, content_type="application/json")
+
+
+def ids(answer):
+    return [item["id"] for item in answer.json()["items"]]
+
+
+class TestList:
+    def test_it_works(self, client):
+        SampleFactory(id="old", created_at=1)
+        SampleFactory(id="new", created_at=2, output="better")
+        answer = client.get(SAMPLES)
+        assert ids(answer) == ["new", "old"]
+        item = answer.json()["items"][0]
+        assert item["content"]["userMessage"] == "Please check the nightly import."
+        assert (item["agent_id"], item["output"], item["annotation_status"]) == ("ada", "better", "pending")
+
+    def test_pages_follow_each_other_without_a_gap(self, client):
+        for number in range(7):
+            SampleFactory(id=f"n{number}", created_at=5)
+        first = client.get(SAMPLES, {"limit": 4})
+        second = client.get(SAMPLES, {"limit": 4, "after": first.json()["next"]})
+        assert ids(first) + ids(second) == [f"n{number}" for number in reversed(range(7))]
+        assert second.json()["next"] is None
+
+    def test_a_page_of_long_texts_ends_early(self, client, monkeypatch):
+        monkeypatch.setattr(api, "BUDGET_BYTES", 1000)
+        SampleFactory.create_batch(3, output="x" * 600)
+        first = client.get(SAMPLES)
+        assert len(ids(first)) == 1
+        assert first.json()["next"]
+
+    @pytest.mark.parametrize(
+        "query", [{"status": "approved"}, {"agent": "bob"}, {"session": "s9"}, {"type": "memory_gate_negative"}]
+    )
+    def test_filters(self, client, query):
+        SampleFactory(id="wanted", annotation_status="approved", agent_id="bob", session_id="s9",
+                      sample_type="memory_gate_negative")  # fmt: skip
+        SampleFactory(id="other")
+        assert ids(client.get(SAMPLES, query)) == ["wanted"]
+
+    @pytest.mark.parametrize("query", [{"status": "fine"}, {"type": "x"}, {"limit": 0}, {"session": "x" * 501}])
+    def test_a_filter_that_does_not_exist_is_invalid(self, client, query):
+        assert client.get(SAMPLES, query).status_code == 422
+
+    def test_a_damaged_cursor_is_refused(self, client):
+        assert client.get(SAMPLES, {"after": "???"}).status_code == 409
+
+    def test_the_number_of_queries_does_not_grow(self, client, django_assert_num_queries):
+        for rows in (1, 30):
+            SampleFactory.create_batch(rows)
+            with django_assert_num_queries(3), django_assert_num_queries(0, using="agent_ada"):
+                client.get(SAMPLES)
+
+
+class TestDetail:
+    def test_it_works(self, client):
+        SampleFactory(id="one")
+        services.label_sample("one", "rejected", by="root", notes="No.")
+        answer = client.get(f"{SAMPLES}/one").json()
+        assert answer["content"]["agentReply"] == "It failed on the last line."
+        assert answer["annotation_status"] == "rejected"
+        (label,) = answer["labels"]
+        assert (label["status"], label["previous_status"], label["labelled_by"], label["notes"]) == (
+            "rejected",
+            "pending",
+            "root",
+            "No.",
+        )
+
+    def test_a_sample_that_is_not_there_is_not_found(self, client):
+        assert client.get(f"{SAMPLES}/none").status_code == 404
+
+
+class TestMake:
+    def test_it_works(self, client):
+        tell_turns(3)
+        answer = post(client, MAKE, {"turns": [1, 2, 9]})
+        assert answer.status_code == 200
+        body = answer.json()
+        assert set(body["made"]) == set(DatasetSample.objects.values_list("id", flat=True))
+        assert body["existing"] == []
+        assert body["skipped"] == [{"id": "9", "reason": "There is no such turn."}]
+        again = post(client, MAKE, {"turns": [2, 3]}).json()
+        assert len(again["made"]) == len(again["existing"]) == 1
+
+    def test_all_turns(self, client):
+        tell_turns(3)
+        body = post(client, MAKE, {"all": True}).json()
+        assert len(body["made"]) == 3
+        assert body["left"] == 0
+
+    def test_a_session_or_agent_that_is_not_there_is_not_found(self, client):
+        tell_turns(1, db="agent_bob")
+        assert post(client, MAKE, {"all": True}).status_code == 404
+        assert post(client, MAKE.replace("ada", "nobody"), {"all": True}).status_code == 404
+
+    def test_no_turns_are_refused(self, client):
+        tell_turns(1)
+        answer = post(client, MAKE, {"turns": []})
+        assert answer.status_code == 409
+        assert answer.json()["detail"] == "Choose at least one turn."
+
+    @pytest.mark.parametrize(
+        "body", [{"turns": ["one"]}, {"turns": [-1]}, {"turns": [2**70]}, {"turns": [1] * 501}, {"all": "perhaps"}]
+    )
+    def test_a_body_that_does_not_fit_is_invalid(self, client, body):
+        tell_turns(1)
+        assert post(client, MAKE, body).status_code == 422
+        assert not DatasetSample.objects.exists()
+
+
+class TestLabel:
+    @pytest.fixture
+    def url(self, client):
+        SampleFactory(id="one")
+        return f"{SAMPLES}/one/label"
+
+    def test_it_works(self, client, url):
+        body = {"status": "approved", "output": "better", "notes": "n", "expected_status": "pending"}
+        answer = post(client, url, body)
+        assert answer.status_code == 200
+        assert (answer.json()["annotation_status"], answer.json()["output"]) == ("approved", "better")
+        assert SampleLabel.objects.get().labelled_by == "root"
+
+    def test_somebody_was_quicker(self, client, url):
+        post(client, url, {"status": "rejected"})
+        answer = post(client, url, {"status": "approved", "expected_status": "pending"})
+        assert answer.status_code == 409
+        assert "meanwhile" in answer.json()["detail"]
+
+    def test_an_empty_reply_is_refused(self, client, url):
+        answer = post(client, url, {"status": "approved", "output": " \n"})
+        assert answer.status_code == 409
+        assert not SampleLabel.objects.exists()
+
+    @pytest.mark.parametrize(
+        "body",
+        [{}, {"status": "fine"}, {"status": "auto_approved"}, {"status": "approved", "output": 7},
+         {"status": "approved", "notes": "x" * 5001}, {"status": "approved", "output": "x" * 1_000_001},
+         {"status": "approved", "output": "a\0b"}, {"status": "approved", "notes": "a\0b"}],
+    )  # fmt: skip
+    def test_a_body_that_does_not_fit_is_invalid(self, client, url, body):
+        assert post(client, url, body).status_code == 422
+        assert not SampleLabel.objects.exists()
+
+    def test_half_an_emoji_is_no_text(self, client, url):
+        answer = client.post(url, rb'{"status":"approved","output":"\ud83d"}', content_type="application/json")
+        assert answer.status_code == 400
+
+    def test_a_sample_that_is_not_there_is_not_found(self, client):
+        assert post(client, f"{SAMPLES}/none/label", {"status": "approved"}).status_code == 404
+
+
+def test_who_may_what(client, each_role):
+    SampleFactory(id="one")
+    tell_turns(1)
+    client.logout()
+    assert client.get(SAMPLES).status_code == 401
+    assert post(client, MAKE, {"all": True}).status_code == 401
+    client.force_login(each_role)
+    may = 403 if each_role.role == "viewer" else 200
+    assert client.get(SAMPLES).status_code == 200
+    assert client.get(f"{SAMPLES}/one").status_code == 200
+    assert post(client, MAKE, {"all": True}).status_code == may
+    assert post(client, f"{SAMPLES}/one/label", {"status": "approved"}).status_code == may
+
+
+def test_the_answer_is_what_was_stored(client):
+    body = {"type": "annotated_turn", "userMessage": "<script>中文 😀\u2028", "agentReply": "a\nb"}
+    SampleFactory(id="one", content=orjson.dumps(body).decode())
+    assert client.get(f"{SAMPLES}/one").json()["content"] == body

@@ -1,0 +1,157 @@
+"""The API's answers about sessions, records, turns and rejected lines."""
+
+import orjson
+import pytest
+
+from ledger import api
+from tests.factories import EventFactory, IdentityFactory, RejectedFactory, SessionFactory, TurnFactory
+
+ADA = "/api/v1/agents/ada"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(as_admin, ada, bob):
+    """A browser of an admin; ada and bob are there."""
+    return as_admin
+
+
+def walk(client, path, **query):
+    """Every item of a list, page after page."""
+    items = []
+    while True:
+        answer = client.get(path, query).json()
+        items += answer["items"]
+        if answer["next"] is None:
+            return items
+        query["after"] = answer["next"]
+
+
+def ids(items, name="id"):
+    return [item[name] for item in items]
+
+
+class TestSessions:
+    def test_it_works(self, client):
+        old, new = SessionFactory(id="old"), SessionFactory(id="new")
+        items = client.get(f"{ADA}/sessions").json()["items"]
+        assert ids(items) == ["new", "old"]
+        assert items[1]["last_activity_at"] == old.last_activity_at < new.last_activity_at
+
+    def test_pages_follow_each_other_without_a_gap(self, client):
+        SessionFactory.create_batch(7, last_activity_at=5)
+        items = walk(client, f"{ADA}/sessions", limit=3)
+        assert len(set(ids(items))) == len(items) == 7
+
+    def test_adas_list_does_not_show_bobs(self, client):
+        SessionFactory(db="agent_bob", id="bobs")
+        assert client.get(f"{ADA}/sessions").json()["items"] == []
+        assert client.get(f"{ADA}/sessions/bobs").status_code == 404
+        assert client.get("/api/v1/agents/bob/sessions/bobs").json()["id"] == "bobs"
+
+    @pytest.mark.parametrize(
+        "query", [{"channel": "telegram"}, {"model": "m-1"}, {"origin": "cron"}, {"q": "INVOICE"}, {"errors": "true"}]
+    )
+    def test_filters(self, client, query):
+        SessionFactory(
+            id="wanted", channel_id="telegram", model="m-1", origin="cron", title="The invoice run", error_count=2
+        )
+        SessionFactory(id="other")
+        assert ids(client.get(f"{ADA}/sessions", query).json()["items"]) == ["wanted"]
+
+    def test_words_of_a_title_are_taken_as_they_are(self, client):
+        SessionFactory(title="50 of 100")
+        SessionFactory(id="wanted", title="100% done")
+        assert ids(client.get(f"{ADA}/sessions", {"q": "100%"}).json()["items"]) == ["wanted"]
+
+    def test_the_number_of_queries_does_not_grow(self, client, django_assert_num_queries):
+        for rows in (1, 30):
+            SessionFactory.create_batch(rows)
+            with django_assert_num_queries(1, using="agent_ada"), django_assert_num_queries(3):
+                client.get(f"{ADA}/sessions")
+
+
+class TestEvents:
+    @pytest.fixture
+    def session(self, client):
+        session = SessionFactory(id="s")
+        for seq in range(5):
+            EventFactory(session=session, seq=seq, is_active=seq != 3)
+            IdentityFactory(session=session, seq=seq, event_id=f"r{seq}", parent_id=f"r{seq - 1}" if seq else None)
+        return session
+
+    def test_it_works(self, client, session):
+        items = client.get(f"{ADA}/sessions/s/events").json()["items"]
+        assert ids(items, "seq") == [0, 1, 2, 4]
+        assert ids(items, "record_id") == ["r0", "r1", "r2", "r4"]
+        assert items[1]["parent_id"] == "r0"
+        assert items[0]["payload"] is None
+
+    def test_every_branch(self, client, session):
+        assert ids(walk(client, f"{ADA}/sessions/s/events", branch="all", limit=2), "seq") == [0, 1, 2, 3, 4]
+
+    def test_payloads_are_given_when_asked_for(self, client, session):
+        EventFactory(session=session, seq=9, trim_json='{"capped":[["message.content",9000]]}')
+        item = client.get(f"{ADA}/sessions/s/events", {"include_payload": "true"}).json()["items"][-1]
+        assert item["payload"]["message"]["content"] == "Hello"
+        assert item["payload_bytes"] == len(orjson.dumps(item["payload"]))
+        assert item["trimmed"] == {"capped": [["message.content", 9000]]}
+
+    def test_a_page_of_big_payloads_ends_early(self, client, session):
+        big = orjson.dumps({"type": "message", "text": "ü" * 350_000}).decode()
+        for seq in range(10, 16):
+            EventFactory(session=session, seq=seq, event_json=big)
+        response = client.get(f"{ADA}/sessions/s/events", {"include_payload": "true"})
+        assert len(response.content) < api.BUDGET_BYTES + 100_000
+        assert response.json()["next"]
+        items = walk(client, f"{ADA}/sessions/s/events", include_payload="true")
+        assert ids(items, "seq") == [0, 1, 2, 4, *range(10, 16)]
+
+    def test_a_payload_bigger_than_an_answer_has_only_its_size(self, client, session):
+        EventFactory(session=session, seq=10, event_json=orjson.dumps({"text": "x" * api.BUDGET_BYTES}).decode())
+        item = walk(client, f"{ADA}/sessions/s/events", include_payload="true")[-1]
+        assert item["payload"] is None
+        assert item["payload_bytes"] > api.BUDGET_BYTES
+
+    def test_a_session_of_somebody_else(self, client, session):
+        assert client.get("/api/v1/agents/bob/sessions/s/events").status_code == 404
+
+    def test_the_number_of_queries_does_not_grow(self, client, django_assert_num_queries):
+        session = SessionFactory(id="long")
+        for rows in (1, 30):
+            EventFactory.create_batch(rows, session=session)
+            with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(3):
+                client.get(f"{ADA}/sessions/long/events", {"include_payload": "true"})
+
+
+class TestTurns:
+    def test_it_works(self, client):
+        session = SessionFactory(id="s")
+        for number in (1, 2, 3):
+            TurnFactory(session=session, turn_number=number, is_active=number != 2)
+        items = client.get(f"{ADA}/sessions/s/turns").json()["items"]
+        assert ids(items, "turn_number") == [1, 3]
+        assert items[0]["user_message_content"] == "Please check the nightly import."
+        assert ids(walk(client, f"{ADA}/sessions/s/turns", branch="all", limit=1), "turn_number") == [1, 2, 3]
+
+    def test_turns_of_all_sessions_are_newest_first(self, client):
+        for moment in (10, 30, 20):
+            TurnFactory(created_at=moment)
+        TurnFactory(db="agent_bob")
+        assert ids(walk(client, f"{ADA}/turns", limit=2), "created_at") == [30, 20, 10]
+
+    def test_a_page_of_long_turns_ends_early(self, client):
+        session = SessionFactory(id="s")
+        TurnFactory.create_batch(3, session=session, agent_message_content="x" * (api.BUDGET_BYTES - 1000))
+        assert len(client.get(f"{ADA}/sessions/s/turns").json()["items"]) == 1
+        assert len(walk(client, f"{ADA}/sessions/s/turns")) == 3
+
+
+class TestRejected:
+    def test_it_works(self, client):
+        RejectedFactory.create_batch(3)
+        RejectedFactory(db="agent_bob")
+        items = walk(client, f"{ADA}/rejected", limit=2)
+        assert len(items) == 3
+        assert items[0]["id"] > items[-1]["id"]
+        assert items[0]["reason"] == "not_json"

@@ -1,0 +1,35 @@
+"""Shared by the tests of the collector."""
+
+import os
+import sys
+
+from ledger.models import TranscriptEvent
+from operations import collect
+from operations.progress import Progress
+
+MAIN = "agent_main"
+
+
+def run(home, **params):
+    return collect.run({"source": str(home.root), **params}, Progress())
+
+
+def events(kind=None, db=MAIN):
+    rows = TranscriptEvent.objects.using(db)
+    return (rows.filter(kind=kind) if kind else rows).count()
+
+
+def opens_during(function):
+    """Every path that is opened while `function` runs, by whatever means."""
+    opened, listening = [], [True]
+
+    def hook(event, args):
+        if listening and event == "open" and isinstance(args[0], str | bytes | os.PathLike):
+            opened.append(os.fsdecode(args[0]))
+
+    sys.addaudithook(hook)
+    try:
+        function()
+    finally:
+        listening.clear()
+    return opened

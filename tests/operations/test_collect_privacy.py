@@ -1,0 +1,82 @@
+import json
+import os
+
+import pytest
+
+from agents import configuration
+from agents.models import CollectorSource
+from ledger.models import ConversationTurn, Session, TranscriptEvent
+from tests.homes import assistant, user
+from tests.operations.collecting import MAIN, opens_during, run
+
+pytestmark = pytest.mark.django_db
+
+
+def test_people_who_opted_out_are_not_kept(home):
+    configuration.put("collector.optedOutSenders", ["carol", "dave"])
+    envelope = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\n%s'
+    home.transcript(
+        user(envelope % ("bob", "Hello from Bob")),
+        assistant("Hi Bob"),
+        user(envelope % ("carol", "my secret")),
+        assistant("I know the secret"),
+        {"type": "compaction", "summary": "Carol told a secret"},
+        user(envelope % ("bob", "Bye")),
+    )
+    direct = home.transcript(user("private words"))
+    home.index({"agent:main:irc:direct:dave": {"sessionId": direct.session}})
+    found = run(home)
+    assert found["agents"]["main"]["opted_out_sessions"] == 1
+    texts = " ".join(TranscriptEvent.objects.using(MAIN).values_list("event_json", flat=True))
+    texts += " ".join(ConversationTurn.objects.using(MAIN).values_list("user_message_content", flat=True))
+    assert "Hi Bob" in texts
+    assert "Bye" in texts
+    assert "ecret" not in texts
+    assert "private" not in texts
+    assert Session.objects.using(MAIN).get().withheld_count == 3
+
+
+def test_places_of_secrets_are_never_opened(home):
+    home.transcript(user("One"))
+    secrets = (
+        "agents/main/agent/auth-profiles.json",
+        "agents/main/agent/models.json",
+        "credentials/telegram.json",
+        "identity/device.json",
+        "devices/paired.json",
+        "exec-approvals.json",
+        "openclaw.json.bak",
+        "logs/gateway.log",
+    )
+    for name in secrets:
+        home.write(name, {"key": "sk-fake-canary"})
+    home.write("workspace/USER.md", "me")
+    (home.root / "workspace/MEMORY.md").symlink_to(home.root / "credentials/telegram.json")
+    (home.root / "workspace/memory").symlink_to(home.root / "credentials")
+    (home.root / "agents/main/sessions/00000000-0000-4000-8000-000000000000.jsonl").symlink_to(
+        home.root / "openclaw.json"
+    )
+    opened = opens_during(lambda: run(home, include_deleted=True))
+    inside = {os.path.relpath(path, home.root) for path in opened if path.startswith(str(home.root))}
+    assert not inside & set(secrets)
+    assert not {name for name in inside if name.startswith(("credentials", "workspace/memory/"))}
+    for file in (home.root.parent / "agents").rglob("*.sqlite*"):
+        assert b"sk-fake-canary" not in file.read_bytes()
+
+
+def test_the_source_is_left_as_it_was(home):
+    home.transcript(user("One"))
+    home.write("workspace/MEMORY.md", "- tabs\n")
+    before = {path: (path.lstat().st_mtime_ns, path.lstat().st_size) for path in home.root.rglob("*")}
+    run(home)
+    assert {path: (path.lstat().st_mtime_ns, path.lstat().st_size) for path in home.root.rglob("*")} == before
+
+
+def test_file_paths_are_only_in_the_source_book(home):
+    home.transcript(user("One"))
+    run(home)
+    assert CollectorSource.objects.filter(kind="transcript").count() == 1
+    session = Session.objects.using(MAIN).get()
+    assert str(home.root) not in json.dumps(
+        {field.name: str(getattr(session, field.name)) for field in session._meta.fields}
+    )

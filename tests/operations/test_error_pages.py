@@ -1,0 +1,46 @@
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.test import Client
+from django.views.defaults import bad_request, permission_denied, server_error
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_works(as_admin):
+    response = as_admin.get("/nowhere/")
+    assert response.status_code == 404
+    assert "There is nothing at this address." in response.content.decode()
+
+
+def test_an_unknown_address_can_be_asked_for_before_signing_in(client):
+    response = client.get("/nowhere/")
+    assert response.status_code == 404
+    assert "rail" not in response.content.decode()
+
+
+def test_a_role_that_is_too_low_is_told_so(client, stranger):
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    response = client.get("/operations/users/")
+    assert response.status_code == 403
+    assert "You are signed in as stranger with the role Viewer." in response.content.decode()
+
+
+def test_somebody_unknown_is_asked_to_sign_in(rf):
+    request = rf.get("/")
+    assert "Sign in, then open this page again." in permission_denied(request, PermissionDenied()).content.decode()
+
+
+def test_a_form_without_its_token_says_that_nothing_changed(admin):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+    response = client.post("/sign-out/")
+    assert response.status_code == 403
+    assert "Nothing was changed." in response.content.decode()
+
+
+@pytest.mark.parametrize(("answer", "status"), [(bad_request, 400), (server_error, 500)])
+def test_the_last_resorts_need_no_database(rf, django_assert_num_queries, answer, status):
+    with django_assert_num_queries(0):
+        response = answer(rf.get("/"), *([ValueError()] if status == 400 else []))
+    assert response.status_code == status
+    assert "<h1>" in response.content.decode()

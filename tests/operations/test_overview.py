@@ -1,0 +1,200 @@
+import re
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from django.urls import reverse
+
+from agents import clock
+from operations.models import AgentDailyStat, AgentSummary
+from operations.overview import Period
+from tests.factories import T0
+
+pytestmark = pytest.mark.django_db
+
+TODAY = date(2026, 2, 21)
+NOW = int(datetime(2026, 2, 21, 12, tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch):
+    """It is 21 February 2026, noon."""
+    monkeypatch.setattr(clock, "now_ms", lambda: NOW)
+
+
+def summary(agent_id="ada", **values):
+    return AgentSummary.objects.create(agent_id=agent_id, **{"last_activity_at": NOW, **values})
+
+
+def worked(day=TODAY, agent_id="ada", **values):
+    return AgentDailyStat.objects.create(agent_id=agent_id, date=str(day), **{"turn_count": 1, **values})
+
+
+def page(client, query="", name="overview"):
+    response = client.get(reverse(f"operations:{name}") + query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def tile(text, label):
+    """The number under a tile's label."""
+    dd = re.search(rf"<dt>{label}</dt>\s*<dd>(.*?)</dd>", text, re.DOTALL)[1]
+    return " ".join(re.sub("<[^>]+>", " ", dd).split())
+
+
+def bars(text):
+    """What each bar of the chart says."""
+    return re.findall(r"<title>([^<]*·[^<]*)</title>", text.partition('<svg class="chart__svg"')[2])
+
+
+def test_it_works(as_admin):
+    summary("ada", session_count=3, turn_count=40, error_count=2, total_tokens=4200, cost_usd=1.5, rejected_count=1,
+            last_collected_at=T0)  # fmt: skip
+    summary("bob", session_count=1, turn_count=2, total_tokens=800, cost_usd=0.25)
+    worked(turn_count=40, error_count=2)
+    worked(TODAY, "bob", turn_count=2)
+    text = page(as_admin)
+    tiles = {"Agents": "2", "Sessions": "4", "Turns": "42", "Tokens": "5.0k", "Cost": "$1.75", "Errors": "2"}
+    assert {label: tile(text, label) for label in tiles} == tiles
+    assert tile(text, "Rejected records") == "1"
+    assert bars(text)[-1] == "21 Feb 2026 · Turns 42 · Errors 2"
+    assert reverse("ledger:session_list", args=["bob"]) in text
+
+
+def test_a_stranger_must_sign_in(client):
+    response = client.get("/")
+    assert response.status_code == 302
+    assert response["Location"].startswith(reverse("operations:sign_in"))
+
+
+def test_only_operators_see_the_button_that_collects(client, each_role):
+    client.force_login(each_role, backend="django.contrib.auth.backends.ModelBackend")
+    summary()
+    shown = reverse("operations:collect_start") in page(client)
+    assert shown == (each_role.role in ("operator", "admin"))
+
+
+def test_the_rail_shows_what_a_role_may_open(client, each_role):
+    client.force_login(each_role, backend="django.contrib.auth.backends.ModelBackend")
+    text = page(client)
+    assert (reverse("operations:user_list") in text) == (each_role.role == "admin")
+    assert reverse("operations:job_list") in text
+
+
+def test_without_agents_the_page_says_how_to_get_one(as_admin):
+    text = page(as_admin)
+    assert "No agent has been collected yet" in text
+    assert "openclaw-web collect --source DIR" in text
+
+
+@pytest.mark.parametrize(("query", "count"), [("", 35), ("?days=7", 7), ("?days=90", 90), ("?days=rubbish", 35)])
+def test_the_range_says_how_many_days_there_are(as_admin, query, count):
+    summary()
+    worked()
+    assert len(bars(page(as_admin, query))) == count
+
+
+def test_all_days_begin_with_the_first(as_admin):
+    summary()
+    worked()
+    worked(TODAY - timedelta(days=59), turn_count=5)
+    said = bars(page(as_admin, "?days=all"))
+    assert (len(said), said[0]) == (60, "24 Dec 2025 · Turns 5 · Errors 0")
+
+
+def test_many_days_are_shown_by_the_week(as_admin):
+    summary()
+    worked(turn_count=2)
+    worked(TODAY - timedelta(days=6), turn_count=3)
+    worked(TODAY - timedelta(days=300), turn_count=7)
+    said = bars(page(as_admin, "?days=all"))
+    assert len(said) == 43
+    assert said[-1] == "15 Feb – 21 Feb 2026 · Turns 5 · Errors 0"
+    assert said[0].endswith("Turns 7 · Errors 0")
+
+
+def test_a_record_from_1970_does_not_make_a_thousand_bars(as_admin):
+    summary()
+    worked()
+    worked(date(1970, 1, 1))
+    assert len(bars(page(as_admin, "?days=all"))) <= 100
+
+
+def test_an_old_home_shows_its_latest_days(as_admin):
+    summary()
+    worked(date(2025, 6, 30), turn_count=9)
+    text = page(as_admin)
+    assert "Turns and errors, 27 May – 30 Jun 2025" in text
+    assert bars(text)[-1] == "30 Jun 2025 · Turns 9 · Errors 0"
+
+
+def test_a_day_to_come_is_left_out(as_admin):
+    summary()
+    worked(turn_count=9)
+    worked(date(2099, 1, 1))
+    assert bars(page(as_admin))[-1] == "21 Feb 2026 · Turns 9 · Errors 0"
+
+
+def test_agents_without_a_day_have_one_line_instead_of_a_chart(as_admin):
+    summary()
+    text = page(as_admin)
+    assert "Nothing happened in these days." in text
+    assert "chart__svg" not in text
+
+
+def test_a_bar_leads_to_the_agents_of_its_day(as_admin):
+    summary()
+    worked(turn_count=12)
+    worked(TODAY - timedelta(days=1), "bob")
+    address = re.findall(r'class="chart__point" href="([^"]+)"', page(as_admin))[-1].replace("&amp;", "&")
+    text = as_admin.get(address).content.decode()
+    assert "1 agent active on 21 Feb 2026" in text
+    assert "/agents/ada/sessions/?from=2026-02-21&amp;to=2026-02-21" in text
+    assert "bob" not in text
+
+
+def test_the_list_of_agents_is_sorted_by_what_the_address_says(as_admin):
+    summary("ada", turn_count=1)
+    summary("bob", turn_count=2)
+    for query, first in (("", "ada"), ("?sort=-turn_count", "bob"), ("?sort=turn_count", "ada"), ("?sort=pk", "ada")):
+        assert re.search(r'<th scope="row"><a [^>]*>(\w+)<', page(as_admin, query, "agent_list"))[1] == first
+
+
+def test_days_without_work_say_so(as_admin):
+    assert "No agent did anything in these days" in page(as_admin, "?from=2026-01-01", "agent_list")
+
+
+def test_a_damaged_day_is_refused_with_a_sentence(as_admin):
+    response = as_admin.get("/agents/?from=yesterday")
+    assert response.status_code == 409
+    assert "A day is written like 2026-02-21." in response.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/?days=all", "/agents/", "/agents/?from=2026-01-01&to=2026-02-21"])
+def test_the_number_of_queries_does_not_grow(as_admin, path, django_assert_max_num_queries):
+    for rows in (1, 30):
+        for i in range(rows):
+            summary(f"agent-{rows}-{i}")
+            worked(TODAY - timedelta(days=i), f"agent-{rows}-{i}")
+        with django_assert_max_num_queries(5):  # session, user; sums, first and last day, days
+            as_admin.get(path)
+
+
+def test_twenty_agents_are_shown_and_the_rest_is_a_click_away(as_admin):
+    for i in range(21):
+        summary(f"agent-{i:02}")
+    text = page(as_admin)
+    assert text.count('<th scope="row"><a') == 20
+    assert "All 21 agents" in text
+
+
+def test_healthz_answers_anybody(client):
+    response = client.get("/healthz")
+    assert (response.status_code, response.content) == (200, b"ok")
+
+
+def test_parts_of_a_period_meet():
+    parts = list(Period(date(2026, 1, 1), date(2026, 1, 17)).parts(7))
+    assert [part.days for part in parts] == [3, 7, 7]
+    assert all(left.end + timedelta(days=1) == right.start for left, right in pairwise(parts))
+    assert (parts[0].start, parts[-1].end) == (date(2026, 1, 1), date(2026, 1, 17))

@@ -1,0 +1,105 @@
+"""`work` as a real process: jobs survive whatever happens to their worker, and none runs twice."""
+
+import os
+import signal
+
+import pytest
+
+from tests.processes import Home, wait_for
+
+pytestmark = pytest.mark.kill
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path / "home")
+    migrate = home.start("migrate", "-v", "0")
+    assert migrate.end() == 0, migrate.said
+    yield home
+    home.close()
+
+
+def numbers(count):
+    return [str(number) for number in range(count)]
+
+
+def test_it_works(home, tmp_path):
+    worker = home.start("work")
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=5)
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    assert (tmp_path / "out").read_text().split() == numbers(5)
+    worker.signal(signal.SIGTERM)
+    assert worker.end() == 0
+
+
+def test_a_job_whose_worker_is_killed_ten_times_is_done_once(home, tmp_path):
+    out = tmp_path / "out"
+    job_id = home.start_job("lines", file=str(out), count=500, pause=0.01)
+    reached = 0
+    for _kill in range(10):
+        worker = home.start("work")
+        wait_for(lambda reached=reached: home.job(job_id)["done"] >= reached + 20)
+        os.kill(worker.pid, signal.SIGKILL)
+        worker.end()
+        job = home.job(job_id)
+        assert job["state"] == "running"
+        reached = job["done"]
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    job = home.job(job_id)
+    assert out.read_text().split() == numbers(500)
+    assert (job["done"], job["total"]) == (500, 500)
+    assert home.count("SELECT count(*) FROM job_runs") == 1
+    assert not list((home.path / "state" / "running").iterdir())
+
+
+def test_a_job_that_kills_its_worker_at_the_same_place_fails(home):
+    job_id = home.start_job("stays_put", pause=0.2)
+    for _attempt in range(3):
+        assert home.start("work").end() == -signal.SIGKILL
+    last = home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "failed")
+    assert "3 times" in home.job(job_id)["message"]
+    assert last.popen.poll() is None
+
+
+def test_two_that_recover_at_once_deliver_once(home, tmp_path):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=300, pause=0.01)
+    worker = home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] > 10)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.end()
+    together = "import time; from operations import jobs; time.sleep(-time.time() % 2); print(jobs.recover())"
+    both = [home.start("shell", "--no-imports", "-c", together) for _one in range(2)]
+    assert all(process.end() == 0 for process in both)
+    assert sorted(process.said.split()[-1] for process in both) == ["0", "1"]
+    assert home.count("SELECT count(*) FROM django_tasks_database_dbtaskresult WHERE status = 'READY'") == 1
+
+
+def test_several_workers_share_the_jobs_and_run_each_once(home, tmp_path):
+    ids = [home.start_job("lines", file=str(tmp_path / f"out-{n}"), count=20, pause=0.01) for n in range(4)]
+    for _worker in range(3):
+        home.start("work")
+    wait_for(lambda: all(home.job(job_id)["state"] == "finished" for job_id in ids))
+    assert all((tmp_path / f"out-{n}").read_text().split() == numbers(20) for n in range(4))
+    assert all(home.job(job_id)["attempts"] == 1 for job_id in ids)
+
+
+def test_a_busy_database_delays_progress_and_loses_nothing(home, tmp_path):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=200, pause=0.01)
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] > 10)
+    with home.locked():
+        wait_for(lambda: (tmp_path / "out").read_text().count("\n") == 200)
+        assert home.job(job_id)["done"] < 200
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    assert home.job(job_id)["attempts"] == 1
+
+
+def test_a_stop_is_quick_when_nothing_runs(home):
+    worker = home.start("work")
+    job_id = home.start_job("refuses")
+    wait_for(lambda: home.job(job_id)["state"] == "refused")
+    worker.signal(signal.SIGINT)
+    assert worker.end() == 0
+    assert "Traceback" not in worker.said

@@ -1,0 +1,150 @@
+"""Commands of openclaw-web as real processes on homes of their own: start them, look at them, end them."""
+
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+HANG = 120  # seconds until a wait is given up: a guard, not a measure
+
+
+def wait_for(condition):
+    """What `condition` returns, as soon as that is true."""
+    deadline = time.monotonic() + HANG
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"waited too long for {condition}"
+        time.sleep(0.02)
+    return value
+
+
+class Process:
+    """A command of openclaw-web in a process of its own, with what it has said so far."""
+
+    def __init__(self, env, *args, folder=CHECKOUT):
+        command = [sys.executable, "-m", "tests.jobs_for_tests", *args]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        self.popen = subprocess.Popen(command, env=env, cwd=folder, start_new_session=True, **pipes)
+        self.pid = self.popen.pid
+        self.said = ""
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.popen.stdout:
+            self.said += line
+
+    def address(self):
+        """The address of a server, once it answers."""
+        return wait_for(lambda: re.search(r"answers at (\S+)/", self.said) or self._still_runs())[1]
+
+    def _still_runs(self):
+        assert self.popen.poll() is None, self.said
+
+    def signal(self, number):
+        self.popen.send_signal(number)
+
+    def end(self):
+        """Its exit status, once it and everybody who could write to its pipe has ended."""
+        status = self.popen.wait(HANG)
+        self.reader.join(HANG)
+        return status
+
+    def descendants(self):
+        """The names of all processes below it, by id."""
+        return dict(descendants(self.pid))
+
+    def child(self, name):
+        """The process id of the direct child called `name`."""
+        return next((pid for pid in children(self.pid) if name_of(pid) == name), None)
+
+
+def children(pid):
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def descendants(pid):
+    for child in children(pid):
+        yield child, name_of(child)
+        yield from descendants(child)
+
+
+def name_of(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except FileNotFoundError:
+        return None
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Home:
+    """A home of its own, and the processes that were started on it."""
+
+    def __init__(self, path):
+        self.path = path
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
+        self.env = inherited | {
+            "OPENCLAW_WEB_HOME": str(path),
+            "OPENCLAW_STATE_DIR": str(path / "no-openclaw-here"),
+            "PYTHONUNBUFFERED": "1",
+        }
+        self.processes = []
+
+    def start(self, *args, **options):
+        self.processes.append(Process(self.env, *args, **options))
+        return self.processes[-1]
+
+    def serve(self, *args, **options):
+        return self.start("serve", "--port", "0", *args, **options)
+
+    def python(self, code):
+        """The last word that `code` prints in a process of its own."""
+        process = self.start("shell", "--no-imports", "-c", code)
+        assert process.end() == 0, process.said
+        return process.said.split()[-1]
+
+    def start_job(self, kind, **params):
+        return self.python(f"from operations import jobs; print(jobs.start({kind!r}, {params!r}, by='root').id)")
+
+    def job(self, job_id):
+        """The row of a run as it is now."""
+        with closing(sqlite3.connect(self.path / "state" / "openclaw.sqlite")) as db:
+            db.row_factory = sqlite3.Row
+            return dict(db.execute("SELECT * FROM job_runs WHERE id = ?", [job_id]).fetchone())
+
+    def count(self, sql):
+        with closing(sqlite3.connect(self.path / "state" / "openclaw.sqlite")) as db:
+            return db.execute(sql).fetchone()[0]
+
+    @contextmanager
+    def locked(self):
+        """Hold the write lock of the global database."""
+        with closing(sqlite3.connect(self.path / "state" / "openclaw.sqlite", isolation_level=None)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield
+            db.execute("ROLLBACK")
+
+    def close(self):
+        """End what still runs."""
+        for process in self.processes:
+            left = [process.pid, *process.descendants()]
+            for pid in left:
+                if is_alive(pid):
+                    os.kill(pid, signal.SIGKILL)
+            process.end()
+            process.popen.stdout.close()

@@ -1,0 +1,172 @@
+"""What every operation of the API has in common: who is asking, what failures look like, and the promise itself."""
+
+import os
+from pathlib import Path
+
+import orjson
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
+from ninja import Router
+
+from agents import databases
+from openclaw_web import api as api_module
+from openclaw_web.api import api
+from operations import accounts
+from tests.factories import AgentFactory
+
+GOLDEN = Path(__file__).parent / "data" / "openapi.json"
+AGENTS = "/api/v1/agents"
+COLLECT = "/api/v1/operations/collect"
+pytestmark = pytest.mark.django_db
+
+
+def bearer(user, role=None):
+    """The header of a new token of `user`."""
+    _, text = accounts.make_token(user, name="test", role=role or user.role)
+    return {"Authorization": f"Bearer {text}"}
+
+
+def operations():
+    """Every (method, path, operation) of the document."""
+    for path, methods in api.get_openapi_schema()["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def test_it_works(as_admin, ada):
+    assert [agent["agent_id"] for agent in as_admin.get(AGENTS).json()["items"]] == ["ada"]
+
+
+def test_the_promise_is_kept():
+    """A changed promise shows up in the diff of the golden file; UPDATE_GOLDEN=1 rewrites it."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
+    document = orjson.dumps(api.get_openapi_schema(), option=options)
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_bytes(document)
+    assert document.decode() == GOLDEN.read_text(), "run UPDATE_GOLDEN=1 ./dev test tests/test_api.py, look at the diff"
+
+
+def test_operations_have_names_of_their_own():
+    names = [operation["operationId"] for _, _, operation in operations()]
+    assert len(names) == len(set(names))
+
+
+def test_every_operation_declares_its_failures_and_its_role():
+    for method, path, operation in operations():
+        declared = set(operation["responses"])
+        assert {401, 403, 422} <= declared, f"{method} {path}"
+        assert operation["x-role"], f"{method} {path}"
+        assert operation["description"], f"{method} {path}"
+        assert "{agent}" not in path or 404 in declared, f"{method} {path}"
+        assert "requestBody" not in operation or 400 in declared, f"{method} {path}"
+
+
+def test_an_operation_without_a_role_stops_the_start(monkeypatch):
+    router = Router()
+    router.get("/open")(lambda request: {})
+    monkeypatch.setattr(api_module, "import_module", lambda name: type("Module", (), {"router": router}))
+    with pytest.raises(ImproperlyConfigured, match="needs a role"):
+        api_module.mount("anything")
+
+
+class TestWhoIsAsking:
+    def test_nobody(self, client, db):
+        response = client.get(AGENTS)
+        assert response.status_code == 401
+        assert response["WWW-Authenticate"] == "Bearer"
+        assert set(response.json()) == {"detail"}
+
+    def test_a_token_is_enough(self, client, reviewer):
+        assert client.get(AGENTS, headers=bearer(reviewer)).status_code == 200
+
+    def test_a_token_needs_no_csrf_token(self, reviewer, admin):
+        client = Client(enforce_csrf_checks=True)
+        response = client.post(COLLECT, {}, "application/json", headers=bearer(admin))
+        assert response.status_code == 202
+
+    def test_a_session_needs_its_csrf_token_to_change_something(self, admin):
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+        response = client.post(COLLECT, {}, "application/json")
+        assert response.status_code == 403
+        assert set(response.json()) == {"detail"}
+        client.get("/operations/tokens/")
+        headers = {"X-CSRFToken": client.cookies["openclaw_web_csrf"].value}
+        assert client.post(COLLECT, {}, "application/json", headers=headers).status_code == 202
+
+    @pytest.mark.parametrize("header", ["Bearer oc_0123abcd_wrong", "Bearer", "Basic cm9vdDpyb290", "oc_0123abcd_x"])
+    def test_a_bad_header_is_not_made_good_by_a_session(self, as_admin, header):
+        assert as_admin.get(AGENTS, headers={"Authorization": header}).status_code == 401
+
+    def test_a_token_is_no_session(self, client, admin):
+        response = client.get("/operations/users/", headers=bearer(admin))
+        assert response.status_code == 302
+
+    def test_a_token_does_not_change_its_owners_role(self, client, admin):
+        client.get(AGENTS, headers=bearer(admin, "viewer"))
+        admin.refresh_from_db()
+        assert admin.role == "admin"
+        assert admin.has_role("admin")
+
+
+class TestFailures:
+    def test_a_role_too_low(self, client, reviewer):
+        response = client.post(COLLECT, {}, "application/json", headers=bearer(reviewer))
+        assert (response.status_code, set(response.json())) == (403, {"detail"})
+
+    @pytest.mark.parametrize("path", ["agents/nobody", "agents/nobody/sessions", "nothing/here", "operations/jobs/x"])
+    def test_nothing_there(self, as_admin, path):
+        response = as_admin.get(f"/api/v1/{path}")
+        assert (response.status_code, set(response.json())) == (404, {"detail"})
+
+    def test_an_agent_whose_file_is_gone(self, as_admin):
+        AgentFactory(agent_id="carol")
+        assert as_admin.get("/api/v1/agents/carol/sessions").status_code == 404
+
+    def test_an_agents_file_that_is_older_than_the_code(self, as_admin, ada, monkeypatch):
+        def old(agent_id):
+            raise databases.OldAgentFile("Run: openclaw-web migrate_agents")
+
+        monkeypatch.setattr(databases, "alias", old)
+        response = as_admin.get("/api/v1/agents/ada/sessions")
+        assert response.status_code == 503
+        assert "migrate_agents" in response.json()["detail"]
+
+    @pytest.mark.parametrize("after", ["x", "W10", "WyJhIiwiYiJd", "é", "WzFlNDAwXQ", "bnVsbA"])
+    def test_a_damaged_cursor_is_refused(self, as_admin, ada, after):
+        response = as_admin.get("/api/v1/agents/ada/rejected", {"after": after})
+        assert response.status_code == 409
+        assert response.json()["reasons"] == []
+
+    @pytest.mark.parametrize("limit", ["0", "201", "many", "9" * 30])
+    def test_a_limit_that_does_not_fit(self, as_admin, limit):
+        response = as_admin.get(AGENTS, {"limit": limit})
+        assert response.status_code == 422
+        assert response.json()["detail"][0]["loc"] == ["query", "limit"]
+
+    @pytest.mark.parametrize("body", ["{", "1.5", "[]", "null", '{"include_deleted": "\\ud800"}', b"\xed\xb3\xbf"])
+    def test_a_body_that_is_no_json(self, as_admin, body):
+        response = as_admin.post(COLLECT, body, "application/json")
+        assert (response.status_code, set(response.json())) == (400, {"detail"})
+
+    def test_a_body_that_does_not_fit(self, as_admin):
+        assert as_admin.post(COLLECT, {"include_deleted": 7}, "application/json").status_code == 422
+
+    def test_a_method_that_is_not_offered(self, as_admin):
+        assert as_admin.post(AGENTS).status_code == 405
+
+
+class TestDocumentation:
+    def test_it_is_for_people_who_signed_in(self, client):
+        assert client.get("/api/v1/docs").status_code == 302
+
+    def test_it_loads_our_own_files_only(self, as_admin):
+        response = as_admin.get("/api/v1/docs")
+        assert "/static/ninja/swagger-ui-bundle.js" in response.content.decode()
+        assert "script-src 'self'" in response["Content-Security-Policy"]
+        assert "style-src 'self'" in response["Content-Security-Policy"]
+        assert "img-src 'self' data:" in response["Content-Security-Policy"]
+
+    def test_the_document_is_the_one_that_is_promised(self, as_admin):
+        assert as_admin.get("/api/v1/openapi.json").json() == orjson.loads(GOLDEN.read_bytes())

@@ -1,0 +1,237 @@
+"""What the house rules promise, checked by reading the source. A failure lists `file:line  what is wrong`."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.urls import URLResolver, get_resolver
+
+ROOT = Path(__file__).resolve().parent.parent
+ORDER = ["agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web"]
+LEAVES = {"openclaw_web.html", "openclaw_web.paging", "openclaw_web.errors"}
+SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
+MODULES = sorted(f for app in ORDER for f in (ROOT / app).rglob("*.py") if "migrations" not in f.parts)
+ALL_MODULES = MODULES + sorted(f for folder in ("tests", "benchmarks") for f in (ROOT / folder).rglob("*.py"))
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+
+# What a person does not read, or what the translators get anyway.
+UNSEEN = re.compile(
+    r"\{#.*?#\}|\{% comment.*?endcomment %\}|\{% blocktrans.*?endblocktrans(?:late)? %\}|<!--.*?-->"
+    r"|<(script|style|code|pre|kbd)\b.*?</\1>",
+    re.DOTALL,
+)
+DJANGO_TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+HTML_TAGS = re.compile(r"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>|&#?\w+;", re.DOTALL)
+TEXT = r"(\"[^\"]*\"|'[^']*')"
+SPOKEN_ATTRIBUTES = re.compile(
+    rf"\s(?:title|alt|placeholder|aria-label|aria-description|data-label-\w+|data-done)={TEXT}"
+)
+SPOKEN_INPUTS = re.compile(rf"\s(?:label|title|text|note|action|message|help|hint|caption|heading|what)={TEXT}")
+SPOKEN_DEFAULTS = re.compile(rf"\|(?:default|default_if_none|yesno):{TEXT}")
+NAMES = re.compile(r"\b(OpenClaw( Web)?|[A-Z0-9]{2,}|\w*_\w*)\b")  # and abbreviations, and identifiers
+WORDS = re.compile(r"[^\W\d_]{2,}")
+INLINE = [
+    (re.compile(r"\sstyle\s*=", re.IGNORECASE), "an inline style"),
+    (re.compile(r"<style\b", re.IGNORECASE), "an inline style sheet"),
+    (re.compile(r"<script\b(?![^>]*\ssrc=)", re.IGNORECASE), "an inline script"),
+    (re.compile(r"<[a-z][^<>]*\son[a-z]+\s*=", re.IGNORECASE), "an inline handler"),
+    (re.compile(r"\shx-on[:=-]", re.IGNORECASE), "an inline handler"),
+    (re.compile(r"[\"']\s*javascript:", re.IGNORECASE), "an inline script"),
+]
+
+
+def where(path, line):
+    return f"{path.relative_to(ROOT)}:{line}"
+
+
+def fail_for(problems):
+    """Fail with every problem, one to a line; pass when there is none."""
+    found = list(problems)
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
+
+
+def imports(path):
+    """Every (line, dotted name) that `path` imports; names after `from x import` are tried as modules too."""
+    package = list(path.relative_to(ROOT).with_suffix("").parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: -node.level] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{module}.{name.name}") for name in node.names)
+
+
+def app_of(name):
+    """The app a dotted name belongs to; None for other people's modules and for the leaves everybody may use."""
+    app, _, rest = name.partition(".")
+    leaf = f"{app}.{rest.partition('.')[0]}" in LEAVES
+    return app if app in ORDER and not leaf else None
+
+
+def upward_imports(path):
+    own = app_of(".".join(path.relative_to(ROOT).with_suffix("").parts)) or "agents"
+    for line, name in imports(path):
+        app = app_of(name)
+        if app and ORDER.index(app) > ORDER.index(own):
+            yield f"{where(path, line)}  imports {name}, which is above {own}"
+
+
+def test_apps_import_downwards():
+    fail_for(problem for path in MODULES for problem in upward_imports(path))
+
+
+def test_a_leaf_imports_no_app():
+    leaves = [path for path in MODULES if app_of(".".join(path.relative_to(ROOT).with_suffix("").parts)) is None]
+    assert len(leaves) == len(LEAVES)
+    fail_for(
+        f"{where(path, line)}  a leaf imports {name}"
+        for path in leaves
+        for line, name in imports(path)
+        if app_of(name) is not None
+    )
+
+
+def test_readers_know_no_django():
+    """Whoever reads a foreign format gives records back; tables and settings are other people's business."""
+    readers = [path for path in MODULES if path.parent.name == "collectors" or path.name == "records.py"]
+    fail_for(
+        f"{where(path, line)}  a reader imports {name}"
+        for path in readers
+        for line, name in imports(path)
+        if name.split(".")[0] == "django" or ".models" in name
+    )
+
+
+def untyped(path):
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            if node.returns is None or any(argument.annotation is None for argument in arguments):
+                yield f"{where(path, node.lineno)}  {node.name} has no types in its signature"
+
+
+def test_what_reads_writes_and_exports_is_typed():
+    typed = [f for f in MODULES if f.name == "services.py" or f.parent.name in ("collectors", "exporters")]
+    fail_for(problem for path in typed for problem in untyped(path))
+
+
+def test_a_module_is_one_topic():
+    lengths = ((path, len(path.read_text().splitlines())) for path in ALL_MODULES)
+    fail_for(f"{where(path, length)}  {length} lines, 400 at most" for path, length in lengths if length > 400)
+
+
+def long_functions(path):
+    source = path.read_text()
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            has_reason = first > 1 and lines[first - 2].lstrip().startswith("#")
+            length = node.end_lineno - node.lineno + 1
+            if length > 40 and not has_reason:
+                yield f"{where(path, node.lineno)}  {node.name} has {length} lines: split it or say why above it"
+
+
+def test_a_function_fits_on_a_screen():
+    fail_for(problem for path in ALL_MODULES for problem in long_functions(path))
+
+
+def test_a_module_has_a_topic():
+    fail_for(
+        f"{where(path, 1)}  “{part}” is no topic"
+        for path in ALL_MODULES
+        for part in path.relative_to(ROOT).with_suffix("").parts
+        if part in SHAPELESS
+    )
+
+
+def test_a_template_is_one_page():
+    lengths = ((path, len(path.read_text().splitlines())) for path in TEMPLATES)
+    fail_for(f"{where(path, length)}  {length} lines, 150 at most" for path, length in lengths if length > 150)
+
+
+def test_the_script_stays_small():
+    script = ROOT / "static" / "app.js"
+    length = len(script.read_text().splitlines())
+    assert length < 200, f"{where(script, length)}  {length} lines, under 200 wanted"
+
+
+def url_patterns(resolver, prefix=""):
+    """Every (route, pattern) of the site, except those of the API, which checks roles itself."""
+    for entry in resolver.url_patterns:
+        route = prefix + str(entry.pattern)
+        if not isinstance(entry, URLResolver):
+            yield route, entry
+        elif entry.app_name != "ninja":
+            yield from url_patterns(entry, route)
+
+
+def test_every_page_says_who_may_see_it():
+    def problems():
+        for route, entry in url_patterns(get_resolver()):
+            view = entry.callback
+            if not hasattr(view, "needs_role") and getattr(view, "login_required", True):
+                code = view.__wrapped__ if hasattr(view, "__wrapped__") else view
+                place = f"{code.__module__.replace('.', '/')}.py:{code.__code__.co_firstlineno}"
+                yield f"{place}  {view.__name__} (/{route}) has neither @needs nor @login_not_required"
+
+    fail_for(problems())
+
+
+def test_every_app_lives_in_one_kind_of_file():
+    """An app's tables are in the agents' files exactly when docs/map.md says so, and AGENT_APPS agrees."""
+    ours = {config.label for config in apps.get_app_configs() if Path(config.path).parent == ROOT}
+    assert ours == set(ORDER), "an app is missing in INSTALLED_APPS or in the order of the apps"
+    with_tables = {label for label in ours if apps.get_app_config(label).models}
+    documented = re.findall(r"^\| `(\w+)` \| (agent|global) \|", (ROOT / "docs" / "map.md").read_text(), re.MULTILINE)
+    kinds = dict(documented)
+    assert with_tables <= set(kinds), f"docs/map.md says nothing of {sorted(with_tables - set(kinds))}"
+    assert {label for label, kind in kinds.items() if kind == "agent"} == set(settings.AGENT_APPS)
+
+
+def blank(match):
+    """Spaces instead of what was matched, with its line breaks: line numbers stay true."""
+    return " " + "\n" * match.group().count("\n")
+
+
+def lines_matching(text, pattern):
+    for match in pattern.finditer(text):
+        yield text.count("\n", 0, match.end()) + 1, match
+
+
+def inline_code(path):
+    text = re.sub(r"\{#.*?#\}|\{% comment.*?endcomment %\}", blank, path.read_text(), flags=re.DOTALL)
+    for pattern, what in INLINE:
+        for line, _ in lines_matching(text, pattern):
+            yield f"{where(path, line)}  {what}: the content security policy forbids it"
+
+
+def test_templates_hold_no_inline_code():
+    fail_for(problem for path in TEMPLATES for problem in inline_code(path))
+
+
+def untranslated(path):
+    """Every (line, words) a person would read as written here, in whatever language the page is."""
+    text = UNSEEN.sub(blank, path.read_text())
+    for line, tag in lines_matching(text, DJANGO_TAGS):
+        if tag.group().startswith("{% include"):
+            yield from ((line, match.group(1)) for match in SPOKEN_INPUTS.finditer(tag.group()))
+        defaults = (match.group(1) for match in SPOKEN_DEFAULTS.finditer(tag.group()))
+        yield from ((line, words) for words in defaults if words[1:2].isupper() or " " in words)
+    html = DJANGO_TAGS.sub(blank, text)
+    yield from ((line, match.group(1)) for line, match in lines_matching(html, SPOKEN_ATTRIBUTES))
+    yield from enumerate(HTML_TAGS.sub(blank, html).split("\n"), start=1)
+
+
+def test_templates_speak_through_translation():
+    fail_for(
+        f"{where(path, line)}  “{words.strip()}” is not marked for translation"
+        for path in TEMPLATES
+        for line, words in untranslated(path)
+        if WORDS.search(NAMES.sub("", words))
+    )

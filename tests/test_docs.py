@@ -1,0 +1,119 @@
+"""What the documentation says, checked against the code it talks about."""
+
+import ast
+import re
+from pathlib import Path
+
+from django.apps import apps
+from django.core.management import find_commands
+
+from agents.configuration import KEYS
+from tests.test_architecture import MODULES, ROOT, fail_for, lines_matching, where
+
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+TREES = [page for page in (ROOT / "README.md", DOCS / "map.md") if page.exists()]
+
+COMMANDS_SAID = re.compile(r"^## `openclaw-web ([\w-]+)", re.MULTILINE)
+ROW_SAID = re.compile(r"^\| `([\w.]+)` \|", re.MULTILINE)
+LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+TREE = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PATH = re.compile(r"\.?[\w-]+(?:[/.][\w.-]+)*/?")
+# Read by Django or pytest, not by a person who runs the site.
+NOT_OURS = {"DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE"}
+
+
+def our_commands():
+    folders = [Path(config.path) for config in apps.get_app_configs() if Path(config.path).parent == ROOT]
+    return {name for folder in folders for name in find_commands(str(folder / "management"))}
+
+
+def test_every_command_is_documented_and_nothing_else_is():
+    said = set(COMMANDS_SAID.findall((DOCS / "commands.md").read_text()))
+    assert said == our_commands(), "docs/commands.md and management/commands/ differ"
+
+
+def environment_names(path):
+    """Every environment variable that `path` reads: env.str("NAME"), os.environ["NAME"], os.environ.get("NAME")."""
+    readers = {"env", "os.environ", "environ", "os", "env_path"}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and node.args:
+            function = ast.unparse(node.func)
+            is_read = function in readers or function.rpartition(".")[0] in readers
+            argument = node.args[0] if is_read else None
+        elif isinstance(node, ast.Subscript):
+            argument = node.slice if ast.unparse(node.value) in readers else None
+        else:
+            continue
+        if isinstance(argument, ast.Constant) and re.fullmatch(r"[A-Z][A-Z0-9_]+", str(argument.value)):
+            yield node.lineno, argument.value
+
+
+def test_every_environment_variable_is_documented():
+    said = set(ROW_SAID.findall((DOCS / "settings.md").read_text())) | NOT_OURS
+    fail_for(
+        f"{where(path, line)}  {name} is not in docs/settings.md"
+        for path in MODULES
+        if path.name != "settings_test.py"
+        for line, name in environment_names(path)
+        if name not in said
+    )
+
+
+def test_every_setting_is_documented():
+    said = set(ROW_SAID.findall((DOCS / "settings.md").read_text()))
+    unsaid = KEYS.keys() - said
+    gone = {name for name in said if "." in name} - KEYS.keys()
+    assert not unsaid, f"docs/settings.md says nothing of {sorted(unsaid)}"
+    assert not gone, f"docs/settings.md documents {sorted(gone)}, which do not exist"
+
+
+def named_paths(page):
+    """Every (line, path) of `page` that means a place in the repository."""
+    text = page.read_text()
+    for line, match in lines_matching(FENCE.sub(lambda found: "\n" * found.group().count("\n"), text), CODE):
+        name = match.group(1)
+        if PATH.fullmatch(name) and "/" in name and (ROOT / name.split("/")[0]).is_dir():
+            yield line, name
+    for block in TREE.finditer(text):
+        first = text.count("\n", 0, block.start(1)) + 1
+        yield from ((first + offset, name) for offset, name in tree_paths(block.group(1)))
+
+
+def tree_paths(block):
+    """Every (line, path) of a drawn tree: indented names are in the folder above; after two blanks come words."""
+    folders = []
+    for offset, line in enumerate(block.split("\n")):
+        names = re.split(r"\s{2,}", line.strip())[0].split()
+        depth = (len(line) - len(line.lstrip())) // 2
+        for name in names:
+            yield offset, "".join([*folders[:depth], name])
+        if names and names[-1].endswith("/"):
+            folders[depth:] = [names[-1]]
+
+
+def test_every_path_the_map_names_exists():
+    fail_for(
+        f"{where(page, line)}  {name} does not exist"
+        for page in TREES
+        for line, name in named_paths(page)
+        if not (ROOT / name).exists()
+    )
+
+
+def test_links_lead_somewhere():
+    def broken(page):
+        for line, match in lines_matching(page.read_text(), LINK):
+            target, _, _ = match.group(1).partition("#")
+            is_here = target and "://" not in target and not target.startswith("mailto:")
+            if is_here and not (page.parent / target).exists():
+                yield f"{where(page, line)}  {target} does not exist"
+
+    fail_for(problem for page in PAGES for problem in broken(page))
+
+
+def test_the_changelog_starts_with_what_is_unreleased():
+    parts = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert parts[0] == "Unreleased"

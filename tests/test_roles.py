@@ -1,0 +1,217 @@
+"""Who may do what: every page and every operation of the API, for nobody, for each role, and for tokens.
+
+The tables are written by hand: they are the decision, the code has to follow. A route that is in none of them
+fails the test.
+"""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import URLResolver, get_resolver, reverse
+
+from openclaw_web.api import api
+from operations import accounts
+from tests.conftest import ROLES
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+ANYBODY = "anybody"
+
+# Name of the route: the method that is tried, and the lowest role that may.
+PAGES = {
+    "api:openapi-json": ("GET", "viewer"),
+    "api:openapi-view": ("GET", "viewer"),
+    "datasets:sample_detail": ("GET", "viewer"),
+    "datasets:sample_label": ("POST", "labeller"),
+    "datasets:sample_list": ("GET", "viewer"),
+    "datasets:samples_make": ("POST", "labeller"),
+    "ledger:record_detail": ("GET", "viewer"),
+    "ledger:session_detail": ("GET", "viewer"),
+    "ledger:session_list": ("GET", "viewer"),
+    "operations:agent_list": ("GET", "viewer"),
+    "operations:collect_start": ("POST", "operator"),
+    "operations:export_create": ("POST", "labeller"),
+    "operations:export_detail": ("GET", "viewer"),
+    "operations:export_file": ("GET", "viewer"),
+    "operations:export_list": ("GET", "viewer"),
+    "operations:healthz": ("GET", ANYBODY),
+    "operations:job_detail": ("GET", "viewer"),
+    "operations:job_list": ("GET", "viewer"),
+    "operations:one_time_link": ("GET", ANYBODY),
+    "operations:overview": ("GET", "viewer"),
+    "operations:rejected_list": ("GET", "viewer"),
+    "operations:setting_save": ("POST", "admin"),
+    "operations:settings": ("GET", "admin"),
+    "operations:sign_in": ("GET", ANYBODY),
+    "operations:sign_out": ("POST", "viewer"),
+    "operations:token_list": ("GET", "viewer"),
+    "operations:token_make": ("POST", "viewer"),
+    "operations:token_revoke": ("POST", "viewer"),
+    "operations:user_activate": ("POST", "admin"),
+    "operations:user_add": ("POST", "admin"),
+    "operations:user_deactivate": ("POST", "admin"),
+    "operations:user_link": ("POST", "admin"),
+    "operations:user_list": ("GET", "admin"),
+    "operations:user_role": ("POST", "admin"),
+}
+
+# Operation of the API: the lowest role that may, and a body that fits.
+OPERATIONS = {
+    "GET /agents": ("viewer", None),
+    "GET /agents/{agent}": ("viewer", None),
+    "GET /agents/{agent}/rejected": ("viewer", None),
+    "GET /agents/{agent}/sessions": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/events": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/turns": ("viewer", None),
+    "GET /agents/{agent}/turns": ("viewer", None),
+    "GET /exports": ("viewer", None),
+    "GET /exports/{export_id}": ("viewer", None),
+    "GET /exports/{export_id}/files/{name}": ("viewer", None),
+    "GET /operations/jobs": ("viewer", None),
+    "GET /operations/jobs/{job_id}": ("viewer", None),
+    "GET /overview": ("viewer", None),
+    "GET /overview/agents": ("viewer", None),
+    "GET /samples": ("viewer", None),
+    "GET /samples/{sample_id}": ("viewer", None),
+    "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
+    "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
+    "POST /operations/collect": ("operator", {}),
+    "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
+}
+ROOT = "/api/v1"
+# Addresses under the API that are no operation: both answer 404 to everybody.
+NO_OPERATIONS = {"api:api-root", "api:None"}
+# What stands in an address when a test asks for it.
+ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize"}
+
+
+def routes(resolver, namespace=""):
+    """Every (full name, pattern) of the site."""
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from routes(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
+        else:
+            yield f"{namespace}{entry.name}", entry
+
+
+ROUTES = dict(routes(get_resolver()))
+
+
+def mounted():
+    """Every operation of the API as (`METHOD /path`, name of its route), documented or not."""
+    for _prefix, router in api._routers:
+        for path, view in router.path_operations.items():
+            for operation in view.operations:
+                for method in operation.methods:
+                    yield f"{method} {path}", f"api:{operation.view_func.__name__}"
+
+
+def documented():
+    """Every operation of the API's document as `METHOD /path`, with its own words about it."""
+    return {
+        f"{method.upper()} {path.removeprefix(ROOT)}": operation
+        for path, methods in api.get_openapi_schema()["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def page_address(name):
+    names = ROUTES[name].pattern.converters
+    return reverse(name, kwargs={argument: ARGUMENTS.get(argument, "x") for argument in names})
+
+
+def api_address(operation):
+    path = operation.partition(" ")[2]
+    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), path)
+
+
+def ask(client, method, address, body=None, **headers):
+    if method == "GET":
+        return client.get(address, headers=headers)
+    return client.post(address, body or {}, "application/json", headers=headers)
+
+
+def expected(lowest):
+    """Which roles may, as {role: True or False}."""
+    return {role: lowest == ANYBODY or ROLES.index(role) >= ROLES.index(lowest) for role in ROLES}
+
+
+@pytest.fixture
+def people(ada):
+    """A person of each role, and an admin who stays whatever a test does."""
+    UserFactory(username="somebody")
+    UserFactory(username="root", role="admin")
+    return {role: UserFactory(username=role, role=role) for role in ROLES}
+
+
+def browser_of(user):
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def may(response):
+    """Whether an answer is anything but “not you”."""
+    assert response.status_code < 500, response.content[:500]
+    sent_away = response.status_code == 302 and response["Location"].startswith("/sign-in/?next=")
+    return response.status_code not in (401, 403) and not sent_away
+
+
+def test_every_route_is_in_a_table():
+    names = [name for name, _entry in routes(get_resolver()) if not name.startswith("api:")]
+    assert len(names) == len(set(names))
+    assert ROUTES.keys() - dict(mounted()).values() - NO_OPERATIONS == PAGES.keys()
+
+
+def test_every_operation_is_in_a_table():
+    assert dict(mounted()).keys() == documented().keys() == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(name, people):
+    method, lowest = PAGES[name]
+    address = page_address(name)
+    assert may(ask(Client(), method, address)) == (lowest == ANYBODY)
+    answers = {role: may(ask(browser_of(user), method, address)) for role, user in people.items()}
+    assert answers == expected(lowest)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operation(operation, people):
+    (lowest, body), method, address = OPERATIONS[operation], operation.partition(" ")[0], api_address(operation)
+    anonymous = ask(Client(), method, address, body)
+    assert (anonymous.status_code, set(anonymous.json())) == (401, {"detail"})
+    for role, user in people.items():
+        _, own = accounts.make_token(user, name="own", role=role)
+        _, lent = accounts.make_token(people["admin"], name="lent", role=role)
+        answers = {
+            "session": ask(browser_of(user), method, address, body),
+            "own token": ask(Client(), method, address, body, Authorization=f"Bearer {own}"),
+            "an admin's token with this role": ask(Client(), method, address, body, Authorization=f"Bearer {lent}"),
+        }
+        assert {key: may(answer) for key, answer in answers.items()} == dict.fromkeys(answers, expected(lowest)[role])
+        assert all(answer.status_code == 403 for answer in answers.values() if not may(answer))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_document_names_the_role(operation):
+    assert documented()[operation]["x-role"] == OPERATIONS[operation][0]
+
+
+def test_a_token_opens_no_page(people):
+    _, text = accounts.make_token(people["admin"], name="x", role="admin")
+    headers = {"Authorization": f"Bearer {text}"}
+    opened = {
+        name
+        for name, (method, lowest) in PAGES.items()
+        if lowest != ANYBODY and may(ask(Client(), method, page_address(name), **headers))
+    }
+    assert not opened
+
+
+@pytest.mark.parametrize("address", [f"{ROOT}/", f"{ROOT}/nothing"])
+def test_what_is_no_operation_is_not_there(address, people):
+    assert Client().get(address).status_code == 404
+    assert browser_of(people["admin"]).get(address).status_code == 404
