@@ -1,5 +1,6 @@
 """Samples, verdicts on them, and exports: evidence of the team, in the global file."""
 
+import orjson
 from django.db import models
 from django.urls import reverse
 
@@ -7,6 +8,10 @@ from agents.fields import Count, EpochMs, SpecBoolean
 
 
 class SampleQuerySet(models.QuerySet):
+    def for_reading(self):
+        """The columns a list shows, as dictionaries: not the texts, which may be long."""
+        return self.values("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at")
+
     def approved(self):
         """Approved by a person or by rule."""
         return self.filter(annotation_status__in=DatasetSample.APPROVED)
@@ -91,6 +96,11 @@ class DatasetSample(models.Model):
     def get_absolute_url(self):
         return reverse("datasets:sample_detail", args=[self.id])
 
+    @property
+    def body(self):
+        """The content as an object."""
+        return orjson.loads(self.content)
+
 
 class SampleLabel(models.Model):
     """One verdict of one person; the latest one is the sample's status. Rows are only ever added."""
@@ -169,4 +179,4 @@ class DatasetExport(models.Model):
         return self.export_name
 
     def get_absolute_url(self):
-        return reverse("datasets:export_detail", args=[self.id])
+        return reverse("operations:export_detail", args=[self.id])

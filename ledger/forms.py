@@ -7,46 +7,30 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.errors import Refused
 
 from . import facets, pieces
-from .models import Session
+from .words import STATE_WORDS
 
 BIGGEST = 2**53
-STATE_WORDS = {
-    Session.State.LIVE: _("Live"),
-    Session.State.RESET: _("Reset"),
-    Session.State.DELETED: _("Deleted"),
-    Session.State.BACKUP: _("Backup"),
-}
+COLUMNS = {"channel": "channel_id", "origin": "origin", "state": "source_state"}
 
 
 class SessionFilters(forms.Form):
-    """The filters of the list of sessions."""
+    """The filters of the list of sessions. Its template writes the fields: widgets took as long as the table."""
 
-    q = forms.CharField(
-        label=_("Words in the title"),
-        required=False,
-        max_length=200,
-        widget=forms.TextInput(attrs={"type": "search", "data-key": "/"}),
-    )
-    channel = forms.CharField(label=_("Channel"), required=False, max_length=500, widget=forms.Select)
-    origin = forms.CharField(label=_("Origin"), required=False, max_length=500, widget=forms.Select)
-    state = forms.ChoiceField(label=_("Source"), required=False, choices=[("", _("Any")), *STATE_WORDS.items()])
+    q = forms.CharField(label=_("Words in the title"), required=False, max_length=200)
+    channel = forms.CharField(label=_("Channel"), required=False, max_length=500)
+    origin = forms.CharField(label=_("Origin"), required=False, max_length=500)
+    state = forms.ChoiceField(label=_("Source"), required=False, choices=STATE_WORDS.items())
     errors = forms.BooleanField(label=_("Only with errors"), required=False)
 
     def __init__(self, data, *, db):
         super().__init__(data)
-        for name, column in (("channel", "channel_id"), ("origin", "origin")):
-            known = facets.values_of(db, column)
-            chosen = data.get(name)
-            if chosen and chosen not in known:
-                known.append(chosen)
-            self.fields[name].widget.choices = [("", _("Any")), *((value, value) for value in known)]
+        self.db = db
 
     def narrow(self, sessions):
         """Those of `sessions` that fit, the words of the title left out. Raises Refused for an impossible filter."""
         if not self.is_valid():
             raise Refused(_("This address asks for sessions that cannot exist. Start again from the list."))
-        columns = {"channel": "channel_id", "origin": "origin", "state": "source_state"}
-        chosen = {column: self.cleaned_data[name] for name, column in columns.items() if self.cleaned_data[name]}
+        chosen = {column: self.cleaned_data[name] for name, column in COLUMNS.items() if self.cleaned_data[name]}
         sessions = sessions.filter(**chosen)
         return sessions.filter(error_count__gt=0) if self.cleaned_data["errors"] else sessions
 
@@ -54,6 +38,18 @@ class SessionFilters(forms.Form):
     def words(self):
         """What the title must hold."""
         return self.cleaned_data["q"]
+
+    def choices(self):
+        """The fields that offer values: name, label, values with their words, and the one chosen."""
+        known = {name: facets.values_of(self.db, column) for name, column in COLUMNS.items() if name != "state"}
+        for name, values in known.items():
+            chosen = self.cleaned_data[name]
+            values += [chosen] if chosen and chosen not in values else []
+            yield self._choice(name, [(value, value) for value in values])
+        yield self._choice("state", STATE_WORDS.items())
+
+    def _choice(self, name, values):
+        return {"name": name, "label": self.fields[name].label, "values": values, "chosen": self.cleaned_data[name]}
 
     def chips(self):
         """`(label, value, address without it)` of every filter in force."""
@@ -72,13 +68,7 @@ class PlaceForm(forms.Form):
 
     after = forms.IntegerField(required=False, min_value=0, max_value=BIGGEST)
     before = forms.IntegerField(required=False, min_value=0, max_value=BIGGEST)
-    turn = forms.IntegerField(
-        label=_("Go to turn"),
-        required=False,
-        min_value=0,
-        max_value=BIGGEST,
-        widget=forms.NumberInput(attrs={"data-key": "g", "size": 6}),
-    )
+    turn = forms.IntegerField(required=False, min_value=0, max_value=BIGGEST)
     record = forms.CharField(required=False, max_length=1000, strip=False)
     branch = forms.ChoiceField(required=False, choices=[("all", "all")])
     all = forms.BooleanField(required=False)

@@ -4,8 +4,8 @@ Joiners (U+200C, U+200D) stay as they are: emoji and several scripts need them.
 """
 
 import re
+from html import escape
 
-from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 HIDDEN = re.compile(
@@ -14,15 +14,16 @@ HIDDEN = re.compile(
 )
 MARKS = 100  # beyond so many places in one text the codes stand without markup: a page has a byte budget
 NAMES = (
-    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
-).split()
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI", "DLE"),
+    *("DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US"),
+)
 RUN = 8  # of so many characters in a row each one is named, the rest is counted
 
 
 def readable(text: str) -> SafeString:
     """`text` escaped for HTML, each hidden character as a small marked code."""
     text = text.replace("\r\n", "\n")
-    return mark(escape(text)) if HIDDEN.search(text) else escape(text)
+    return mark(escape(text)) if HIDDEN.search(text) else SafeString(escape(text))
 
 
 def plain(text: str) -> str:

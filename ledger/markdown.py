@@ -1,9 +1,10 @@
 """What an agent wrote, as HTML that can do nothing: no images, no raw HTML, no links but http, https and mailto."""
 
 import re
+from functools import lru_cache
+from html import escape
 
 import nh3
-from django.utils.html import escape
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
@@ -25,6 +26,7 @@ _parser.enable(["table", "strikethrough"]).disable("image")
 _parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match  # type: ignore[method-assign]
 
 
+@lru_cache(maxsize=512)  # of 8,000 characters at most each: a few megabytes
 def render(text: str) -> SafeString:
     """Markdown as safe HTML."""
     text = text.replace("\r\n", "\n").replace("\x00", "‹NUL›")

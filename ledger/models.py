@@ -81,6 +81,12 @@ class Session(Totals):
         indexes = [
             models.Index(fields=["channel_id"], name="idx_channel"),
             models.Index(fields=["last_activity_at", "id"], name="idx_last_activity"),
+            models.Index(fields=["channel_id", "last_activity_at", "id"], name="idx_channel_activity"),
+            models.Index(fields=["origin", "last_activity_at", "id"], name="idx_origin_activity"),
+            models.Index(fields=["source_state", "last_activity_at", "id"], name="idx_state_activity"),
+            models.Index(
+                fields=["last_activity_at", "id"], name="idx_errors_activity", condition=models.Q(error_count__gt=0)
+            ),
             models.Index(fields=["session_key"], name="idx_session_key"),
         ]
 
@@ -138,6 +144,10 @@ class TranscriptEvent(models.Model):
 
     class Meta:
         db_table = "transcript_events"
+        indexes = [
+            # Few records are off the active branch: counting them must not walk through the others.
+            models.Index(fields=["session_id", "seq"], name="idx_event_aside", condition=models.Q(is_active=False))
+        ]
 
     def __str__(self):
         return f"{self.session_id}:{self.seq}"

@@ -45,6 +45,11 @@ class Page:
     later: int | None = None
     aside_count: int = 0  # records on other branches
 
+    @property
+    def first_id(self):
+        """The id of the first record that is shown."""
+        return next((entry.record_id for section in self.sections for entry in section.entries), "")
+
 
 def find(session: Session, *, after=None, before=None, turn=None, record="", branch="", everything=False) -> Place:
     """The place an address asks for. One that does not exist (any more) leads to the nearest, with a notice."""

@@ -248,5 +248,6 @@ LOGGING = {
         }
     },
     "handlers": {"stdout": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout", "formatter": "line"}},
+    "loggers": {"watchfiles": {"level": "WARNING"}},
     "root": {"handlers": ["stdout"], "level": LOG_LEVEL},
 }

@@ -91,11 +91,15 @@ def _collect(collection):
 
 def _result(collection, schedules):
     reports = collection.reports.values()
+    records = sum(report.records.total() for report in reports)
+    rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"]
+    counts = {"records": f"{records:,}", "rejected": rejected, "agents": len(reports)}
     return {
+        "message": _("%(records)s new records of %(agents)s agents, %(rejected)s rejected lines.") % counts,
         "source": str(collection.home.root),
         "bytes_read": collection.bytes_read,
-        "records": sum(report.records.total() for report in reports),
-        "rejected": sum(report.rejected.total() for report in reports) + schedules["rejected"],
+        "records": records,
+        "rejected": rejected,
         "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
         "schedules": schedules,
         "notes": collection.home.notes,

@@ -19,6 +19,7 @@ class User(AbstractUser):
     RANK = {role: rank for rank, role in enumerate(("viewer", "labeller", "operator", "admin"))}
 
     role = models.TextField(choices=Role.choices, default=Role.VIEWER)
+    role_limit = None  # set while a token speaks for this person: the role it carries at most
 
     class Meta:
         db_table = "users"
@@ -30,7 +31,8 @@ class User(AbstractUser):
 
     def has_role(self, role):
         """Whether this person's role is `role` or one above it."""
-        return self.is_active and self.RANK[self.role] >= self.RANK[role]
+        held = min(self.RANK[self.role], self.RANK[self.role_limit or self.role])
+        return self.is_active and held >= self.RANK[role]
 
 
 class ApiToken(models.Model):
@@ -114,6 +116,12 @@ class JobRun(models.Model):
     @property
     def has_ended(self):
         return self.state in self.ENDED
+
+    @property
+    def duration_ms(self):
+        """How long it took, or was last seen at work; None before it has started."""
+        last_seen = self.finished_at or self.heartbeat_at
+        return last_seen - self.started_at if self.started_at and last_seen else None
 
     @property
     def percent(self):

@@ -73,7 +73,7 @@ class Heartbeat(threading.Thread):
                     self._beat()
                 self._ended.wait(WRITE_SECONDS)
         finally:
-            connections.close_all()
+            _close_connections()
 
     def _beat(self):
         reached = _reached(self.job, self.progress)
@@ -85,6 +85,14 @@ class Heartbeat(threading.Thread):
         self._written = reached
         if not is_ours:
             self.progress.is_lost = True
+
+
+def _close_connections():
+    """Close what this thread opened."""
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        if connection.connection is not None:  # Django keeps a database in memory open: the one of the tests
+            connection.connection.close()
 
 
 def _claim(job_id, token):
@@ -118,8 +126,8 @@ def _outcome(job, progress):
     """State, closing sentence and result of calling the job's function; None when the run was lost."""
     try:
         function = pkgutil.resolve_name(KINDS[job.kind])
-        result = function(orjson.loads(job.params_json), progress)
-        return JobRun.State.FINISHED, progress.message, orjson.dumps(result or {}).decode()
+        result = function(orjson.loads(job.params_json), progress) or {}
+        return JobRun.State.FINISHED, str(result.get("message", "")), orjson.dumps(result).decode()
     except LostJob:
         return None
     except Refused as refused:

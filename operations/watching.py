@@ -3,7 +3,7 @@
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
@@ -20,42 +20,50 @@ from .progress import Progress
 log = logging.getLogger(__name__)
 SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json")
 QUIET_MS = 400
-LOOK_AGAIN_MS = 30_000
+LOOK_AGAIN_SECONDS = 30
 
 
 def watch(params: dict, *, say: Callable[[str], object]) -> None:
     """Collect until SIGTERM or Ctrl-C. Raises Refused when there is nothing to watch.
 
-    A collect that fails because a database is busy is tried again with the next change, at the latest after 30 s.
+    A collect that fails because a database is busy is tried again with the next change, at the latest after 30 s;
+    so is a change on a file system that reports none.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
-    stop = threading.Event()
+    folders = _folders(source)
+    stop, changed = threading.Event(), threading.Event()
+
+    def end(*_signal):
+        stop.set()
+        changed.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, end)
+    # Listening starts before the first collect, so that nothing that happens during it is missed.
+    threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True).start()
     say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
-    _collect(params, say)
-    for _changed in _changes(_folders(source), stop):
-        _collect(params, say)
-
-
-def _changes(folders, stop) -> Iterator[object]:
-    """One item for each burst of changes, and one every half minute for a file system that reports none."""
     while not stop.is_set():
-        yield from changes_in(
-            *folders,
-            watch_filter=_matters,
-            stop_event=stop,
-            debounce=QUIET_MS,
-            rust_timeout=LOOK_AGAIN_MS,
-            yield_on_timeout=True,
-            raise_interrupt=False,
-            ignore_permission_denied=True,
-        )
+        changed.clear()
+        _collect(params, say)
+        changed.wait(LOOK_AGAIN_SECONDS)
 
 
-def _matters(_change, path: str) -> bool:
+def _listen(folders, stop, changed):
+    for _changes in changes_in(
+        *folders,
+        watch_filter=lambda _change, path: _matters(folders, path),
+        stop_event=stop,
+        debounce=QUIET_MS,
+        ignore_permission_denied=True,
+    ):
+        changed.set()
+
+
+def _matters(folders, path):
+    """Whether a collect would open this file; folders above the watched ones may be called anything."""
     file = Path(path)
-    if file.name in NEVER_NAMES or NEVER_FOLDERS.intersection(file.parts):
+    inside = next((file.relative_to(folder).parts for folder in folders if file.is_relative_to(folder)), ())
+    if file.name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside):
         return False
     return path.endswith(SUFFIXES) or ".jsonl." in file.name
 

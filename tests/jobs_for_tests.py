@@ -10,12 +10,17 @@ KINDS = {name: f"tests.jobs_for_tests:{name}" for name in NAMES}
 
 
 def lines(params, progress):
-    """Number the lines of a file up to `count`, going on after the last whole line that is there."""
+    """Number the lines of a file up to `count`, going on after the last whole line that is there.
+
+    With a `gate`, a file that holds a number, it gets no further than that until the number has grown.
+    """
     file = Path(params["file"])
     there = file.read_bytes().rpartition(b"\n") if file.exists() else (b"", b"", b"")
     with file.open("ab") as output:
         output.truncate(len(there[0]) + len(there[1]))
         for number in range(there[0].count(b"\n") + len(there[1]), params["count"]):
+            while "gate" in params and number >= int(Path(params["gate"]).read_text() or 0):
+                time.sleep(0.01)
             progress.log(f"line {number}")
             output.write(f"{number}\n".encode())
             output.flush()

@@ -1,6 +1,7 @@
 """What every operation of the API has in common: who is asking, what failures look like, and the promise itself."""
 
 import os
+import re
 from pathlib import Path
 
 import orjson
@@ -16,6 +17,7 @@ from operations import accounts
 from tests.factories import AgentFactory
 
 GOLDEN = Path(__file__).parent / "data" / "openapi.json"
+DOCS = Path(__file__).parent.parent / "docs" / "api.md"
 AGENTS = "/api/v1/agents"
 COLLECT = "/api/v1/operations/collect"
 pytestmark = pytest.mark.django_db
@@ -170,3 +172,11 @@ class TestDocumentation:
 
     def test_the_document_is_the_one_that_is_promised(self, as_admin):
         assert as_admin.get("/api/v1/openapi.json").json() == orjson.loads(GOLDEN.read_bytes())
+
+    def test_docs_name_every_operation_and_its_role(self):
+        said = re.findall(r"^\| `(\w+ /\S*)` \| (\w+) \|", DOCS.read_text(), re.MULTILINE)
+        offered = [
+            (f"{method} {path.removeprefix('/api/v1')}", operation["x-role"])
+            for method, path, operation in operations()
+        ]
+        assert sorted(said) == sorted(offered)

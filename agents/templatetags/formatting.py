@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from django import template
 from django.utils.html import format_html
-from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 register = template.Library()
 
@@ -25,18 +25,12 @@ def ago(ms):
     if moment is None:
         return "–"
     now = datetime.now(UTC)
-    words = (
-        _("just now")
-        if abs((now - moment).total_seconds()) < 60
-        else (
-            _("%(time)s ago") % {"time": timesince(moment, now, depth=1)}
-            if moment < now
-            else f"{moment:%Y-%m-%d %H:%M}"
-        )
-    )
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), f"{moment:%Y-%m-%d %H:%M:%S} UTC", words
-    )
+    exact = f"{moment:%Y-%m-%d %H:%M:%S}"
+    if abs((now - moment).total_seconds()) < 60:
+        words = _("just now")
+    else:
+        words = _("%(time)s ago") % {"time": _since(moment, now)} if moment < now else exact[:-3]
+    return format_html('<time datetime="{}" title="{} UTC">{}</time>', moment.isoformat(), exact, words)
 
 
 @register.filter
@@ -103,3 +97,27 @@ def money(usd):
     if usd < 0.01:
         return f"${usd:.4f}"
     return f"${usd:.2f}" if usd < 1000 else f"${usd:,.0f}"
+
+
+def _since(moment, now):
+    """As Django's timesince says it in one unit, ten times as fast: a list has a time in every row."""
+    months = (now.year - moment.year) * 12 + now.month - moment.month
+    months -= (moment.day, moment.time()) > (now.day, now.time())
+    seconds = int((now - moment).total_seconds())
+    if months >= 12:
+        count, words = months // 12, ngettext("%(num)d year", "%(num)d years", months // 12)
+    elif months:
+        count, words = months, ngettext("%(num)d month", "%(num)d months", months)
+    elif seconds >= 604_800:
+        count = seconds // 604_800
+        words = ngettext("%(num)d week", "%(num)d weeks", count)
+    elif seconds >= 86_400:
+        count = seconds // 86_400
+        words = ngettext("%(num)d day", "%(num)d days", count)
+    elif seconds >= 3600:
+        count = seconds // 3600
+        words = ngettext("%(num)d hour", "%(num)d hours", count)
+    else:
+        count = seconds // 60
+        words = ngettext("%(num)d minute", "%(num)d minutes", count)
+    return (words % {"num": count}).replace(" ", "\xa0")

@@ -47,8 +47,9 @@ def result(call, text="done"):
     return Said("tool", text, tool_call_id=call)
 
 
-def sample(turn=1, user_text="question", reply="answer", **more):
+def sample(turn=1, user_text="question", reply="answer", context=(), **more):
     known = {"sample_id": f"sample-{turn}", "agent_id": "ada", "session_id": "s1"}
+    more["messages"] = [{"role": role, "message": text} for role, text in context]
     return ExportSample(**known, turn_number=turn, user_text=user_text, agent_reply=reply, **more)
 
 
@@ -78,3 +79,16 @@ def sides(row):
 def values(row):
     """What is said, message by message."""
     return [message["value"] for message in row["conversations"]]
+
+
+def body(number, **more):
+    """The content of an annotated turn."""
+    said = {"userMessage": f"question {number}", "agentReply": f"answer {number}", "context": []}
+    return orjson.dumps({"type": "annotated_turn", **said, **more}).decode()
+
+
+class Steps(list):
+    """A progress that remembers what it was told."""
+
+    def update(self, done, total=None, message=""):
+        self.append((done, total, message))

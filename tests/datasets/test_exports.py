@@ -11,6 +11,7 @@ import pytest
 from datasets import exports
 from datasets.models import DatasetExport, DatasetSample
 from openclaw_web.errors import Refused
+from tests.datasets.branches import Steps, body
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.factories import AgentFactory, SampleFactory
 
@@ -18,22 +19,10 @@ pytestmark = pytest.mark.django_db
 APPROVED = "approved"
 
 
-class Steps(list):
-    """A progress that remembers what it was told."""
-
-    def update(self, done, total=None, message=""):
-        self.append((done, total, message))
-
-
 @pytest.fixture(autouse=True)
 def home(settings, tmp_path, ada):
     settings.HOME_DIR = tmp_path
     return tmp_path
-
-
-def body(number, **more):
-    said = {"userMessage": f"question {number}", "agentReply": f"answer {number}", "context": []}
-    return orjson.dumps({"type": "annotated_turn", **said, **more}).decode()
 
 
 def make(count, *, session="s1", status=APPROVED, first=1, **columns):
@@ -177,7 +166,9 @@ def test_samples_without_a_decision_are_left_out_of_the_gate_and_named():
 
 
 def test_batches_lose_and_double_nothing(monkeypatch):
-    monkeypatch.setattr("datasets.export_source.BATCH", 3)
+    monkeypatch.setattr("datasets.export_source.FIRST_BATCH", 3)
+    monkeypatch.setattr("datasets.export_source.BIGGEST_BATCH", 3)
+    monkeypatch.setattr("datasets.export_source.SMALLEST_BATCH", 1)
     for session in ("s1", "s2", "s3"):
         make(7, session=session)
     for name in ("x", "y", "z"):  # several samples of one turn

@@ -9,8 +9,8 @@ import pytest
 
 from datasets import exports
 from datasets.exporters.dates import PIECE
+from tests.datasets.branches import Steps, body
 from tests.datasets.conversations import tell_turns
-from tests.datasets.test_exports import Steps, body
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db

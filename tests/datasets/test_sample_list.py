@@ -16,7 +16,7 @@ def said(user, reply="Done."):
 
 
 def ids(response):
-    return [sample.id for sample in response.context["samples"]]
+    return [sample["id"] for sample in response.context["samples"]]
 
 
 def test_it_works(as_admin, ada):
@@ -26,7 +26,7 @@ def test_it_works(as_admin, ada):
     assert page.status_code == 200
     assert "When does the train leave?" in page.text
     assert "At nine." in page.text
-    assert "/samples/one/" in page.text
+    assert 'href="one/"' in page.text
 
 
 def test_who_may_look(client, stranger, ada):
@@ -50,7 +50,7 @@ def test_filters_narrow_and_are_kept_in_the_links(as_admin, ada, bob):
     chosen = {"status": "needs_review", "agent": "ada", "session": "s1", "type": "annotated_turn"}
     page = as_admin.get(URL, chosen)
     assert ids(page) == ["wanted"]
-    assert "/samples/wanted/?status=needs_review&amp;agent=ada&amp;type=annotated_turn&amp;session=s1" in page.text
+    assert "wanted/?status=needs_review&amp;agent=ada&amp;type=annotated_turn&amp;session=s1" in page.text
     assert "?status=needs_review&amp;session=s1&amp;type=annotated_turn" in page.text  # the chip takes ada away
 
 
@@ -120,6 +120,6 @@ def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
 def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_queries):
     for rows in (1, 30):
         SampleFactory.create_batch(rows)
-        # session, user, agents of the filter, the page, its previews, a count for each status
-        with django_assert_num_queries(10), django_assert_num_queries(0, using="agent_ada"):
+        # session, user, agents of the filter, the page, how its texts begin, the counts
+        with django_assert_num_queries(6), django_assert_num_queries(0, using="agent_ada"):
             as_admin.get(URL)

@@ -88,6 +88,7 @@ def test_no_child_survives_a_killed_supervisor(home):
     wait_for(lambda: not any(map(is_alive, left)))
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(f"{address}/healthz")
+    assert get(f"{home.serve().address()}/healthz") == 200  # and nobody holds the home
 
 
 def test_a_stop_lets_the_running_job_finish(home, tmp_path):
@@ -101,17 +102,19 @@ def test_a_stop_lets_the_running_job_finish(home, tmp_path):
 
 
 def test_a_second_signal_breaks_the_job_off_and_the_next_server_goes_on(home, tmp_path):
-    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=400, pause=0.02)
+    gate = tmp_path / "gate"
+    gate.write_text("50")
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=100, gate=str(gate))
     server = home.serve()
-    wait_for(lambda: home.job(job_id)["done"] > 10)
+    wait_for(lambda: home.job(job_id)["done"] == 50)
     server.signal(signal.SIGINT)
     wait_for(lambda: not server.child("site"))  # the first signal has arrived
     server.signal(signal.SIGINT)
     assert server.end() == 0
-    assert home.job(job_id)["state"] != "finished"
+    gate.write_text("100")
     home.serve()
     wait_for(lambda: home.job(job_id)["state"] == "finished")
-    assert (tmp_path / "out").read_text().split() == [str(number) for number in range(400)]
+    assert (tmp_path / "out").read_text().split() == [str(number) for number in range(100)]
 
 
 def test_ctrl_c_reaches_the_supervisor_only(home, tmp_path):
@@ -150,7 +153,7 @@ def test_the_home_of_an_agent_is_watched(home, tmp_path):
     home.env["OPENCLAW_STATE_DIR"] = str(tmp_path / "openclaw")
     server = home.serve()
     server.address()
-    assert server.child("watcher")
+    wait_for(lambda: server.child("watcher"))
     server.signal(signal.SIGTERM)
     assert server.end() == 0
     assert "none is watched" not in server.said

@@ -19,6 +19,19 @@ def home(tmp_path):
     home.close()
 
 
+@pytest.fixture
+def gate(tmp_path):
+    """How far the lines of a job may get: `gate(20)`."""
+
+    def gate(number):
+        draft = tmp_path / "gate.new"
+        draft.write_text(str(number))
+        draft.replace(tmp_path / "gate")
+        return str(tmp_path / "gate")
+
+    return gate
+
+
 def numbers(count):
     return [str(number) for number in range(count)]
 
@@ -32,23 +45,22 @@ def test_it_works(home, tmp_path):
     assert worker.end() == 0
 
 
-def test_a_job_whose_worker_is_killed_ten_times_is_done_once(home, tmp_path):
+def test_a_job_whose_worker_is_killed_ten_times_is_done_once(home, tmp_path, gate):
     out = tmp_path / "out"
-    job_id = home.start_job("lines", file=str(out), count=500, pause=0.01)
-    reached = 0
-    for _kill in range(10):
+    job_id = home.start_job("lines", file=str(out), count=1_000, pause=0.002, gate=gate(0))
+    for kill in range(10):
+        gate(kill * 50 + 50)
         worker = home.start("work")
-        wait_for(lambda reached=reached: home.job(job_id)["done"] >= reached + 20)
+        wait_for(lambda kill=kill: home.job(job_id)["done"] > kill * 50)
         os.kill(worker.pid, signal.SIGKILL)
         worker.end()
-        job = home.job(job_id)
-        assert job["state"] == "running"
-        reached = job["done"]
+        assert home.job(job_id)["state"] == "running"
+    gate(1_000)
     home.start("work")
     wait_for(lambda: home.job(job_id)["state"] == "finished")
     job = home.job(job_id)
-    assert out.read_text().split() == numbers(500)
-    assert (job["done"], job["total"]) == (500, 500)
+    assert out.read_text().split() == numbers(1_000)
+    assert (job["done"], job["total"]) == (1_000, 1_000)
     assert home.count("SELECT count(*) FROM job_runs") == 1
     assert not list((home.path / "state" / "running").iterdir())
 
@@ -63,8 +75,8 @@ def test_a_job_that_kills_its_worker_at_the_same_place_fails(home):
     assert last.popen.poll() is None
 
 
-def test_two_that_recover_at_once_deliver_once(home, tmp_path):
-    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=300, pause=0.01)
+def test_two_that_recover_at_once_deliver_once(home, tmp_path, gate):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=300, gate=gate(20))
     worker = home.start("work")
     wait_for(lambda: home.job(job_id)["done"] > 10)
     os.kill(worker.pid, signal.SIGKILL)
@@ -85,13 +97,14 @@ def test_several_workers_share_the_jobs_and_run_each_once(home, tmp_path):
     assert all(home.job(job_id)["attempts"] == 1 for job_id in ids)
 
 
-def test_a_busy_database_delays_progress_and_loses_nothing(home, tmp_path):
-    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=200, pause=0.01)
+def test_a_busy_database_delays_progress_and_loses_nothing(home, tmp_path, gate):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=200, gate=gate(20))
     home.start("work")
-    wait_for(lambda: home.job(job_id)["done"] > 10)
+    wait_for(lambda: home.job(job_id)["done"] == 20)
     with home.locked():
+        gate(200)
         wait_for(lambda: (tmp_path / "out").read_text().count("\n") == 200)
-        assert home.job(job_id)["done"] < 200
+        assert home.job(job_id)["done"] == 20
     wait_for(lambda: home.job(job_id)["state"] == "finished")
     assert home.job(job_id)["attempts"] == 1
 

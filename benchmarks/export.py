@@ -1,0 +1,230 @@
+"""Exports of 50,000 approved samples against the export floor: `select` -> `orjson.dumps` -> buffered file.
+
+    python benchmarks/export.py [--source DIR] [--samples N] [--rounds N] [--json]
+
+DIR is an OpenClaw home of the file layout (`benchmarks/corpus.py` writes one; without --source it is asked to). Its
+turns become samples in a temporary home; a tenth of them is scored high, so that the same export with a lowest quality
+is the one with a tenth of the data. Every figure comes from a process of its own, floors and exports in turn.
+
+The floor of alpaca selects the samples and dumps what it selected. The floor of sharegpt also selects the records of
+each session's active branch, and dumps, for each sample, as many of them as a row may hold.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import groupby, islice
+from pathlib import Path
+
+import orjson
+
+ROOT = Path(__file__).resolve().parent.parent
+BARS = {"ratio": 3.0, "growth": 1.1}
+FLOOR_CHARACTERS = 26_000  # of records: makes rows about as long as the 32,000 of an export
+FORMATS = ("alpaca", "sharegpt")
+HIGH, LOW = 0.9, 0.1
+PLACE = "agent_id, session_id, turn_number, id"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--source", type=Path)
+    parser.add_argument("--samples", type=int, default=50_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--home", type=Path, help="use this home, which a run before has filled, and keep it")
+    parser.add_argument("--step", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.step:
+        name, _, argument = options.step.partition(":")
+        print(json.dumps(globals()[name](argument)))
+        return
+    with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as folder:
+        home = options.home or Path(folder) / "home"
+        if not (home / "state").exists():
+            prepare(home, options, Path(folder))
+        rows = measure(home, options.rounds)
+    print(json.dumps(rows, indent=1) if options.json else table(rows))
+
+
+def prepare(home, options, folder):
+    """A home with a collected store and its samples."""
+    source = options.source
+    if source is None:
+        source = folder / "openclaw"
+        corpus = [ROOT / "benchmarks" / "corpus.py", "--out", source, "--tool-bytes", "3500"]
+        corpus += ["--sessions", str(options.samples // 40)]
+        subprocess.run([sys.executable, *map(str, corpus)], check=True, stdout=subprocess.DEVNULL)
+    home.mkdir(parents=True)
+    step(home, f"collect:{source}")
+    step(home, f"make_samples:{options.samples}")
+
+
+def measure(home, rounds):
+    """Every figure of the table: the median of the rounds, floors and exports in turn."""
+    found = {}
+    for kind in FORMATS:
+        runs = [(step(home, f"floor:{kind}"), step(home, f"export:{kind}")) for _ in range(rounds)]
+        floors, exports = zip(*runs, strict=True)
+        tenth = step(home, f"export:{kind} {HIGH}")
+        floor_s, export_s = (statistics.median(run["seconds"] for run in side) for side in (floors, exports))
+        found[kind] = {
+            "samples": exports[0]["rows"],
+            "mb": exports[0]["bytes"] / 1e6,
+            "floor_mb": floors[0]["bytes"] / 1e6,
+            "floor_s": floor_s,
+            "export_s": export_s,
+            "ratio": export_s / floor_s,
+            "rows_per_second": exports[0]["rows"] / export_s,
+            "peak_mb": max(run["peak_mb"] for run in exports),
+            "tenth_samples": tenth["rows"],
+            "tenth_peak_mb": tenth["peak_mb"],
+            "growth": max(run["peak_mb"] for run in exports) / tenth["peak_mb"],
+        }
+    return found
+
+
+def step(home, name):
+    """Run one step in a process of its own; its last line is the answer."""
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
+    environment |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
+    command = [sys.executable, __file__, "--step", name]
+    answer = subprocess.run(command, env=environment, cwd=home, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(answer.stdout.strip().splitlines()[-1])
+
+
+def collect(source):
+    """Read the home into the store."""
+    start_django()
+    from django.core.management import call_command
+
+    from operations.collect import run
+    from operations.progress import Progress
+
+    call_command("migrate", verbosity=0)
+    run({"source": source}, Progress())
+
+
+def make_samples(count):
+    """The first turns of the store as approved samples, each with the ten messages before it."""
+    store = sqlite3.connect("state/openclaw.sqlite")
+    columns = "id, sample_type, turn_id, session_id, content, quality_score, annotation_status, created_at, agent_id"
+    insert = f"INSERT INTO dataset_samples ({columns}, turn_number) VALUES ({','.join('?' * 10)})"
+    store.executemany(insert, islice(samples(), int(count)))
+    store.commit()
+
+
+def samples():
+    """A row of `dataset_samples` for each turn that has an answer, session by session."""
+    for file in sorted(Path("agents").glob("*/agent/openclaw-agent.sqlite")):
+        agent_id = file.parts[1]
+        turns = sqlite3.connect(file).execute(
+            "SELECT session_id, turn_number, id, user_message_content, agent_message_content, created_at"
+            " FROM conversation_turns WHERE is_active AND user_message_content != '' AND agent_message_content != ''"
+            " ORDER BY session_id, first_seq"
+        )
+        for number, (session_id, rows) in enumerate(groupby(turns, key=lambda row: row[0])):
+            context = []
+            for _, turn, turn_id, asked, reply, moment in rows:
+                said = {"type": "annotated_turn", "conversationId": session_id, "turnNumber": turn}
+                said |= {"context": context[-10:], "userMessage": asked, "agentReply": reply}
+                content = orjson.dumps(said).decode()
+                score = HIGH if number % 10 == 0 else LOW
+                known = (f"{agent_id}-{turn_id}", "annotated_turn", turn_id, session_id, content, score, "approved")
+                yield (*known, moment, agent_id, turn)
+                context += [{"role": "user", "message": asked}, {"role": "agent", "message": reply}]
+
+
+def floor(kind):
+    """The least there is to do."""
+    started = time.perf_counter()
+    with open("floor.jsonl", "wb", buffering=1024 * 1024) as file:
+        for row in globals()[f"{kind}_floor"](sqlite3.connect("state/openclaw.sqlite")):
+            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+    seconds = time.perf_counter() - started
+    size = os.path.getsize("floor.jsonl")
+    os.unlink("floor.jsonl")
+    return {"seconds": seconds, "bytes": size, "peak_mb": peak()}
+
+
+def alpaca_floor(store):
+    columns = ("id", "agent_id", "session_id", "turn_number", "content", "output")
+    for row in approved(store, columns):
+        yield dict(zip(columns, row, strict=True))
+
+
+def sharegpt_floor(store):
+    events = {}
+    places = ((row[0], row[1], row[2]) for row in approved(store, ("agent_id", "session_id", "turn_number", "content")))
+    for (agent_id, session_id), rows in groupby(places, key=lambda row: row[:2]):
+        if agent_id not in events:
+            events[agent_id] = sqlite3.connect(f"agents/{agent_id}/agent/openclaw-agent.sqlite")
+        records = events[agent_id].execute(
+            "SELECT turn_number, event_json, full_zstd FROM transcript_events WHERE session_id = ? AND is_active"
+            " AND kind IN ('user', 'assistant', 'tool_result') ORDER BY seq",
+            (session_id,),
+        )
+        told = [(turn, text) for turn, text, _ in records]
+        for _, _, number in rows:
+            kept, size = [], 0
+            for turn, text in reversed(told):
+                if (turn or 0) <= number and (size := size + len(text)) <= FLOOR_CHARACTERS:
+                    kept.append(text)
+            yield {"agent_id": agent_id, "session_id": session_id, "turn": number, "conversations": kept[::-1]}
+
+
+def approved(store, columns):
+    status = "annotation_status IN ('approved', 'auto_approved')"
+    return store.execute(f"SELECT {', '.join(columns)} FROM dataset_samples WHERE {status} ORDER BY {PLACE}")
+
+
+def export(wanted):
+    """The product's own export, as the job runs it; starting Python and Django is not counted."""
+    start_django()
+    import shutil
+
+    from datasets import exports
+    from operations.progress import Progress
+
+    kind, _, quality = wanted.partition(" ")
+    row = exports.request("benchmark", kind, "reply", by="benchmark", min_quality=float(quality) if quality else None)
+    started = time.perf_counter()
+    manifest = exports.build(row.id, Progress())
+    seconds = time.perf_counter() - started
+    shutil.rmtree(exports.folder_of(row))
+    size = sum(file["bytes"] for file in manifest["files"])
+    return {"seconds": seconds, "rows": manifest["counts"]["rows"], "bytes": size, "peak_mb": peak()}
+
+
+def start_django():
+    import django
+
+    django.setup()
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def table(found):
+    """The figures beside their bars, as Markdown."""
+    lines = ["| row | figure | floor | ratio | bar |", "| --- | --- | --- | --- | --- |"]
+    for kind, row in found.items():
+        figure = f"{row['export_s']:.1f} s, {row['mb']:.0f} MB, {row['rows_per_second']:,.0f} rows/s"
+        floor_ = f"{row['floor_s']:.1f} s, {row['floor_mb']:.0f} MB"
+        name = f"{kind}, {row['samples']:,} samples"
+        lines.append(f"| {name} | {figure} | {floor_} | {row['ratio']:.2f} | {BARS['ratio']} |")
+        memory = f"{row['peak_mb']:.0f} MB | {row['tenth_peak_mb']:.0f} MB with {row['tenth_samples']:,}"
+        lines.append(f"| {kind}, peak memory | {memory} | {row['growth']:.2f} | {BARS['growth']} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Turns as samples: which turn can become one, and what an `annotated_turn` sample holds."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents import configuration
+from gate.models import MemoryGateDecision
+from ledger.branches import full_record
+from ledger.models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
+from ledger.records import Facts, facts, sender_ids
+
+from .models import DatasetSample
+
+TYPE = DatasetSample.Type.ANNOTATED_TURN
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What was said in a turn, in full; or, in `problem`, why it cannot be a sample."""
+
+    user: str = ""
+    reply: str = ""
+    problem: str = ""
+
+
+def sample_id(agent_id: str, turn_id: str) -> str:
+    """The id of a turn's sample: always the same one, so that making it twice is making it once."""
+    return hashlib.sha256("\n".join([agent_id, turn_id, TYPE]).encode()).hexdigest()[:32]
+
+
+def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
+    """What was said in each of these turns of one session, by turn id."""
+    opted_out = frozenset(configuration.get("collector.optedOutSenders"))
+    records = _records(db, turns)
+    return {turn.id: _exchange(turn, records, opted_out) for turn in turns}
+
+
+def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
+    """The last memory_gate decision of each turn that has one, by turn id."""
+    rows = MemoryGateDecision.objects.using(db).filter(turn_id__in=[turn.id for turn in turns])
+    return {row.turn_id: row for row in rows.defer("raw_response").order_by("created_at", "id")}
+
+
+def content(
+    turn: ConversationTurn, said: Exchange, context: list[dict[str, Any]], decision: MemoryGateDecision | None
+) -> dict[str, Any]:
+    """The sample of a turn, as it is stored (Type 4 of the Reflection spec, with the words of the turn)."""
+    messages = [{"role": message["role"], "message": message["message"]} for message in context]
+    body: dict[str, Any] = {
+        "type": TYPE.value,
+        "conversationId": turn.session_id,
+        "turnNumber": turn.turn_number,
+        "context": messages,
+        "userMessage": said.user,
+        "agentReply": said.reply,
+    }
+    if decision:
+        body["memoryGate"] = {
+            "input": {
+                "recentMessages": messages,
+                "currentUserMessage": said.user,
+                "currentAgentReply": said.reply,
+            },
+            "output": {
+                "decision": decision.decision,
+                "reason": decision.reason,
+                "candidateFact": decision.candidate_fact,
+            },
+        }
+    return body
+
+
+def _records(db, turns):
+    """The user's and the agent's records of turns, by record id."""
+    session_id = turns[0].session_id if turns else ""
+    ids = {record_id for turn in turns for record_id in (turn.user_message_id, turn.agent_message_id) if record_id}
+    seqs = dict(
+        TranscriptEventIdentity.objects.using(db)
+        .filter(session_id=session_id, event_id__in=ids)
+        .values_list("seq", "event_id")
+    )
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs)
+    return {seqs[event.seq]: (event.kind, facts(full_record(event))) for event in events.iterator(chunk_size=50)}
+
+
+def _exchange(turn, records, opted_out):
+    nothing: tuple[str, Facts | None] = ("", None)
+    user_kind, user = records.get(turn.user_message_id, nothing)
+    reply_kind, reply = records.get(turn.agent_message_id, nothing)
+    if not turn.is_active:
+        return Exchange(problem=_("It is on a branch that the conversation left."))
+    if "withheld" in (user_kind, reply_kind) or (user and sender_ids(user.sender) & opted_out):
+        return Exchange(problem=_("Its sender opted out, so its words are not used."))
+    if turn.agent_message_id is None:
+        return Exchange(problem=_("It has no reply."))
+    if user is None or reply is None:
+        return Exchange(problem=_("Its records are not in the store. Collect this agent again."))
+    if not user.text.strip():
+        return Exchange(problem=_("The user's message has no text."))
+    if not reply.text.strip():
+        return Exchange(problem=_("It has no reply."))
+    return Exchange(user=user.text, reply=reply.text)

@@ -1,0 +1,60 @@
+"""Samples: read them, make them from turns, label them."""
+
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router
+
+from agents.decorators import agent_view, needs
+from agents.schemas import problems
+from ledger.models import Session
+from openclaw_web.paging import page_of
+
+from . import review, services
+from .models import DatasetSample
+from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleFilters, SampleOut, SamplePage, SamplesIn
+
+router = Router(tags=["samples"])
+BUDGET_BYTES = 2_000_000  # of content in one answer
+
+
+@router.get("/samples", response={200: SamplePage, **problems(409)})
+@needs("viewer")
+def sample_list(request, filters: Query[SampleFilters]):
+    """Samples, the newest first; a page also ends after about 2 MB."""
+    page = page_of(
+        filters.filters().narrow(DatasetSample.objects.all()),
+        order=review.ORDER,
+        after=filters.after,
+        size=filters.limit,
+        budget=BUDGET_BYTES,
+        weigh=_bytes,
+    )
+    return {"items": page, "next": page.next}
+
+
+@router.get("/samples/{sample_id}", response={200: SampleDetailOut, **problems(404)})
+@needs("viewer")
+def sample_detail(request, sample_id: str):
+    """One sample with the verdicts on it."""
+    return get_object_or_404(DatasetSample, id=sample_id)
+
+
+@router.post("/agents/{agent}/sessions/{session_id}/samples", response={200: MadeOut, **problems(400, 404, 409, 503)})
+@agent_view
+@needs("labeller")
+def samples_make(request, agent, session_id: str, body: SamplesIn):
+    """Make samples from turns; a turn that has its sample keeps it."""
+    session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
+    numbers = None if body.all else body.turns
+    return services.make_samples(agent, session.id, numbers, by=request.user.username)
+
+
+@router.post("/samples/{sample_id}/label", response={200: SampleOut, **problems(400, 404, 409)})
+@needs("labeller")
+def sample_label(request, sample_id: str, body: LabelIn):
+    """Add a verdict to a sample, with the reply as it should be learnt."""
+    get_object_or_404(DatasetSample.objects.only("id"), id=sample_id)
+    return services.label_sample(sample_id, by=request.user.username, **body.dict())
+
+
+def _bytes(sample):
+    return len(sample.content) + len(sample.output or "")

@@ -1,0 +1,115 @@
+"""What an export is asked for: checked when it is requested, kept in its row, read back when it is built."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from openclaw_web.errors import Refused
+
+from .exporters.rows import Shape
+from .models import DatasetExport, DatasetSample
+
+FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
+TASKS = DatasetExport.Task
+DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
+LONGEST_NAME, LONGEST_SEED = 120, 64
+ROW_CHARACTERS = 32_000
+LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which samples, in which shape, split how."""
+
+    format: str
+    task: str
+    only_approved: bool = True
+    train_split: float = 0.8
+    seed: str = "0"
+    agent: str | None = None
+    sample_types: tuple[str, ...] = DEFAULT_TYPES
+    min_quality: float | None = None
+    row_characters: int = ROW_CHARACTERS
+    keep_text: bool = False
+
+    @property
+    def shape(self) -> Shape:
+        """What the exporters need to know."""
+        return Shape(self.format, self.task, self.row_characters, self.keep_text)
+
+    def filters(self) -> dict[str, Any]:
+        """As the manifest and `dataset_exports.filters` spell them."""
+        return {
+            "onlyApproved": self.only_approved,
+            "trainSplit": self.train_split,
+            "seed": self.seed,
+            "agent": self.agent,
+            "minQuality": self.min_quality,
+            "rowCharacters": self.row_characters,
+            "keepTextBeforeToolCalls": self.keep_text,
+        }
+
+
+def read_options(export: DatasetExport) -> Options:
+    """What a stored export was asked for."""
+    filters = orjson.loads(export.filters or "{}")
+    return Options(
+        format=export.export_format,
+        task=export.task,
+        only_approved=filters.get("onlyApproved", True),
+        train_split=filters.get("trainSplit", 0.8),
+        seed=filters.get("seed", "0"),
+        agent=filters.get("agent"),
+        sample_types=tuple(orjson.loads(export.sample_types)),
+        min_quality=filters.get("minQuality"),
+        row_characters=filters.get("rowCharacters", ROW_CHARACTERS),
+        keep_text=filters.get("keepTextBeforeToolCalls", False),
+    )
+
+
+def check(options: Options) -> None:
+    """Raises Refused for what cannot be exported, with a sentence that says what can."""
+    _check_choice(options.format, FORMATS, _("There is no format %(value)s. Choose %(choices)s."))
+    _check_choice(options.task, TASKS, _("There is no task %(value)s. Choose %(choices)s."))
+    for name in options.sample_types:
+        _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
+    if not options.sample_types:
+        raise Refused(_("Choose at least one type of samples."))
+    if not 0 <= options.train_split <= 1:
+        raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
+    if options.min_quality is not None and not 0 <= options.min_quality <= 1:
+        raise Refused(_("The lowest quality must be a number from 0 to 1, such as 0.6."))
+    if not LEAST_CHARACTERS <= options.row_characters <= MOST_CHARACTERS:
+        bounds = {"least": f"{LEAST_CHARACTERS:,}", "most": f"{MOST_CHARACTERS:,}"}
+        raise Refused(_("The length of a row must be from %(least)s to %(most)s characters.") % bounds)
+    if len(options.seed) > LONGEST_SEED:
+        raise Refused(_("The seed may have at most %(count)s characters.") % {"count": LONGEST_SEED})
+    if options.agent is not None and not _is_known(options.agent):
+        raise Refused(
+            _("There is no agent %(agent)s. Check the name, or leave it out for all.") % {"agent": options.agent}
+        )
+
+
+def check_name(name: str) -> str:
+    """The name of an export without blanks around it. Raises Refused when it cannot be one."""
+    name = name.strip()
+    if not name:
+        raise Refused(_("Give the export a name."))
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise Refused(_("A name has at most %(count)s characters, in one line.") % {"count": LONGEST_NAME})
+    return name
+
+
+def _check_choice(value, choices, sentence):
+    values = [choice.value for choice in choices]
+    if value not in values:
+        raise Refused(sentence % {"value": value, "choices": ", ".join(values)})
+
+
+def _is_known(agent_id):
+    if Agent.objects.filter(agent_id=agent_id).exists():
+        return True
+    return DatasetSample.objects.filter(agent_id=agent_id).exists()  # samples outlive their agent's registration

@@ -1,0 +1,110 @@
+"""The samples of an export, read in the order of their places; and the branches of their sessions."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from agents import databases
+from ledger.branches import BranchMessage, branch_messages
+from openclaw_web.errors import Refused
+
+from .export_options import Options
+from .models import DatasetSample
+
+COLUMNS = (
+    "id",
+    "sample_type",
+    "agent_id",
+    "session_id",
+    "turn_number",
+    "content",
+    "output",
+    "quality_score",
+    "annotation_status",
+)
+ORDER = ("session_id", "turn_number", "id")
+FIRST_BATCH, SMALLEST_BATCH, BIGGEST_BATCH = 100, 10, 1_000  # rows read at a time
+BATCH_CHARACTERS = 2_000_000  # of content that may be in memory, as far as the batch before can tell
+LISTED = 200
+Samples = QuerySet[DatasetSample]
+Row = dict[str, Any]
+
+
+class Source:
+    """Which samples an export holds, and which ones its options leave out."""
+
+    def __init__(self, options: Options):
+        self.options = options
+        self.scope: Samples = DatasetSample.objects.filter(sample_type__in=options.sample_types)
+        if options.agent is not None:
+            self.scope = self.scope.filter(agent_id=options.agent)
+        self.chosen: Samples = self.scope
+        self.left_out: dict[str, Samples] = {}
+        for reason, unwanted in self._conditions():
+            self.left_out[reason] = self.chosen.filter(unwanted)
+            self.chosen = self.chosen.filter(~unwanted)
+
+    def excluded(self) -> dict[str, dict[str, Any]]:
+        """Samples that the options leave out: how many for each reason, and the ids of the first of them."""
+        found = {}
+        for reason, rows in self.left_out.items():
+            if count := rows.count():
+                ids = rows.order_by("created_at", "id").values_list("id", flat=True)
+                found[reason] = {"count": count, "samples": list(ids[:LISTED])}
+        return found
+
+    def sessions(self) -> Iterator[tuple[str, str, Iterator[Row]]]:
+        """Agent, session and rows of one session after the other; its rows are read while they are asked for."""
+        for agent_id in self._agent_ids():
+            for session_id, rows in groupby(self._rows(agent_id), key=itemgetter("session_id")):
+                yield agent_id, session_id, rows
+
+    def _agent_ids(self):
+        if self.options.agent is not None:
+            return [self.options.agent]
+        return list(self.chosen.order_by("agent_id").values_list("agent_id", flat=True).distinct())
+
+    def _conditions(self):
+        yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
+        if self.options.only_approved:
+            yield "not_approved", ~Q(annotation_status__in=DatasetSample.APPROVED)
+        if self.options.min_quality is not None:
+            yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
+        yield "no_turn", Q(turn_number=None)
+
+    def _rows(self, agent_id) -> Iterator[Row]:
+        """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
+        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values(*COLUMNS)
+        rows, size = chosen, FIRST_BATCH
+        while batch := list(rows[:size]):
+            yield from batch
+            rows, size = chosen.filter(_after(batch[-1])), _next_size(batch)
+
+
+def branch_of(agent_id: str, session_id: str) -> Iterator[BranchMessage]:
+    """The active branch of an agent's session; nothing when its transcript is gone."""
+    try:
+        db = databases.alias(agent_id)
+    except databases.UnknownAgent:
+        return iter(())
+    except databases.OldAgentFile as exc:
+        raise Refused(str(exc)) from exc
+    return branch_messages(db, session_id)
+
+
+def _next_size(batch):
+    """How many rows to read next, when they are about as long as these."""
+    average = 1 + sum(len(row["content"]) for row in batch) // len(batch)
+    return max(SMALLEST_BATCH, min(BIGGEST_BATCH, BATCH_CHARACTERS // average))
+
+
+def _after(row):
+    """Behind `row` in ORDER, within one agent."""
+    session, turn, sample = (row[name] for name in ORDER)
+    # session >= x AND (session > x OR ...): the first half lets SQLite seek in the index.
+    return Q(session_id__gte=session) & (
+        Q(session_id__gt=session) | Q(turn_number__gt=turn) | Q(turn_number=turn, id__gt=sample)
+    )

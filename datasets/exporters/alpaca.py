@@ -1,0 +1,30 @@
+"""Alpaca rows: an instruction, no input or one, and the output to learn.
+
+No `history` column: a trainer learns the answers in it as well, approved or not, and ShareGPT is the format for
+conversations.
+"""
+
+from . import gate, metadata
+from .changes import NONE, REPLY_EDITED, Changes
+from .samples import ExportSample, GateAnswer
+
+COLUMNS = ("instruction", "input", "output", *metadata.PLACE)
+Row = dict[str, str]
+
+
+def reply_row(sample: ExportSample) -> tuple[Row, Changes]:
+    """What the user said and the reply to learn."""
+    row = {"instruction": sample.user_text, "input": "", "output": sample.reply, **metadata.place(sample)}
+    return row, NONE if sample.edited_reply is None else frozenset({REPLY_EDITED})
+
+
+def gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The conversation and memory_gate's decision about it."""
+    said, changes = gate.conversation(sample, characters)
+    row = {
+        "instruction": gate.INSTRUCTION,
+        "input": said,
+        "output": gate.answer(decision),
+        **metadata.place(sample),
+    }
+    return row, changes

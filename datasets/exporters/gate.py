@@ -1,0 +1,34 @@
+"""The task `gate`: from a conversation to memory_gate's decision."""
+
+from .changes import HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
+from .samples import ExportSample, GateAnswer, Pair
+
+INSTRUCTION = (
+    "Based on the following conversation, decide if this should be written to memory and which file it belongs to."
+)
+DECISIONS = frozenset({"NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS"})
+NO_FACT = "none"
+SPEAKERS = {"user": "User", "agent": "Agent"}
+
+
+def conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
+    """The context and the turn as `User: …` and `Agent: …` lines, the oldest left out beyond `characters`."""
+    lines = [_line(pair) for pair in sample.context]
+    turn = [_line(("user", sample.user_text)), _line(("agent", sample.agent_reply))]
+    left = characters - len(INSTRUCTION) - sum(map(len, turn))
+    first = len(lines)
+    while first and left >= len(lines[first - 1]):
+        first -= 1
+        left -= len(lines[first])
+    changes = {name for name, is_so in ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, left < 0)) if is_so}
+    return "\n".join(lines[first:] + turn), frozenset(changes) if changes else NONE
+
+
+def answer(gate: GateAnswer) -> str:
+    """The decision in the three lines a model is to learn."""
+    return f"Decision: {gate.decision}\nFact: {gate.fact or NO_FACT}\nReason: {gate.reason}"
+
+
+def _line(pair: Pair) -> str:
+    role, text = pair
+    return f"{SPEAKERS[role]}: {text}"

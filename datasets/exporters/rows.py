@@ -1,0 +1,56 @@
+"""Which exporter makes the rows of a format and task."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import alpaca, gate, sharegpt
+from .changes import Changes
+from .samples import ExportSample
+from .turns import Said
+
+NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What rows are made: their format and task, how long one may be, and where words before a tool call go."""
+
+    format: str
+    task: str
+    row_characters: int = 32_000
+    keep_text: bool = False
+
+    @property
+    def needs_branch(self) -> bool:
+        """Whether a row tells more than its sample holds."""
+        return self.format == "sharegpt" and self.task == "reply"
+
+
+def unfit(shape: Shape, sample: ExportSample) -> str | None:
+    """Why a sample has nothing to teach for this task; None when it has."""
+    if shape.task != "gate":
+        return None
+    if sample.is_gate_wrong:
+        return DECISION_INCORRECT
+    if not sample.gate:
+        return NO_DECISION
+    return None if sample.gate.decision in gate.DECISIONS else DECISION_UNKNOWN
+
+
+def rows_of(
+    shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()
+) -> Iterator[tuple[ExportSample, Row, Changes]]:
+    """The rows of one session's samples; `messages` is its branch, read only where the shape needs it."""
+    if shape.needs_branch:
+        yield from sharegpt.reply_rows(
+            list(samples), messages, characters=shape.row_characters, keep_text=shape.keep_text
+        )
+        return
+    for sample in samples:
+        if shape.task == "reply":
+            yield sample, *alpaca.reply_row(sample)
+        elif sample.gate:
+            exporter = alpaca if shape.format == "alpaca" else sharegpt
+            yield sample, *exporter.gate_row(sample, sample.gate, characters=shape.row_characters)

@@ -1,0 +1,105 @@
+"""What goes into an export: one sample with what was said, as the formats want to see it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+Pair = tuple[str, str]  # role (user or agent), text
+
+
+class Unreadable(ValueError):
+    """The content of a sample is not what its type promises."""
+
+
+@dataclass(slots=True)
+class GateAnswer:
+    """What memory_gate said, or what a person said it should have said."""
+
+    decision: str
+    reason: str
+    fact: str
+
+
+@dataclass(slots=True)
+class ExportSample:
+    """One sample: the turn it is about, the messages before it, and the reply to learn."""
+
+    sample_id: str
+    agent_id: str
+    session_id: str
+    turn_number: int
+    user_text: str
+    agent_reply: str
+    edited_reply: str | None = None
+    messages: Any = None  # the messages before the turn, as stored: most formats never look at them
+    gate: GateAnswer | None = None
+    is_gate_wrong: bool = False  # somebody said so, and nobody said what would be right
+    quality_score: float | None = None
+
+    @property
+    def reply(self) -> str:
+        """The reply to learn: as a person edited it, else as the agent gave it."""
+        return self.agent_reply if self.edited_reply is None else self.edited_reply
+
+    @property
+    def context(self) -> list[Pair]:
+        """The messages before the turn; what is no message of either side is left out."""
+        messages = self.messages if isinstance(self.messages, list) else []
+        return [
+            (message["role"], message["message"])
+            for message in messages
+            if isinstance(message, dict) and message.get("role") in ("user", "agent") and _text(message.get("message"))
+        ]
+
+
+def read_sample(row: dict[str, Any]) -> ExportSample:
+    """The sample in a row of `dataset_samples`. Raises Unreadable when its content is no annotated turn."""
+    body = _object(row["content"])
+    sample = ExportSample(
+        sample_id=row["id"],
+        agent_id=row["agent_id"],
+        session_id=row["session_id"],
+        turn_number=row["turn_number"],
+        user_text=_text(body.get("userMessage")),
+        agent_reply=_text(body.get("agentReply")),
+        edited_reply=row["output"],
+        messages=body.get("context"),
+        quality_score=row["quality_score"],
+    )
+    if isinstance(gate := body.get("memoryGate"), dict):
+        corrected = _gate_answer(gate.get("correctedOutput"))
+        sample.gate = corrected or _gate_answer(gate.get("output"))
+        sample.is_gate_wrong = gate.get("label") == "incorrect" and not corrected
+    return sample
+
+
+def _object(content):
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        body = _loose(content)
+    if not isinstance(body, dict):
+        raise Unreadable
+    return body
+
+
+def _loose(content):
+    """JSON that orjson refuses: half of a surrogate pair is replaced later, not a reason to lose the sample."""
+    try:
+        return json.loads(content)
+    except ValueError as exc:
+        raise Unreadable from exc
+
+
+def _gate_answer(answer):
+    if not isinstance(answer, dict) or not _text(answer.get("decision")):
+        return None
+    return GateAnswer(
+        decision=answer["decision"], reason=_text(answer.get("reason")), fact=_text(answer.get("candidateFact"))
+    )
+
+
+def _text(value):
+    return value if isinstance(value, str) else ""

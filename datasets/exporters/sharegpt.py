@@ -1,0 +1,197 @@
+"""ShareGPT rows: a conversation up to a turn, ending with the reply to learn."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from . import changes, gate, metadata
+from .changes import Changes
+from .samples import ExportSample, GateAnswer, Pair
+from .turns import AGENT, HUMAN, RESULT, Message, Said, Turn, turns_of
+
+COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT)
+SHORTEST_RESULT = 200
+CUT = "\n[… {count} characters left out …]"
+Row = dict[str, object]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """From a user's words to the agent's answer: starts on the one side, ends on the other, so any number fit."""
+
+    messages: list[Message]
+    size: int
+    changes: Changes
+
+
+def reply_rows(
+    samples: list[ExportSample], messages: Iterable[Said], *, characters: int, keep_text: bool = False
+) -> Iterator[tuple[ExportSample, Row, Changes]]:
+    """A row for each sample of one session: the branch up to its turn, then its reply.
+
+    Reads the branch once and keeps no more of it than a row may hold. A turn that is not on the branch (any more)
+    is rebuilt from what the sample itself holds.
+    """
+    wanted: dict[int, list[ExportSample]] = {}
+    for sample in samples:
+        wanted.setdefault(sample.turn_number, []).append(sample)
+    history = History(characters)
+    for turn in turns_of(messages, keep_text=keep_text):
+        own = wanted.pop(turn.number, ()) if turn.number is not None else ()
+        for sample in own:
+            yield sample, *_reply_row(sample, history, turn)
+        history.add(turn)
+        if not wanted:
+            return
+    for sample in (sample for missed in wanted.values() for sample in missed):
+        yield sample, *_rebuilt_row(sample, characters)
+
+
+def gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The conversation as one question, and memory_gate's decision as its answer."""
+    said, done = gate.conversation(sample, characters)
+    question = {"from": HUMAN, "value": f"{gate.INSTRUCTION}\n{said}"}
+    return _row(sample, [question, {"from": AGENT, "value": gate.answer(decision)}]), done
+
+
+class History:
+    """The latest exchanges of a branch that together fit into a row, and the words nobody has answered yet."""
+
+    def __init__(self, characters: int):
+        self.characters = characters
+        self.exchanges: deque[Exchange] = deque()
+        self.size = 0
+        self.is_shortened = False
+        self.open: list[Message] = []
+        self.open_changes: set[str] = set()
+
+    def add(self, turn: Turn) -> None:
+        """Go one turn further down the branch."""
+        messages, done = self.joined(turn, turn.user_text)
+        if messages and turn.answers:
+            if len(turn.answers) > 1:
+                done.add(changes.MESSAGES_MERGED)
+            self._append([*messages, {"from": AGENT, "value": "\n\n".join(turn.answers)}], done)
+            messages, done = [], set()
+        elif _size(messages) > self.characters:
+            messages, self.is_shortened = [], True
+        self.open, self.open_changes = messages, done
+
+    def joined(self, turn: Turn, user_text: str) -> tuple[list[Message], set[str]]:
+        """What is unanswered so far followed by this turn's words and tool calls, sides alternating."""
+        done = self.open_changes | turn.changes
+        has_text = bool(user_text.strip())
+        if not has_text:
+            done.add(changes.TEXTLESS_DROPPED)
+        if not self.open:
+            return ([{"from": HUMAN, "value": user_text}, *turn.steps] if has_text else []), done
+        *before, last = self.open
+        if has_text:
+            done.add(changes.MESSAGES_MERGED)
+            last = {"from": last["from"], "value": f"{last['value']}\n\n{user_text}"}
+        return [*before, last, *turn.steps], done
+
+    def fitting(self, characters: int) -> tuple[list[Exchange], bool]:
+        """The latest exchanges that fit into `characters`, and whether older ones were left out."""
+        size, first = self.size, 0
+        while size > characters and first < len(self.exchanges):
+            size -= self.exchanges[first].size
+            first += 1
+        kept = list(self.exchanges)[first:]
+        return kept, self.is_shortened or first > 0
+
+    def _append(self, messages, done):
+        exchange = Exchange(messages, _size(messages), frozenset(done))
+        self.exchanges.append(exchange)
+        self.size += exchange.size
+        while self.size > self.characters:
+            self.size -= self.exchanges.popleft().size
+            self.is_shortened = True
+
+
+def _reply_row(sample, history, turn):
+    own, done = history.joined(turn, sample.user_text)
+    if len(turn.answers) > 1:
+        done.add(changes.TEXT_BEFORE_REPLY_DROPPED)
+    return _finished(sample, history, own, done)
+
+
+def _rebuilt_row(sample, characters):
+    history = History(characters)
+    done = {changes.REBUILT}
+    for turn in _turns_in(sample.context, done):
+        history.add(turn)
+    own, more = history.joined(Turn(None, sample.user_text), sample.user_text)
+    return _finished(sample, history, own, done | more)
+
+
+def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
+    """The turns that a sample's own context tells of; texts only."""
+    turn = None
+    for role, text in context:
+        if role == "user":
+            if turn:
+                yield turn
+            turn = Turn(None, text)
+        elif turn:
+            turn.answers.append(text)
+        else:
+            done.add(changes.OPENING_DROPPED)
+    if turn:
+        yield turn
+
+
+def _finished(sample, history, own, done):
+    """The row: as much history as fits, the sample's own turn, its reply."""
+    own = own or [{"from": HUMAN, "value": sample.user_text}]  # no words at all: the checks say so
+    room = history.characters - len(sample.reply)
+    size = _size(own)
+    if size > room:
+        own, size = _with_shorter_results(own, size, room, done)
+        if size > room:
+            done.add(changes.OVER_THE_BUDGET)
+    exchanges, is_shortened = history.fitting(room - size)
+    if is_shortened:
+        done.add(changes.HISTORY_SHORTENED)
+    if sample.edited_reply is not None:
+        done.add(changes.REPLY_EDITED)
+    messages: list[Message] = []
+    for exchange in exchanges:
+        messages += exchange.messages
+        done |= exchange.changes
+    messages += own
+    messages.append({"from": AGENT, "value": sample.reply})
+    return _row(sample, messages), frozenset(done)
+
+
+def _with_shorter_results(messages, size, room, done):
+    """The same turn with its tool results cut to an equal share of the room that its words leave."""
+    results = [message for message in messages if message["from"] == RESULT]
+    left = room - (size - _size(results))
+    share = max(SHORTEST_RESULT, left // len(results)) if results else 0
+    shorter = [_shortened(message, share) if message["from"] == RESULT else message for message in messages]
+    if (new_size := _size(shorter)) < size:
+        done.add(changes.TOOL_RESULTS_SHORTENED)
+    return shorter, new_size
+
+
+def _shortened(message, length):
+    text = message["value"]
+    mark = CUT.format(count=len(text) - length)
+    if len(text) <= length + len(mark):
+        return message
+    return {"from": RESULT, "value": text[: length - len(mark)] + mark}
+
+
+def _row(sample, messages):
+    return {
+        "conversations": messages,
+        "system": "",
+        "tools": "[]",
+        **metadata.place(sample),
+        **metadata.judgement(sample),
+    }
+
+
+def _size(messages):
+    return sum(len(message["value"]) for message in messages)

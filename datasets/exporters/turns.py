@@ -1,0 +1,144 @@
+"""Transcripts as trainers want them: a user's words, then pairs of tool calls and results, then the answer.
+
+Trainers drop a row silently when its sides do not alternate. A turn is brought into that shape once, here, and
+everything that has to go for it is named.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import orjson
+
+from . import changes
+from .cleaning import clean
+
+Message = dict[str, str]  # {"from": ..., "value": ...}
+HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
+THINK = ("<think>", "</think>")
+
+
+class Call(Protocol):
+    """A tool call as the transcript has it."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class Said(Protocol):
+    """A message of a branch: see ledger.branches.BranchMessage."""
+
+    role: str
+    text: str
+    turn_number: int | None
+    calls: Any
+    tool_call_id: str | None
+    is_synthetic: bool
+
+
+@dataclass(slots=True)
+class Turn:
+    """One user message and what came of it: pairs of tool calls and their results, then what the agent said last."""
+
+    number: int | None
+    user_text: str
+    steps: list[Message] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    changes: set[str] = field(default_factory=set)
+
+
+def turns_of(messages: Iterable[Said], *, keep_text: bool = False) -> Iterator[Turn]:
+    """The turns of a branch, one at a time. `keep_text`: what the agent said before a call stays, as its thought."""
+    turn: Turn | None = None
+    reader = _Reader(keep_text)
+    has_opening = False
+    for message in messages:
+        if message.role == "user":
+            if turn:
+                yield reader.finish(turn)
+            turn = Turn(message.turn_number, message.text)
+            if has_opening:
+                turn.changes.add(changes.OPENING_DROPPED)
+                has_opening = False
+        elif turn:
+            reader.read(message, turn)
+        else:
+            has_opening = True
+    if turn:
+        yield reader.finish(turn)
+
+
+def call_value(calls: list[Call]) -> str:
+    """Tool calls as trainers read them: one object, or a list when they ran side by side."""
+    values = [{"name": call.name, "arguments": call.arguments} for call in calls]
+    value: Any = values[0] if len(values) == 1 else values
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # half a surrogate pair, or a number orjson has no room for
+        return json.dumps(clean(value), ensure_ascii=False)
+
+
+class _Reader:
+    """Reads what follows a user message. Calls stay open until the next message after their results."""
+
+    def __init__(self, keep_text):
+        self.keep_text = keep_text
+        self.texts: list[str] = []
+        self.calls: list[Call] = []
+        self.results: dict[str, str] = {}
+
+    def read(self, message, turn):
+        if message.role == "tool":
+            self._read_result(message, turn)
+        elif message.is_synthetic:
+            turn.changes.add(changes.SYNTHETIC_DROPPED)
+        else:
+            if self.results:
+                self._settle(turn)
+            if message.text.strip():
+                self.texts.append(message.text)
+            self.calls += message.calls
+
+    def finish(self, turn):
+        """The turn, complete: what was said after its last tool result is its answer."""
+        self._settle(turn)
+        turn.answers, self.texts = self.texts, []
+        return turn
+
+    def _read_result(self, message, turn):
+        key = message.tool_call_id
+        if key and key not in self.results and any(call.id == key for call in self.calls):
+            self.results[key] = message.text
+        else:
+            turn.changes.add(changes.RESULTS_DROPPED)
+
+    def _settle(self, turn):
+        """Write down the calls that were answered, in the order they were asked, and forget the others."""
+        answered: list[tuple[Call, str]] = []
+        for call in self.calls:
+            if call.name and call.id in self.results:
+                answered.append((call, self.results.pop(call.id)))
+        if len(answered) < len(self.calls):
+            turn.changes.add(changes.CALLS_DROPPED)
+        if answered:
+            calls, results = zip(*answered, strict=True)
+            if len(calls) > 1:
+                turn.changes.add(changes.TOOL_RESULTS_MERGED)
+            value = self._thought(turn) + call_value(list(calls))
+            turn.steps += [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(results)}]
+        self.calls, self.results = [], {}
+
+    def _thought(self, turn):
+        """What was said before a call: it has no place of its own in the format."""
+        if not self.texts:
+            return ""
+        text, self.texts = "\n\n".join(self.texts), []
+        if not self.keep_text:
+            turn.changes.add(changes.TEXT_BEFORE_CALL_DROPPED)
+            return ""
+        turn.changes.add(changes.TEXT_BEFORE_CALL_KEPT)
+        for tag in THINK:
+            text = text.replace(tag, "")
+        return f"{THINK[0]}{text}{THINK[1]}"

@@ -1,0 +1,164 @@
+"""Exports: asking for one, and building it. Building knows nothing of jobs; whoever runs it hands in a progress."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+from django.conf import settings
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents import clock
+from openclaw_web.errors import Refused
+
+from . import export_folders
+from .export_options import DEFAULT_TYPES, Options, check, check_name, read_options
+from .export_source import Source, branch_of
+from .export_writer import ExportWriter
+from .models import DatasetExport
+
+MANIFEST = "manifest.json"
+CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json"}
+
+
+class Progress(Protocol):
+    """What hears how far a build is: see operations.progress.Progress."""
+
+    def update(self, done: int, total: int | None = None, message: str = "") -> None: ...
+
+
+def request(
+    name: str,
+    format: str,
+    task: str,
+    *,
+    by: str,
+    sample_types: Sequence[str] | None = None,
+    **choices: Any,
+) -> DatasetExport:
+    """The row of a new export, waiting to be built; `choices` are those of export_options.Options.
+
+    Raises Refused for what cannot be exported.
+    """
+    types = DEFAULT_TYPES if sample_types is None else tuple(sample_types)
+    options = Options(format=format, task=task, sample_types=types, **choices)
+    name = check_name(name)
+    check(options)
+    export_id = str(ULID())
+    return DatasetExport.objects.create(
+        id=export_id,
+        export_name=name,
+        export_format=options.format,
+        task=options.task,
+        sample_types=orjson.dumps(options.sample_types).decode(),
+        filters=orjson.dumps(options.filters()).decode(),
+        file_path=f"exports/{export_id}",
+        exported_by=by,
+        exported_at=clock.now_ms(),
+    )
+
+
+def build(export_id: str, progress: Progress) -> dict[str, Any]:
+    """Write the files of an export and return its manifest; the one it has when it was built before.
+
+    Can be run again after any interruption: an export's folder appears when it is complete, and not before.
+    Raises Refused when there is nothing to export, or rows that trainers would not take.
+    """
+    export = DatasetExport.objects.filter(id=export_id).first()
+    if export is None:
+        raise Refused(_("There is no such export. Ask for a new one."))
+    folder = folder_of(export)
+    if not (export.state == DatasetExport.State.READY and folder.is_dir()):
+        with _recorded(export):
+            if not folder.is_dir():
+                _write(read_options(export), folder, progress)
+            _finish(export, folder)
+    return read_manifest(export)
+
+
+def folder_of(export: DatasetExport) -> Path:
+    """Where the files of an export are, once they are."""
+    return Path(settings.HOME_DIR) / export.file_path
+
+
+def read_manifest(export: DatasetExport) -> dict[str, Any]:
+    """What is in the files of a ready export."""
+    return orjson.loads(export.manifest_json or "{}")
+
+
+def read_reasons(export: DatasetExport) -> list[dict[str, str]]:
+    """The rows that stood in the way of a refused export: `id` and `reason`, the first 200."""
+    return orjson.loads(export.reasons_json)
+
+
+def content_type(name: str) -> str:
+    """What a browser is told about a file of an export."""
+    return CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream")
+
+
+def file_of(export: DatasetExport, name: str) -> Path | None:
+    """The file of an export by its name; None unless the manifest names it, or it is the manifest."""
+    if export.state != DatasetExport.State.READY:
+        return None
+    names = {file["name"] for file in read_manifest(export)["files"]} | {MANIFEST}
+    path = folder_of(export) / name
+    return path if name in names and path.is_file() else None
+
+
+def _write(options, folder, progress):
+    source = Source(options)
+    total = source.chosen.count()
+    progress.update(0, total, _("Writing rows"))
+    with export_folders.draft_of(folder) as draft:
+        writer = ExportWriter(options, draft, source.excluded())
+        try:
+            for agent_id, session_id, rows in source.sessions():
+                messages = branch_of(agent_id, session_id) if options.shape.needs_branch else ()
+                for seen in writer.add_session(agent_id, session_id, rows, messages):
+                    progress.update(seen, total)
+            progress.update(writer.seen, total, _("Checking and closing the files"))
+            writer.finish()
+        finally:
+            writer.close()
+        export_folders.publish(draft, folder)
+
+
+@contextmanager
+def _recorded(export) -> Iterator[None]:
+    """Keep the row's state true to what happens to the build."""
+    rows = DatasetExport.objects.filter(id=export.id)
+    rows.update(state=DatasetExport.State.RUNNING, sentence="", reasons_json="[]")
+    try:
+        yield
+    except Refused as refused:
+        reasons = orjson.dumps(refused.reasons).decode()
+        rows.update(state=DatasetExport.State.REFUSED, sentence=refused.sentence, reasons_json=reasons)
+        raise
+    finally:
+        sentence = _("It stopped on an unexpected error. The server's log says where.")
+        rows.filter(state=DatasetExport.State.RUNNING).update(state=DatasetExport.State.FAILED, sentence=sentence)
+
+
+def _finish(export, folder):
+    """Copy what the folder says about itself into the row: after an interruption, the folder is what counts."""
+    data = (folder / MANIFEST).read_bytes()
+    manifest = orjson.loads(data)
+    counts = manifest["counts"]
+    excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
+    export.manifest_json = data.decode()
+    DatasetExport.objects.filter(id=export.id).update(
+        state=DatasetExport.State.READY,
+        sentence="",
+        reasons_json="[]",
+        manifest_json=export.manifest_json,
+        checksum=hashlib.sha256(data).hexdigest(),
+        total_samples=counts["rows"],
+        approved_samples=counts["approved"],
+        rejected_samples=excluded.get("rejected", 0),
+        avg_quality_score=counts["average_quality"],
+        file_size_bytes=len(data) + sum(file["bytes"] for file in manifest["files"]),
+        exported_at=clock.now_ms(),
+    )

@@ -1,0 +1,157 @@
+"""The order in which samples are looked at: filters, what comes before and after, what waits, how many there are."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db import connection
+from django.db.models import JSONField, QuerySet
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Substr
+from django.utils.translation import gettext as _
+
+from ledger import glyphs
+from openclaw_web.paging import cursor, page_of
+
+from .models import DatasetSample, SampleLabel
+from .words import STATUS_WORDS
+
+ORDER = ("-created_at", "-id")
+BACKWARDS = ("created_at", "id")
+COUNTED_UP_TO = 1_000
+PREVIEW = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which samples: an empty text is no condition. The same for list, neighbours, counts and API."""
+
+    status: str = ""
+    agent: str = ""
+    type: str = ""
+    session: str = ""
+
+    def narrow(self, samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
+        """Those of `samples` that fit."""
+        return samples.filter(**self.columns())
+
+    def columns(self) -> dict[str, str]:
+        """What the conditions ask of which column."""
+        columns = {
+            "annotation_status": self.status,
+            "agent_id": self.agent,
+            "sample_type": self.type,
+            "session_id": self.session,
+        }
+        return {name: value for name, value in columns.items() if value}
+
+    def waiting(self) -> "Filters":
+        """The samples somebody who works through this list has yet to judge: of its status, else pending."""
+        return replace(self, status=self.status or DatasetSample.Status.PENDING)
+
+    @property
+    def query(self) -> str:
+        """As the end of an address: `?status=pending&agent=ada`, or nothing."""
+        chosen = {name: value for name, value in asdict(self).items() if value}
+        return f"?{urlencode(chosen)}" if chosen else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How many samples there are; nobody counts beyond COUNTED_UP_TO."""
+
+    count: int
+    is_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One status of the list, how many samples have it, and the address that shows them."""
+
+    label: str
+    amount: Amount
+    query: str
+    is_current: bool
+
+
+def amounts(lists: list[Filters]) -> list[Amount]:
+    """How many samples fit each of these filters, in one query that reads COUNTED_UP_TO index entries of each."""
+    parts, values = [], []
+    for filters in lists:
+        columns = filters.columns()
+        where = " AND ".join(f"{name} = %s" for name in columns) or "TRUE"
+        some = f"SELECT 1 FROM dataset_samples WHERE {where} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - all our own words
+        parts.append(f"(SELECT COUNT(*) FROM ({some}))")  # noqa: S608
+        values += columns.values()
+    with connection.cursor() as asked:
+        asked.execute(f"SELECT {', '.join(parts)}", values)
+        return [_capped(count) for count in asked.fetchone()]
+
+
+def tabs(filters: Filters) -> list[Tab]:
+    """All samples that fit, then one tab for each status."""
+    lists = [replace(filters, status=status) for status in ("", *DatasetSample.Status.values)]
+    labels = [_("All"), *map(str, STATUS_WORDS.values())]
+    return [
+        Tab(label, amount, narrowed.query, narrowed.status == filters.status)
+        for label, amount, narrowed in zip(labels, amounts(lists), lists, strict=True)
+    ]
+
+
+def neighbours(sample: DatasetSample, filters: Filters) -> tuple[str | None, str | None]:
+    """The ids of the samples before and after this one in the filtered list."""
+    return _beside(sample, filters, BACKWARDS), _beside(sample, filters, ORDER)
+
+
+def next_waiting(sample: DatasetSample, filters: Filters) -> str | None:
+    """The id of the sample to judge after this one; from the end of the list it goes back to the top."""
+    waiting = filters.waiting()
+    first = waiting.narrow(DatasetSample.objects.exclude(id=sample.id)).order_by(*ORDER).values_list("id", flat=True)
+    return _beside(sample, waiting, ORDER) or first.first()
+
+
+def history(sample: DatasetSample) -> QuerySet[SampleLabel]:
+    """The verdicts on a sample, the newest first; nobody reads beyond the last 50."""
+    return sample.labels.order_by("-labelled_at", "-id")[:50]
+
+
+def in_words(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A page of `for_reading` samples with their status in words and the first words of both sides."""
+    starts = _starts([sample["id"] for sample in samples])
+    words = {status.value: str(word) for status, word in STATUS_WORDS.items()}
+    found = []
+    for sample in samples:
+        user, reply, edited = starts[sample["id"]]
+        status = sample["annotation_status"] or "pending"
+        row = {
+            "status": status,
+            "status_word": words[status],
+            "user": glyphs.plain(user or "") or sample["id"],
+            "reply": glyphs.plain((reply if edited is None else edited) or ""),
+            "is_edited": edited is not None,
+            "by": sample["annotated_by"] or "–",
+        }
+        found.append(sample | row)
+    return found
+
+
+def _starts(ids):
+    """How the user's message, the reply and the edited reply begin; asked for one page, so no sorting reads texts."""
+    body = Cast("content", JSONField())
+    columns = {
+        "user": Substr(KeyTextTransform("userMessage", body), 1, PREVIEW),
+        "reply": Substr(KeyTextTransform("agentReply", body), 1, PREVIEW),
+        "edited": Substr("output", 1, PREVIEW),
+    }
+    rows = DatasetSample.objects.filter(id__in=ids).annotate(**columns).values_list("id", *columns)
+    return {sample_id: texts for sample_id, *texts in rows}
+
+
+def _capped(count):
+    return Amount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO)
+
+
+def _beside(sample, filters, order):
+    rows = filters.narrow(DatasetSample.objects.all()).values("created_at", "id")
+    page = page_of(rows, order=order, after=cursor([sample.created_at, sample.id]), size=1)
+    return page[0]["id"] if page else None

@@ -1,0 +1,221 @@
+"""Every write to samples: making them from turns, and verdicts on them."""
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from ulid import ULID
+
+from agents import clock, configuration
+from agents.models import Agent
+from ledger.contexts import keep_context
+from ledger.models import ConversationTurn
+from openclaw_web.errors import Refused
+
+from . import annotated_turns
+from .models import DatasetSample
+from .words import STATUS_WORDS
+
+MOST_TURNS = 500
+BATCH = 50
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Made:
+    """What `make_samples` did: ids of new samples and of those that were there, turns left out and why.
+
+    `left` counts the turns that a call for the whole session did not come to.
+    """
+
+    made: list[str] = field(default_factory=list)
+    existing: list[str] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    left: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        count = len(self.made)
+        parts = [ngettext("%(count)s sample made", "%(count)s samples made", count) % {"count": count}]
+        if count := len(self.existing):
+            parts.append(
+                ngettext("%(count)s was there already", "%(count)s were there already", count) % {"count": count}
+            )
+        if count := len(self.skipped):
+            parts.append(ngettext("%(count)s turn left out", "%(count)s turns left out", count) % {"count": count})
+        if self.left:
+            more = ngettext("%(count)s turn to go", "%(count)s turns to go", self.left) % {"count": self.left}
+            parts.append(_("%(more)s: make samples once more") % {"more": more})
+        return ", ".join(parts) + "."
+
+    @property
+    def problems(self) -> list[str]:
+        """One sentence for each reason that turns were left out for, with their numbers."""
+        turns: dict[str, list[str]] = {}
+        for skipped in self.skipped:
+            turns.setdefault(skipped["reason"], []).append(skipped["id"])
+        return [
+            ngettext("Turn %(numbers)s: %(reason)s", "Turns %(numbers)s: %(reason)s", len(numbers))
+            % {"numbers": _some(numbers), "reason": reason}
+            for reason, numbers in turns.items()
+        ]
+
+
+def make_samples(agent: Agent, session_id: str, turn_numbers: Collection[int] | None, *, by: str) -> Made:
+    """One `annotated_turn` sample for each of these turns of a session, or with None for all that can have one.
+
+    A turn that has its sample keeps it. Raises Refused for more than 500 turns; for a whole session it stops
+    there and says how many are left.
+    """
+    numbers, left = _chosen(agent, session_id, turn_numbers)
+    result = Made(left=left)
+    now = clock.now_ms()
+    for start in range(0, len(numbers), BATCH):
+        # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
+        moments = {number: now - start - index for index, number in enumerate(numbers[start : start + BATCH])}
+        _make_batch(agent, session_id, moments, result)
+    log.info("%s made %d samples of session %s of %s", by, len(result.made), session_id, agent.agent_id)
+    return result
+
+
+def label_sample(
+    sample_id: str,
+    status: str,
+    *,
+    by: str,
+    output: str | None = None,
+    notes: str = "",
+    expected_status: str | None = None,
+) -> DatasetSample:
+    """The sample with a verdict added; earlier verdicts stay in its history.
+
+    `output` is the reply as the person left it: None changes nothing, the agent's own words take an edit back.
+    Raises Refused for an empty reply, and when the status is no longer `expected_status`.
+    """
+    if status not in DatasetSample.Status.values:
+        raise Refused(_("There is no status “%(status)s”.") % {"status": status})
+    with transaction.atomic(durable=True):  # IMMEDIATE: from here on nobody else can change the sample
+        sample = DatasetSample.objects.filter(id=sample_id).first()
+        if sample is None:
+            raise Refused(_("This sample is not there any more. Go back to the list."))
+        previous = sample.annotation_status or DatasetSample.Status.PENDING
+        if expected_status is not None and previous != expected_status:
+            raise Refused(_overtaken(sample))
+        if output is not None:
+            sample.output = _edited(sample, output)
+        sample.annotation_status = status
+        sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
+        sample.save(update_fields=["output", "annotation_status", "annotated_by", "annotated_at", "annotation_notes"])
+        sample.labels.create(
+            id=str(ULID()),
+            status=status,
+            output=sample.output,
+            notes=notes,
+            previous_status=previous,
+            labelled_by=by,
+            labelled_at=sample.annotated_at,
+        )
+    return sample
+
+
+def _chosen(agent, session_id, turn_numbers):
+    if turn_numbers is not None:
+        if not turn_numbers:
+            raise Refused(_("Choose at least one turn."))
+        if len(set(turn_numbers)) > MOST_TURNS:
+            raise Refused(_("Choose at most %(most)s turns at a time.") % {"most": MOST_TURNS})
+        return sorted(set(turn_numbers)), 0
+    have = DatasetSample.objects.filter(
+        agent_id=agent.agent_id, session_id=session_id, sample_type=annotated_turns.TYPE
+    ).values_list("turn_id", flat=True)
+    turns = ConversationTurn.objects.using(agent.db).active().filter(session_id=session_id)
+    answered = turns.filter(agent_message_id__isnull=False).order_by("turn_number").values_list("id", "turn_number")
+    known = set(have)
+    wanted = [number for turn_id, number in answered if turn_id not in known]
+    return wanted[:MOST_TURNS], max(0, len(wanted) - MOST_TURNS)
+
+
+def _make_batch(agent, session_id, moments, result):
+    """Context first, in the agent's file; then the samples. A crash between the two is mended by the next call."""
+    found = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
+    turns = {turn.turn_number: turn for turn in found}
+    said = annotated_turns.exchanges(agent.db, list(turns.values()))
+    usable = []
+    for number in moments:
+        turn = turns.get(number)
+        problem = said[turn.id].problem if turn else _("There is no such turn.")
+        if problem:
+            result.skipped.append({"id": str(number), "reason": problem})
+        else:
+            usable.append(turn)
+    gate = annotated_turns.decisions(agent.db, usable)
+    contexts = _keep_contexts(agent, usable)
+    rows = [
+        _sample(agent, turn, said[turn.id], contexts[turn.id], gate.get(turn.id), moments[turn.turn_number])
+        for turn in usable
+    ]
+    _add(rows, result)
+
+
+def _keep_contexts(agent, turns):
+    size = configuration.get("memoryGate.windowSize")
+    with transaction.atomic(using=agent.db):
+        return {turn.id: keep_context(turn, size) for turn in turns}
+
+
+def _sample(agent, turn, said, context, decision, moment):
+    body = annotated_turns.content(turn, said, context, decision)
+    return DatasetSample(
+        id=annotated_turns.sample_id(agent.agent_id, turn.id),
+        sample_type=annotated_turns.TYPE,
+        turn_id=turn.id,
+        decision_id=decision.id if decision else None,
+        session_id=turn.session_id,
+        content=orjson.dumps(body).decode(),
+        collection_strategy="manual",
+        created_at=moment,
+        agent_id=agent.agent_id,
+        turn_number=turn.turn_number,
+    )
+
+
+def _add(rows, result):
+    with transaction.atomic():
+        known = set(DatasetSample.objects.filter(id__in=[row.id for row in rows]).values_list("id", flat=True))
+        DatasetSample.objects.bulk_create([row for row in rows if row.id not in known])
+    result.made.extend(row.id for row in rows if row.id not in known)
+    result.existing.extend(row.id for row in rows if row.id in known)
+
+
+def _some(numbers, most=10):
+    return ", ".join(numbers[:most]) + (" …" if len(numbers) > most else "")
+
+
+def _overtaken(sample):
+    status = STATUS_WORDS[sample.annotation_status]
+    if not sample.annotated_by:
+        return _("The status of this sample changed meanwhile: it is %(status)s now. Look at it again.") % {
+            "status": status
+        }
+    return _(
+        "Somebody else labelled this sample meanwhile: %(who)s says %(status)s. Look at it again, then decide."
+    ) % {"who": sample.annotated_by, "status": status}
+
+
+def _edited(sample, output):
+    """The reply to store: None when it is the agent's own."""
+    output = _as_typed(output)
+    if not output.strip():
+        raise Refused(_("The reply is empty. Write one, or reject the sample and leave the reply as it was."))
+    return None if output == _as_typed(sample.body.get("agentReply") or "") else output
+
+
+def _as_typed(text):
+    """A text as it is after a browser's text box: without this, looking at a reply would be editing it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")

@@ -1,0 +1,136 @@
+"""Samples: the list, one sample with its verdicts, and making them from turns."""
+
+from django.contrib import messages
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import agent_view, needs
+from ledger.models import Session
+from openclaw_web.errors import Refused
+from openclaw_web.html import after_post, refuse_post, render_page
+from openclaw_web.paging import page_of
+
+from . import review, services
+from .forms import SampleFilters, TurnChoice, VerdictForm
+from .models import DatasetSample
+from .words import STATUS_WORDS
+
+LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest
+LONGEST_EDITED = 100_000  # a longer reply gets verdicts, but no box to edit it in
+
+
+@require_safe
+@needs("viewer")
+def sample_list(request):
+    """The samples that fit the filters, newest first."""
+    form = SampleFilters(request.GET)
+    filters = form.filters()
+    samples = page_of(
+        filters.narrow(DatasetSample.objects.for_reading()), order=review.ORDER, after=request.GET.get("after")
+    )
+    tabs = review.tabs(filters)
+    context = {
+        "form": form,
+        "filters": filters,
+        "samples": samples,
+        "query": filters.query,
+        "rows": review.in_words(samples),
+        "tabs": tabs,
+        "current": next(tab for tab in tabs if tab.is_current),
+    }
+    return render_page(request, "datasets/sample_list.html", context)
+
+
+@require_safe
+@needs("viewer")
+def sample_detail(request, sample_id):
+    """One sample: what was said, the verdicts so far, and for labellers the next one."""
+    sample = get_object_or_404(DatasetSample, id=sample_id)
+    return _sample_page(request, sample, VerdictForm(initial={"output": _reply(sample)}))
+
+
+@require_POST
+@needs("labeller")
+def sample_label(request, sample_id):
+    """Add a verdict and go on to the next sample that waits for one."""
+    sample = get_object_or_404(DatasetSample, id=sample_id)
+    filters = SampleFilters(request.GET).filters()
+    form = VerdictForm(request.POST)
+    if form.is_valid():
+        try:
+            sample = services.label_sample(sample_id, by=request.user.username, **form.cleaned_data)
+        except Refused as refused:  # on the page itself: what was typed must not be lost
+            form.add_error(None, refused.sentence)
+            sample.refresh_from_db()
+        else:
+            return after_post(request, _labelled(sample, filters), to=_next_address(sample, filters))
+    return _sample_page(request, sample, form, status=422)
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def samples_make(request, agent, session_id):
+    """Make samples of the chosen turns and show them."""
+    session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
+    form = TurnChoice(request.POST)
+    try:
+        made = services.make_samples(agent, session.id, form.chosen(), by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=session)
+    for sentence in made.problems:
+        messages.warning(request, sentence)
+    if not made.made and not made.existing:
+        return refuse_post(request, Refused(_("No sample was made.")), to=session)
+    filters = review.Filters(agent=agent.agent_id, session=session.id)
+    return after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
+
+
+def _sample_page(request, sample, form, *, status=200):
+    filters = SampleFilters(request.GET).filters()
+    before, after = review.neighbours(sample, filters)
+    body, reply = sample.body, _reply(sample)
+    messages_before = body.get("context", [])
+    context = {
+        "sample": sample,
+        "body": body,
+        "earlier": messages_before[:-2],
+        "latest": messages_before[-2:],
+        "reply": reply,
+        "form": form,
+        "filters": filters,
+        "before": before,
+        "after": after,
+        "waiting": review.amounts([filters.waiting()])[0],
+        "labels": review.history(sample),
+        "may_label": request.user.has_role("labeller"),
+        "may_edit": len(reply) <= LONGEST_EDITED,
+        "longest_shown": LONGEST_SHOWN,
+        "longest": f":{LONGEST_SHOWN}",
+    }
+    return render_page(request, "datasets/sample_detail.html", context, status=status)
+
+
+def _reply(sample):
+    return sample.body.get("agentReply", "") if sample.output is None else sample.output
+
+
+def _labelled(sample, filters):
+    """What was done, with the way back for whoever pressed the wrong button."""
+    return format_html(
+        '{}: {}. <a href="{}">{}</a>',
+        _("Turn %(number)s") % {"number": sample.turn_number} if sample.turn_number else _("Sample"),
+        STATUS_WORDS[sample.annotation_status],
+        sample.get_absolute_url() + filters.query,
+        _("Change it"),
+    )
+
+
+def _next_address(sample, filters):
+    following = review.next_waiting(sample, filters)
+    if following is None:
+        return reverse("datasets:sample_list") + filters.query
+    return reverse("datasets:sample_detail", args=[following]) + filters.query

@@ -1,0 +1,216 @@
+"""Every write about people: users, their roles, one-time links and tokens. Secrets are kept as hashes only."""
+
+import hashlib
+import hmac
+import logging
+import secrets
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents import clock
+from openclaw_web.errors import Refused
+
+from .models import ApiToken, OneTimeLink, User
+
+log = logging.getLogger(__name__)
+
+LINK_LIFETIME_MS = 24 * 3_600_000
+USE_NOTED_EVERY_MS = 60_000
+
+
+def make_first_admin_link() -> str:
+    """The path of a link that makes the first admin. Raises Refused once there is a user."""
+    if User.objects.exists():
+        raise Refused(_("There are users already. To sign one in, run: openclaw-web sign_in_link NAME"))
+    return _make_link(None)
+
+
+def make_sign_in_link(user: User) -> str:
+    """The path of a link that signs `user` in once, without a password."""
+    if not user.is_active:
+        raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
+    return _make_link(user)
+
+
+def find_link(secret: str) -> OneTimeLink:
+    """The link that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
+    found = OneTimeLink.objects.filter(_usable(), token_sha256=_digest(secret)).select_related("user").first()
+    if found is None or (User.objects.exists() if found.user is None else not found.user.is_active):
+        raise _dead_link()
+    return found
+
+
+def make_first_admin(secret: str, *, username: str, password: str) -> User:
+    """Use the first admin's link up and make that admin."""
+    with transaction.atomic():
+        _use_up(secret)
+        return _create(username, User.Role.ADMIN, password)
+
+
+def sign_in_by_link(secret: str, *, password: str = "") -> User:
+    """Use a sign-in link up; the person it was for, with a new password if one is given."""
+    with transaction.atomic():
+        user = _use_up(secret).user
+        if password:
+            user.set_password(password)
+            user.save(update_fields=["password"])
+    return user
+
+
+def check_name_fits(username: str) -> None:
+    """Raise ValidationError for a name nobody can have here."""
+    User.username_validator(username)
+    if not any(map(str.isalnum, username)):  # `..` would be lost in an address
+        raise ValidationError(_("A user name needs a letter or a digit."))
+
+
+def check_password_fits(password: str, *, username: str) -> None:
+    """Raise ValidationError for a password that the site does not accept for `username`."""
+    validate_password(password, User(username=username))
+
+
+def add_user(username: str, role: str, *, by: str = "") -> tuple[User, str]:
+    """A new person without a password, and the path of the one-time link to hand over.
+
+    `by` is for the log; a command leaves it out, it says itself what it did.
+    """
+    with transaction.atomic():
+        user = _create(username, role, None)
+        path = make_sign_in_link(user)
+    if by:
+        log.info("%s added the user %s (%s)", by, user.username, role)
+    return user, path
+
+
+def change_role(user: User, role: str, *, by: str) -> None:
+    """Give a person another role. The last active admin stays one."""
+    with transaction.atomic():
+        user.refresh_from_db()  # under the write lock: two admins cannot demote each other
+        if role != User.Role.ADMIN:
+            _keep_an_admin(user)
+        user.role = role
+        user.save(update_fields=["role"])
+    log.info("%s made %s a %s", by, user.username, role)
+
+
+def deactivate(user: User, *, by: str) -> None:
+    """Lock a person out: sessions, links and tokens stop working. The last active admin cannot be."""
+    with transaction.atomic():
+        user.refresh_from_db()
+        _keep_an_admin(user)
+        user.is_active = False
+        user.save(update_fields=["is_active"])
+    log.info("%s deactivated %s", by, user.username)
+
+
+def activate(user: User, *, by: str) -> None:
+    """Let a person in again, with the role and the tokens they had."""
+    user.is_active = True
+    user.save(update_fields=["is_active"])
+    log.info("%s activated %s", by, user.username)
+
+
+def make_token(user: User, *, name: str, role: str) -> tuple[ApiToken, str]:
+    """A token for programs of `user`, and its text, which is never shown again."""
+    if not user.has_role(role):
+        raise Refused(_("A token cannot carry a role above your own. Choose a lower one."))
+    prefix, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(
+        id=str(ULID()),
+        user=user,
+        name=name,
+        prefix=prefix,
+        secret_sha256=_digest(secret),
+        role=role,
+        created_at=clock.now_ms(),
+    )
+    return token, f"oc_{prefix}_{secret}"
+
+
+def revoke_token(token: ApiToken, *, by: str) -> None:
+    """End a token. Ending it again changes nothing."""
+    if ApiToken.objects.filter(id=token.id, revoked_at=None).update(revoked_at=clock.now_ms()):
+        log.info("%s revoked the token %s of %s", by, token.prefix, token.user.username)
+
+
+def user_of_token(text: str) -> User | None:
+    """The person a token speaks for, limited to the token's role; None when it is not valid. Notes the use."""
+    mark, _sep, rest = text.partition("_")
+    prefix, _sep, secret = rest.partition("_")
+    token = ApiToken.objects.filter(prefix=prefix, revoked_at=None, user__is_active=True).select_related("user").first()
+    # The hash is compared also without a row, so that the time taken does not tell which prefixes exist.
+    same = hmac.compare_digest(_digest(secret), token.secret_sha256 if token else _digest(""))
+    if mark != "oc" or token is None or not same:
+        return None
+    _note_use(token)
+    token.user.role_limit = token.role
+    return token.user
+
+
+def _note_use(token):
+    now = clock.now_ms()
+    if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY_MS:
+        ApiToken.objects.filter(id=token.id).update(last_used_at=now)
+
+
+def _make_link(user):
+    now = clock.now_ms()
+    OneTimeLink.objects.filter(expires_at__lt=now).delete()
+    secret = secrets.token_urlsafe(32)
+    OneTimeLink.objects.create(
+        token_sha256=_digest(secret), user=user, created_at=now, expires_at=now + LINK_LIFETIME_MS
+    )
+    return reverse("operations:one_time_link", args=[secret])
+
+
+def _use_up(secret):
+    link = find_link(secret)
+    # One conditional update decides between two people who come at the same time.
+    if not OneTimeLink.objects.filter(_usable(), token_sha256=link.token_sha256).update(used_at=clock.now_ms()):
+        raise _dead_link()
+    return link
+
+
+def _dead_link():
+    return Refused(
+        _("This link has been used or is out of date. Ask an admin for a new one, or run: %(command)s")
+        % {"command": "openclaw-web sign_in_link NAME"}
+    )
+
+
+def _usable():
+    return Q(used_at=None, expires_at__gt=clock.now_ms())
+
+
+def _create(username, role, password):
+    name = User.normalize_username(username)
+    if User.objects.filter(username__iexact=name).exists():
+        raise Refused(_("There is already a user %(name)s. Choose another name.") % {"name": name})
+    user = User(username=name, role=role)
+    user.set_password(password)  # None: no password works
+    try:
+        check_name_fits(name)
+        user.full_clean(exclude=["password"])
+    except ValidationError as exc:
+        raise Refused(" ".join(exc.messages)) from exc
+    user.save()
+    return user
+
+
+def _keep_an_admin(user):
+    if user.role == User.Role.ADMIN and user.is_active and not _active_admins().exclude(pk=user.pk).exists():
+        raise Refused(_("This is the last active admin. Make somebody else an admin first."))
+
+
+def _active_admins():
+    return User.objects.filter(role=User.Role.ADMIN, is_active=True)
+
+
+def _digest(secret):
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

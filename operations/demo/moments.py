@@ -1,0 +1,65 @@
+"""Moments as OpenClaw writes them. The bakery is in Singapore, which has no summer time."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+SINGAPORE = timezone(timedelta(hours=8))
+HOUR = 3_600_000
+DAY = 24 * HOUR
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+WEEKDAYS_ZH = ("周一", "周二", "周三", "周四", "周五", "周六", "周日")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def local(ms):
+    """The moment on a clock in the bakery."""
+    return datetime.fromtimestamp(ms / 1000, SINGAPORE)
+
+
+def iso(ms):
+    """`2026-05-20T01:02:03.004Z`, as records have it."""
+    return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def file_stamp(ms):
+    """The moment in the name of a file that was reset or deleted."""
+    return iso(ms).replace(":", "-")
+
+
+def short(ms):
+    """`Wed 2026-05-20 09:02 GMT+8`, as channel messages have it."""
+    moment = local(ms)
+    return f"{DAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M} GMT+8"
+
+
+def day(ms):
+    """The local date, `2026-05-20`."""
+    return f"{local(ms):%Y-%m-%d}"
+
+
+def midnight(ms):
+    """When the local day began."""
+    return (ms + 8 * HOUR) // DAY * DAY - 8 * HOUR
+
+
+def is_closed(ms):
+    """Whether the bakery has its day off."""
+    return local(ms).weekday() == 0
+
+
+def next_baking_day(ms):
+    """What "tomorrow" means in a bakery: on a Sunday, Tuesday."""
+    return ms + DAY + (DAY if is_closed(ms + DAY) else 0)
+
+
+def spelled(ms):
+    """The long form in prompts of scheduled jobs."""
+    moment = local(ms)
+    number = moment.day
+    ending = "th" if 10 < number < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    clock = f"{moment.hour % 12 or 12}:{moment:%M} {'AM' if moment.hour < 12 else 'PM'}"
+    date = f"{WEEKDAYS[moment.weekday()]}, {MONTHS[moment.month - 1]} {number}{ending}, {moment.year}"
+    return f"{date} — {clock} (Asia/Singapore)"

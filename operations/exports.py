@@ -1,0 +1,41 @@
+"""Exports as jobs: asked for on the page, by the API or in a terminal, built by whoever works on jobs."""
+
+from typing import Any
+
+from datasets import exports
+from datasets.models import DatasetExport
+
+from . import jobs
+from .models import JobRun
+from .progress import Listener
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Build the export `params["export_id"]`; what is in it, as JSON-able values."""
+    manifest = exports.build(params["export_id"], progress)
+    return {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
+
+
+def start(name: str, format: str, task: str, *, by: str, **choices: Any) -> DatasetExport:
+    """Ask for an export and queue the job that builds it. Raises Refused for what cannot be exported."""
+    export = exports.request(name, format, task, by=by, **choices)
+    job = jobs.start("export", {"export_id": export.id}, by=by)
+    return _with_job(export, job)
+
+
+def make_here(
+    name: str, format: str, task: str, *, by: str, listener: Listener | None = None, **choices: Any
+) -> tuple[DatasetExport, JobRun]:
+    """Ask for an export and build it in this process; the export and its job, however that ended."""
+    export = exports.request(name, format, task, by=by, **choices)
+    job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)
+    _with_job(export, job)
+    export.refresh_from_db()
+    return export, job
+
+
+def _with_job(export, job):
+    # Not save(): the job may have written to the row already.
+    DatasetExport.objects.filter(id=export.id).update(job_id=job.id)
+    export.job_id = job.id
+    return export

@@ -1,0 +1,129 @@
+"""What people type into the pages about accounts and settings, as values."""
+
+import orjson
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from . import accounts
+from .models import User
+
+NAME = forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"})
+NEW_PASSWORD = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+
+
+class SignInForm(AuthenticationForm):
+    """User name and password; failures are counted."""
+
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": _("This user name and password do not belong together. Mind upper and lower case."),
+    }
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = _("User name")
+
+
+class FirstAdminForm(forms.Form):
+    """Who the first admin will be."""
+
+    username = forms.CharField(label=_("User name"), max_length=150, validators=[accounts.check_name_fits], widget=NAME)
+    password = forms.CharField(
+        label=_("Password"), strip=False, widget=NEW_PASSWORD, help_text=_("At least 10 characters, not only digits.")
+    )
+    again = forms.CharField(label=_("The same password again"), strip=False, widget=NEW_PASSWORD)
+
+    def clean(self):
+        _check_new_password(self, self.cleaned_data.get("username", ""))
+        return self.cleaned_data
+
+
+class WelcomeForm(forms.Form):
+    """What a person may set while a one-time link signs them in."""
+
+    password = forms.CharField(
+        label=_("New password"),
+        required=False,
+        strip=False,
+        widget=NEW_PASSWORD,
+        help_text=_("At least 10 characters. Without one, the next time needs another link or the password you have."),
+    )
+    again = forms.CharField(label=_("The same password again"), required=False, strip=False, widget=NEW_PASSWORD)
+
+    def __init__(self, *args, username, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.username = username
+
+    def clean(self):
+        if self.cleaned_data.get("password") or self.cleaned_data.get("again"):
+            _check_new_password(self, self.username)
+        return self.cleaned_data
+
+
+class UserForm(forms.Form):
+    """A new person."""
+
+    username = forms.CharField(
+        label=_("User name"),
+        max_length=150,
+        validators=[accounts.check_name_fits],
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
+
+
+class RoleForm(forms.Form):
+    """Another role for a person."""
+
+    role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
+
+
+class TokenForm(forms.Form):
+    """A new token: what it is for, and what it may do."""
+
+    name = forms.CharField(
+        label=_("What it is for"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    role = forms.ChoiceField(label=_("Role"), help_text=_("It can do what this role can, and never more than you."))
+
+    def __init__(self, *args, owner, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["role"].choices = [choice for choice in User.Role.choices if owner.has_role(choice[0])]
+
+
+class SettingForm(forms.Form):
+    """One setting: a text per line where it is a list of texts, otherwise JSON."""
+
+    value = forms.CharField(max_length=100_000, widget=forms.Textarea(attrs={"spellcheck": "false"}))
+
+    def __init__(self, data=None, *, key, known, current):
+        self.is_lines = isinstance(known.default, list) and known.accepts(["text"])
+        text = "\n".join(current) if self.is_lines else orjson.dumps(current, option=orjson.OPT_INDENT_2).decode()
+        super().__init__(data, initial={"value": text}, auto_id=f"{key}-%s")
+        self.key, self.is_default = key, current == known.default
+        field = self.fields["value"]
+        field.label, field.help_text, field.required = key, known.help, not self.is_lines
+        field.widget.attrs["rows"] = min(12, max(1 + self.is_lines * 2, text.count("\n") + 1))
+
+    def clean_value(self):
+        text = self.cleaned_data["value"]
+        if self.is_lines:
+            return [line.strip() for line in text.splitlines() if line.strip()]
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError as exc:
+            raise ValidationError(_("This is not JSON: %(problem)s.") % {"problem": exc}) from exc
+
+
+def _check_new_password(form, username):
+    password = form.cleaned_data.get("password")
+    if not password:
+        return
+    if password != form.cleaned_data.get("again"):
+        form.add_error("again", _("The two passwords differ."))
+    try:
+        accounts.check_password_fits(password, username=username)
+    except ValidationError as exc:
+        form.add_error("password", exc)

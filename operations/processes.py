@@ -1,0 +1,211 @@
+"""Child processes that are kept up, stopped in order, and never outlive their parent.
+
+They are forks: what was imported before is in memory once for all of them, and a new one is there at once. The parent
+therefore runs no threads and holds no open database when it starts one.
+"""
+
+import ctypes
+import logging
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+log = logging.getLogger(__name__)
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+STEADY_SECONDS = 30  # a child that lived this long has proved that it can start
+MAX_FAILURES = 5
+LONGEST_PAUSE = 30
+NEVER = float("inf")
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
+
+
+@dataclass
+class Child:
+    """One process to keep up: its name (for `ps` and the log) and the function it runs."""
+
+    name: str
+    run: Callable[[], object]
+    is_essential: bool = True  # give up on everything when this one cannot be kept up
+    is_once: bool = False  # it may end
+    stop_round: int = 0  # a later round is stopped when the rounds before it have ended
+    grace_seconds: float = 10
+    pid: int | None = None
+    exit_code: int | None = None
+    failures: int = 0
+    started_at: float = 0
+    due_at: float = 0
+
+
+def keep_up(children: list[Child], *, on_stop: Callable[[], object]) -> int:
+    """Run the children until a signal or a hopeless one ends them all; the exit status. `on_stop` is called first."""
+    with Signals() as signals:
+        try:
+            status = _watch(children, signals)
+            on_stop()
+            _stop(children, signals)
+        finally:
+            for child in children:
+                _kill(child)
+    return status
+
+
+def die_with_parent(parent: int, name: str) -> None:
+    """Have the kernel end this process when `parent` goes, however it goes (Linux)."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+    if os.getppid() != parent:  # it went before we asked
+        os._exit(1)
+
+
+class Signals:
+    """Signals as something to wait for: they arrive as bytes in a pipe, never in the middle of other work."""
+
+    def __enter__(self):
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
+        wanted = [number for number in STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup stays nohup
+        self._before = {number: signal.signal(number, _ignore) for number in (*wanted, signal.SIGCHLD)}
+        signal.set_wakeup_fd(self._writer)
+        return self
+
+    def __exit__(self, *exc_info):
+        signal.set_wakeup_fd(-1)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def wait(self, seconds: float | None) -> bool:
+        """Wait for any signal, at most so long; whether it was one that says stop."""
+        select.select([self._reader], [], [], seconds)
+        try:
+            arrived = os.read(self._reader, 1024)
+        except BlockingIOError:
+            return False
+        return any(number in STOP_SIGNALS for number in arrived)
+
+
+def _ignore(*_):
+    pass  # unlike SIG_IGN, still wakes `Signals.wait`
+
+
+def _watch(children, signals):
+    """Start what is due, until a signal (0) or an essential child that does not stay up (1)."""
+    while True:
+        for child in children:
+            if child.pid is None and child.due_at <= time.monotonic():
+                _start(child)
+        if signals.wait(_until_next_start(children)):
+            return 0
+        for child in _ended(children):
+            _plan_restart(child)
+            if child.is_essential and child.failures > MAX_FAILURES:
+                log.error("%s ended %s times in a row; giving up", child.name, child.failures)
+                return 1
+
+
+def _until_next_start(children):
+    due = min((child.due_at for child in children if child.pid is None), default=NEVER)
+    return None if due == NEVER else max(0, due - time.monotonic())
+
+
+def _start(child):
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    child.started_at = time.monotonic()
+    # A signal between the fork and the child's own handlers must wait, not be taken by ours.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (*STOP_SIGNALS, signal.SIGCHLD))
+    child.pid = os.fork()
+    if child.pid == 0:
+        _be(child, parent, before)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _be(child, parent, signal_mask):
+    """The life of a child, from the fork to its exit."""
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (*STOP_SIGNALS, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        sys.stdout.reconfigure(line_buffering=True)
+        os.setpgid(0, 0)  # Ctrl-C is for the parent, which stops the children in order
+        signal.pthread_sigmask(signal.SIG_SETMASK, signal_mask)
+        die_with_parent(parent, child.name)
+        child.run()
+        status = 0
+    except SystemExit as exc:
+        status = exc.code if isinstance(exc.code, int) else int(exc.code is not None)
+    except BaseException:  # as at the top of any program: nothing above may go on in this process
+        log.exception("%s failed", child.name)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _ended(children):
+    """The children that have ended since the last look."""
+    ended = []
+    while (found := _reap())[0]:
+        for child in children:
+            if child.pid == found[0]:
+                _kill(child)  # what it left in its process group
+                child.pid, child.exit_code = None, found[1]
+                ended.append(child)
+    return ended
+
+
+def _reap():
+    try:
+        pid, status = os.waitpid(-1, os.WNOHANG)  # any process: as the first one of a container, orphans are ours too
+    except ChildProcessError:
+        return 0, 0
+    return pid, os.waitstatus_to_exitcode(status)
+
+
+def _plan_restart(child):
+    if child.is_once:
+        child.due_at = NEVER
+        return
+    now = time.monotonic()
+    child.failures = 1 if now - child.started_at > STEADY_SECONDS else child.failures + 1
+    pause = min(LONGEST_PAUSE, 0.25 * 2**child.failures) if child.failures > 1 else 0
+    child.due_at = now + pause
+    log.warning("%s ended (%s); it is started again in %g s", child.name, child.exit_code, pause)
+
+
+def _stop(children, signals):
+    """Ask the children to end, round by round; a second signal, or the end of the grace, kills."""
+    for round_number in sorted({child.stop_round for child in children}):
+        members = [child for child in children if child.stop_round == round_number and child.pid]
+        deadline = time.monotonic() + max((child.grace_seconds for child in members), default=0)
+        for child in members:
+            os.kill(child.pid, signal.SIGTERM)
+        is_urgent = False
+        while any(child.pid for child in members) and time.monotonic() < deadline and not is_urgent:
+            is_urgent = signals.wait(max(0, deadline - time.monotonic()))
+            _ended(children)
+        for child in members:
+            if child.pid:
+                log.warning("%s did not end in time and was killed", child.name)
+                _kill(child)
+
+
+def _kill(child):
+    if child.pid is None:
+        return
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,65 @@
+"""Lines that could not be read, in words: which agents have some, where they are, why, and what they begin with."""
+
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+from ledger import glyphs
+from ledger.models import RejectedRecord, Session
+from openclaw_web.paging import Page, page_of
+
+from .models import AgentSummary
+
+REASONS = {
+    "absurd_number": _("A number too big for any reader"),
+    "bad_index": _("The session index cannot be read"),
+    "bad_run": _("Not a record of a scheduled run"),
+    "duplicate_id": _("Another record has the same id"),
+    "glued": _("Several records on one line"),
+    "missing_type": _("A record without a type"),
+    "not_an_object": _("Valid JSON, but not a record"),
+    "not_json": _("Not valid JSON"),
+    "not_utf8": _("Bytes that are not UTF-8"),
+    "nul_bytes": _("NUL bytes, as a crash leaves them"),
+    "too_long": _("Too long for a record"),
+    "truncated": _("Cut off before its end"),
+}
+FIRST = 120
+
+
+@dataclass(slots=True)
+class Rejected:
+    """One line as the page shows it; `session_id` only when that session is in the store."""
+
+    row: RejectedRecord
+    session_id: str | None
+    reason: str
+    start: str
+    preview: SafeString
+
+
+def agents_with_some():
+    """The summaries of agents with rejected lines, most first."""
+    return AgentSummary.objects.filter(rejected_count__gt=0).order_by("-rejected_count", "agent_id")
+
+
+def page(agent: Agent, after: str | None) -> Page:
+    """One page of an agent's rejected lines, the newest first, as `Rejected`."""
+    found = page_of(RejectedRecord.objects.using(agent.db), order=("-id",), after=after)
+    asked = {row.session_id for row in found if row.session_id}
+    known = set(Session.objects.using(agent.db).filter(id__in=asked).values_list("id", flat=True))
+    shown = Page(_in_words(row, known) for row in found)
+    shown.next = found.next
+    return shown
+
+
+def _in_words(row, known_sessions):
+    return Rejected(
+        row=row,
+        session_id=row.session_id if row.session_id in known_sessions else None,
+        reason=REASONS.get(row.reason, row.reason),
+        start=glyphs.plain(row.raw_preview[:FIRST]),
+        preview=glyphs.readable(row.raw_preview),
+    )

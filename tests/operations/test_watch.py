@@ -1,0 +1,56 @@
+"""`collect --watch`, as a process of its own beside a home that changes."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.homes import Home, assistant, user
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.kill
+
+
+def test_an_appended_line_is_collected_and_sigterm_ends_it(tmp_path):
+    home = Home(tmp_path / "openclaw")
+    script = home.transcript(user("One"))
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": str(tmp_path / "store")}
+    environment |= {"DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
+    command = [sys.executable, "manage.py"]
+    subprocess.run([*command, "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+    watcher = subprocess.Popen([*command, "collect", "--watch", "--source", str(home.root)], cwd=ROOT, env=environment)
+    try:
+        wait_for(lambda: records(tmp_path) == 2)
+        script.add(assistant("Hi"))
+        wait_for(lambda: records(tmp_path) == 3)
+        home.transcript(user("Two"))
+        wait_for(lambda: records(tmp_path) == 5)
+    finally:
+        watcher.send_signal(signal.SIGTERM)
+        status = watcher.wait()
+    assert status == 0
+
+
+def records(tmp_path):
+    file = tmp_path / "store/agents/main/agent/openclaw-agent.sqlite"
+    if not file.exists():
+        return 0
+    store = sqlite3.connect(file)
+    try:
+        return store.execute("SELECT count(*) FROM transcript_events").fetchone()[0]
+    finally:
+        store.close()
+
+
+def wait_for(condition):
+    """Until it is so; gives up long after any machine would have managed, so that a hang shows as a failure."""
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen")
