@@ -16,7 +16,7 @@ from .export_options import Options
 from .export_source import LISTED
 from .exporters import changes, files
 from .exporters.checks import COLUMNS, Broken, broken_rules
-from .exporters.cleaning import as_line
+from .exporters.cleaning import Lines
 from .exporters.dataset_info import dataset_info, file_name
 from .exporters.rows import rows_of, unfit
 from .exporters.samples import ExportSample, Unreadable, read_sample
@@ -36,6 +36,7 @@ class ExportWriter:
         self.folder = folder
         self.excluded = excluded
         self.files: dict[str, files.RowFile] = {}
+        self.lines = Lines()
         self.seen = self.rows = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
         self.changes: Counter[str] = Counter()
@@ -93,7 +94,7 @@ class ExportWriter:
             yield sample
 
     def _add(self, side, sample, row, done):
-        line, row, is_cleaned = as_line(row)
+        line, row, is_cleaned = self.lines.line(row)
         if broken := broken_rules(self.shape.format, row):
             self._note_broken(sample.sample_id, broken)
             return

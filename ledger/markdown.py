@@ -22,7 +22,7 @@ COSTLY = str.maketrans("", "", "*_[]<&!~|")
 MOST_COSTLY = 1_000
 
 _parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 12})
-_parser.enable(["table", "strikethrough"]).disable("image")
+_parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "reference", "lheading"])
 _parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match  # type: ignore[method-assign]
 
 

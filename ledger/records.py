@@ -179,7 +179,8 @@ def _read_assistant(found, message):
     found.stop_reason = _text(message.get("stopReason"))
     found.error = _text(message.get("errorMessage"))
     found.is_synthetic = found.model in SYNTHETIC_MODELS
-    found.is_failed = found.stop_reason == "error" or found.error is not None
+    # A person who stops an answer is no failure, whatever the message says.
+    found.is_failed = found.stop_reason == "error" or (found.error is not None and found.stop_reason != "aborted")
     if isinstance(usage := message.get("usage"), dict) and not found.is_synthetic:
         found.usage = _usage(usage)
 

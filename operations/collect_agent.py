@@ -20,7 +20,7 @@ from ledger.models import Session
 Kind = CollectorSource.Kind
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TRANSCRIPT = re.compile(
-    rf"(?P<id>{UUID}(?:-topic-\w+)?)\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE
+    rf"(?P<id>{UUID})(?:-topic-\w+)?\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE
 )
 MAX_INDEX_BYTES = 256 * 1024 * 1024
 
@@ -73,10 +73,15 @@ def collect(collection, found, agent, plan, report) -> None:
     live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE}
     for file in plan.renamed:
         report.transcripts[f"skipped_{file.state}"] += 1
-        if file.session_id not in live and not file.path.with_name(f"{file.session_id}.jsonl").exists():
+        if file.session_id not in live and not _live_twin(file.path).exists():
             ledger.mark_state(agent.db, file.session_id, file.state)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)
+
+
+def _live_twin(path):
+    """The name a reset or deleted transcript had while it was written to."""
+    return path.with_name(path.name.partition(".jsonl")[0] + ".jsonl")
 
 
 def _transcripts(folder):

@@ -1,13 +1,14 @@
 """Which runs have a living process: each holds a lock on a file of its own, and the kernel lets go when it dies."""
 
 import fcntl
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
 
 
 @contextmanager
-def holding(run_token: str):
+def holding(run_token: str) -> Iterator[None]:
     """Hold the lock of `run_token`. A run that is broken off leaves its file behind, unlocked: see `is_dead`."""
     file = _path(run_token)
     file.parent.mkdir(parents=True, exist_ok=True)

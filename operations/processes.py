@@ -5,6 +5,7 @@ therefore runs no threads and holds no open database when it starts one.
 """
 
 import ctypes
+import io
 import logging
 import os
 import select
@@ -138,7 +139,8 @@ def _be(child, parent, signal_mask):
         signal.set_wakeup_fd(-1)
         for number in (*STOP_SIGNALS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        sys.stdout.reconfigure(line_buffering=True)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)
         os.setpgid(0, 0)  # Ctrl-C is for the parent, which stops the children in order
         signal.pthread_sigmask(signal.SIG_SETMASK, signal_mask)
         die_with_parent(parent, child.name)

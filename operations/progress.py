@@ -24,10 +24,18 @@ class LostJob(Exception):
 class Progress:
     """What a job function reports to. Reporting only notes it here; the job's heartbeat thread writes it down."""
 
-    def __init__(self, listener: Listener | None = None, *, done=0, total=None, message="", log=""):
-        self.done: int = done
-        self.total: int | None = total
-        self.message: str = message
+    def __init__(
+        self,
+        listener: Listener | None = None,
+        *,
+        done: int = 0,
+        total: int | None = None,
+        message: str = "",
+        log: str = "",
+    ):
+        self.done = done
+        self.total = total
+        self.message = message
         self.is_lost = False
         self.changed = threading.Event()
         self._listener = listener

@@ -7,7 +7,7 @@ import socket
 import threading
 
 import orjson
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, connection, connections
 from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
@@ -56,13 +56,15 @@ class Heartbeat(threading.Thread):
         self._written = _reached(job, progress)
 
     def __enter__(self):
-        self.start()
+        if not connection.in_atomic_block:  # in a transaction of the caller's, it could only wait for that
+            self.start()
         return self
 
     def __exit__(self, *exc_info):
         self._ended.set()
         self.progress.changed.set()
-        self.join()
+        if self.is_alive():
+            self.join()
 
     def run(self):
         try:
@@ -73,7 +75,7 @@ class Heartbeat(threading.Thread):
                     self._beat()
                 self._ended.wait(WRITE_SECONDS)
         finally:
-            _close_connections()
+            connections.close_all()
 
     def _beat(self):
         reached = _reached(self.job, self.progress)
@@ -85,14 +87,6 @@ class Heartbeat(threading.Thread):
         self._written = reached
         if not is_ours:
             self.progress.is_lost = True
-
-
-def _close_connections():
-    """Close what this thread opened."""
-    for connection in connections.all(initialized_only=True):
-        connection.close()
-        if connection.connection is not None:  # Django keeps a database in memory open: the one of the tests
-            connection.connection.close()
 
 
 def _claim(job_id, token):

@@ -130,7 +130,6 @@ def _answers(host, port):
 def _listening(options):
     """The open socket of the site. Raises Refused with the reason when the address cannot be had."""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    where = {"host": options.host, "port": options.port}
     with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -139,9 +138,10 @@ def _listening(options):
         except OSError as exc:
             if exc.errno == errno.EADDRINUSE:
                 sentence = _("Port %(port)s of %(host)s is in use. Stop what uses it, or choose another with --port.")
-                raise Refused(sentence % where) from exc
-            sentence = _("The address %(host)s, port %(port)s cannot be used: %(why)s.")
-            raise Refused(sentence % where | {"why": exc.strerror}) from exc
+                raise Refused(sentence % {"port": options.port, "host": options.host}) from exc
+            sentence = _("Port %(port)s of %(host)s cannot be used: %(why)s. Choose others with --host and --port.")
+            words = {"port": options.port, "host": options.host, "why": exc.strerror}
+            raise Refused(sentence % words) from exc
         yield listener
 
 

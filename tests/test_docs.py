@@ -21,6 +21,7 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 TREE = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PATH = re.compile(r"\.?[\w-]+(?:[/.][\w.-]+)*/?")
+MADE_BY_DEV = {".venv", ".demo"}
 # Read by Django or pytest, not by a person who runs the site.
 NOT_OURS = {"DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE"}
 
@@ -71,11 +72,12 @@ def test_every_setting_is_documented():
 
 
 def named_paths(page):
-    """Every (line, path) of `page` that means a place in the repository."""
+    """Every (line, path) of `page` that means a place in the repository, not one that ./dev makes."""
     text = page.read_text()
     for line, match in lines_matching(FENCE.sub(lambda found: "\n" * found.group().count("\n"), text), CODE):
         name = match.group(1)
-        if PATH.fullmatch(name) and "/" in name and (ROOT / name.split("/")[0]).is_dir():
+        top = name.split("/")[0]
+        if PATH.fullmatch(name) and "/" in name and top not in MADE_BY_DEV and (ROOT / top).is_dir():
             yield line, name
     for block in TREE.finditer(text):
         first = text.count("\n", 0, block.start(1)) + 1

@@ -25,6 +25,7 @@ from .home import write_home
 from .moments import DAY
 from .vocabulary import PEOPLE
 
+NOBODYS_WORDS = ("A new session was started", "[System Message]")
 MARKER = "openclaw-web-demo.json"
 NAME = "demo"
 SAMPLED = (
@@ -151,6 +152,8 @@ def _verdict(sample):
     first, _sep, rest = reply.partition("\n\n")
     if "sk-fake" in body["userMessage"]:
         return status.REJECTED, None, "There is a key in it."
+    if body["userMessage"].startswith(NOBODYS_WORDS):
+        return status.REJECTED, None, "Nobody said that, the gateway did."
     if len(reply) < 8 or reply == "NO_REPLY":
         return status.REJECTED, None, "Nothing to learn from."
     if draw < 3:

@@ -49,7 +49,7 @@ class Stage:
                 getattr(self, f"_{beat.kind}")(beat)
             self._say_something()
             self._compact_when_full()
-            if transcript.model.cache_write and self.place.agent == "research":
+            if transcript.model.cache_write and self.place.agent.startswith("research"):
                 self._note_cache()
 
     def _say_something(self):

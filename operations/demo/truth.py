@@ -10,7 +10,7 @@ SYNTHETIC = ("delivery-mirror", "gateway-injected")
 class Counts:
     """The records of some transcripts. Nothing synthetic is in `models`, `stop_reasons`, `usage` or `cost`.
 
-    `model_errors` are answers that say what went wrong, the stopped ones among them.
+    `model_errors` are answers that failed; answers that a person stopped are not among them.
     """
 
     sessions: int = 0
@@ -63,7 +63,7 @@ class Counts:
             return
         self.stop_reasons[message["stopReason"]] += 1
         self.models[f"{message['provider']}/{message['model']}"] += 1
-        self.model_errors += "errorMessage" in message
+        self.model_errors += message.get("stopReason") == "error"
         self.tool_calls.update(block["name"] for block in message["content"] if block["type"] == "toolCall")
         usage = message["usage"]
         self.usage.update({name: usage[name] for name in usage if name != "cost"})

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from datasets.exporters.checks import broken_rules, reserved_columns
-from datasets.exporters.cleaning import as_line
+from datasets.exporters.cleaning import Lines
 from datasets.exporters.dates import PIECE, DateColumns
 from datasets.exporters.samples import read_sample
 from datasets.splits import side
@@ -16,14 +16,14 @@ from tests.datasets.branches import Call, agent, result, rows, sample, stored, u
 def test_half_a_surrogate_pair_and_nuls_are_replaced():
     found = read_sample(stored('{"userMessage": "a\\ud83d", "agentReply": "b\\u0000"}'))
     (row,), _ = rows("alpaca", found)
-    line, cleaned, is_cleaned = as_line(row)
+    line, cleaned, is_cleaned = Lines().line(row)
     assert (cleaned["instruction"], cleaned["output"], is_cleaned) == ("a�", "b�", True)
     assert orjson.loads(line) == cleaned
 
 
 def test_words_about_escapes_are_left_alone():
     (row,), _ = rows("alpaca", sample(reply="write \\u0000 for NUL; 😀 is \\ud83d\\ude00"))
-    line, same, is_cleaned = as_line(row)
+    line, same, is_cleaned = Lines().line(row)
     assert same == row and not is_cleaned
     assert orjson.loads(line) == row
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from datasets.exporters.alpaca import COLUMNS as ALPACA_COLUMNS
 from datasets.exporters.checks import broken_rules
-from datasets.exporters.cleaning import BAD, as_line
+from datasets.exporters.cleaning import BAD, Lines
 from datasets.exporters.rows import Shape, rows_of
 from datasets.exporters.sharegpt import COLUMNS as SHAREGPT_COLUMNS
 from datasets.exporters.sharegpt import SHORTEST_RESULT
@@ -56,9 +56,10 @@ def numbered(branch):
 def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text):
     samples = [sample(number, asked, reply, context=context) for number, asked, reply, context in turns]
     made = list(rows_of(Shape("sharegpt", "reply", characters, keep_text), samples, branch))
+    lines = Lines()
     assert sorted(id(one) for one, _, _ in made) == sorted(map(id, samples))
     for one, row, _ in made:
-        line, row, _ = as_line(row)
+        line, row, _ = lines.line(row)
         assert tuple(row) == SHAREGPT_COLUMNS
         assert broken_rules("sharegpt", row) == []
         assert row["conversations"][-1] == {"from": "gpt", "value": BAD.sub("\ufffd", one.reply)}
@@ -85,7 +86,7 @@ def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, fo
     samples = [sample(1, asked, reply, context=context, gate=gate(fact=fact))]
     for task in ("reply", "gate"):
         for _, row, _ in rows_of(Shape(format_, task, 2_000), samples):
-            line, row, is_cleaned = as_line(row)
+            line, row, is_cleaned = Lines().line(row)
             assert tuple(row) == (ALPACA_COLUMNS if format_ == "alpaca" else SHAREGPT_COLUMNS)
             assert broken_rules(format_, row) == []
             assert json.loads(line) == row

@@ -58,6 +58,6 @@ def recount(records):
         "failed": Counter(sort for sort in map(failure, results) if sort),
         "stop_reasons": Counter(message["stopReason"] for message in real),
         "synthetic": Counter(message["model"] for message in answered if message["provider"] == "openclaw"),
-        "model_errors": sum("errorMessage" in message for message in real),
+        "model_errors": sum(message.get("stopReason") == "error" for message in real),
         "images": sum(block["type"] == "image" for message in asked for block in message["content"]),
     }

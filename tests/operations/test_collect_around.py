@@ -150,3 +150,12 @@ def test_the_command_says_what_it_found_and_how_it_went(home, capsys):
     with pytest.raises(CommandError, match="There is no folder") as refused:
         call_command("collect", source=str(home.root / "nowhere"))
     assert refused.value.returncode == 2
+
+
+def test_a_topics_transcript_belongs_to_the_session_it_names(home):
+    script = home.transcript(user("Kitchen talk"))
+    script.path.rename(script.path.with_name(f"{script.session}-topic-12.jsonl"))
+    home.index({"agent:main:telegram:group:-100:topic:12": {"sessionId": script.session, "label": "Kitchen"}})
+    run(home)
+    session = Session.objects.using(MAIN).get()
+    assert (session.id, session.title, session.record_count) == (script.session, "Kitchen", 2)

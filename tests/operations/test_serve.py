@@ -135,6 +135,13 @@ def test_a_port_in_use_is_said_in_a_sentence(home):
     assert "Traceback" not in server.said
 
 
+def test_an_address_of_another_machine_is_refused_in_a_sentence(home):
+    server = home.serve("--host", "192.0.2.1")
+    assert server.end() == 1
+    assert "Port 0 of 192.0.2.1 cannot be used: " in server.said
+    assert "Traceback" not in server.said
+
+
 def test_a_home_has_one_server(home):
     home.serve().address()
     second = home.serve()
