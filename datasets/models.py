@@ -2,15 +2,24 @@
 
 import orjson
 from django.db import models
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Substr
 from django.urls import reverse
 
 from agents.fields import Count, EpochMs, SpecBoolean
 
 
 class SampleQuerySet(models.QuerySet):
+    FIRST_CHARACTERS = 200
+
     def for_reading(self):
-        """The columns a list shows, as dictionaries: not the texts, which may be long."""
-        return self.values("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at")
+        """What a list shows, as dictionaries: of the texts only how they begin."""
+        body = Cast("content", models.JSONField())
+        return self.values("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at").annotate(
+            user=Substr(KeyTextTransform("userMessage", body), 1, self.FIRST_CHARACTERS),
+            reply=Substr(KeyTextTransform("agentReply", body), 1, self.FIRST_CHARACTERS),
+            edited=Substr("output", 1, self.FIRST_CHARACTERS),
+        )
 
     def approved(self):
         """Approved by a person or by rule."""

@@ -2,12 +2,11 @@
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django.db import connection
-from django.db.models import JSONField, QuerySet
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Substr
+from django.db.models import QuerySet, TextField, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from ledger import glyphs
@@ -19,7 +18,6 @@ from .words import STATUS_WORDS
 ORDER = ("-created_at", "-id")
 BACKWARDS = ("created_at", "id")
 COUNTED_UP_TO = 1_000
-PREVIEW = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +31,18 @@ class Filters:
 
     def narrow(self, samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
         """Those of `samples` that fit."""
-        return samples.filter(**self.columns())
+        samples = samples.filter(**self._columns())
+        # Nearly all samples have the same type: as an expression it is checked, and never chosen as the index to use.
+        kind = Coalesce("sample_type", Value(""), output_field=TextField())
+        return samples.alias(kind=kind).filter(kind=self.type) if self.type else samples
 
-    def columns(self) -> dict[str, str]:
-        """What the conditions ask of which column."""
-        columns = {
-            "annotation_status": self.status,
-            "agent_id": self.agent,
-            "sample_type": self.type,
-            "session_id": self.session,
-        }
+    def condition(self) -> tuple[str, list[str]]:
+        """The same as SQL with its values."""
+        columns = self._columns() | ({"+sample_type": self.type} if self.type else {})
+        return " AND ".join(f"{name} = %s" for name in columns) or "TRUE", list(columns.values())
+
+    def _columns(self):
+        columns = {"annotation_status": self.status, "agent_id": self.agent, "session_id": self.session}
         return {name: value for name, value in columns.items() if value}
 
     def waiting(self) -> "Filters":
@@ -78,11 +78,10 @@ def amounts(lists: list[Filters]) -> list[Amount]:
     """How many samples fit each of these filters, in one query that reads COUNTED_UP_TO index entries of each."""
     parts, values = [], []
     for filters in lists:
-        columns = filters.columns()
-        where = " AND ".join(f"{name} = %s" for name in columns) or "TRUE"
-        some = f"SELECT 1 FROM dataset_samples WHERE {where} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - all our own words
+        condition, asked_for = filters.condition()
+        some = f"SELECT 1 FROM dataset_samples WHERE {condition} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - our own words
         parts.append(f"(SELECT COUNT(*) FROM ({some}))")  # noqa: S608
-        values += columns.values()
+        values += asked_for
     with connection.cursor() as asked:
         asked.execute(f"SELECT {', '.join(parts)}", values)
         return [_capped(count) for count in asked.fetchone()]
@@ -115,36 +114,25 @@ def history(sample: DatasetSample) -> QuerySet[SampleLabel]:
     return sample.labels.order_by("-labelled_at", "-id")[:50]
 
 
-def in_words(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A page of `for_reading` samples with their status in words and the first words of both sides."""
-    starts = _starts([sample["id"] for sample in samples])
+def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
+    """A page of `for_reading` samples as the list shows them: address, status and texts ready to print."""
+    query = filters.query
     words = {status.value: str(word) for status, word in STATUS_WORDS.items()}
     found = []
     for sample in samples:
-        user, reply, edited = starts[sample["id"]]
-        status = sample["annotation_status"] or "pending"
+        status = sample["annotation_status"] or DatasetSample.Status.PENDING.value
+        is_edited = sample["edited"] is not None
         row = {
+            "href": f"{quote(sample['id'], safe='')}/{query}",
             "status": status,
             "status_word": words[status],
-            "user": glyphs.plain(user or "") or sample["id"],
-            "reply": glyphs.plain((reply if edited is None else edited) or ""),
-            "is_edited": edited is not None,
+            "user": glyphs.plain(sample["user"] or "") or sample["id"],
+            "reply": glyphs.plain((sample["edited"] if is_edited else sample["reply"]) or ""),
+            "is_edited": is_edited,
             "by": sample["annotated_by"] or "–",
         }
         found.append(sample | row)
     return found
-
-
-def _starts(ids):
-    """How the user's message, the reply and the edited reply begin; asked for one page, so no sorting reads texts."""
-    body = Cast("content", JSONField())
-    columns = {
-        "user": Substr(KeyTextTransform("userMessage", body), 1, PREVIEW),
-        "reply": Substr(KeyTextTransform("agentReply", body), 1, PREVIEW),
-        "edited": Substr("output", 1, PREVIEW),
-    }
-    rows = DatasetSample.objects.filter(id__in=ids).annotate(**columns).values_list("id", *columns)
-    return {sample_id: texts for sample_id, *texts in rows}
 
 
 def _capped(count):

@@ -36,8 +36,7 @@ def sample_list(request):
         "form": form,
         "filters": filters,
         "samples": samples,
-        "query": filters.query,
-        "rows": review.in_words(samples),
+        "rows": review.in_words(samples, filters),
         "tabs": tabs,
         "current": next(tab for tab in tabs if tab.is_current),
     }

@@ -162,11 +162,8 @@ class Section(Shown):
     @property
     def html_id(self):
         """Its id in HTML; the part of a turn that a second page begins with has another one than the turn."""
-        return (
-            f"t-{self.number}-{self.entries[0].seq if self.entries else ''}"
-            if self.is_continued
-            else f"t-{self.number}"
-        )
+        begin = f"-{self.entries[0].seq}" if self.is_continued and self.entries else ""
+        return f"t-{self.number}{begin}"
 
     @property
     def may_be_sample(self):

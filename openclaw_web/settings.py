@@ -248,6 +248,7 @@ LOGGING = {
         }
     },
     "handlers": {"stdout": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout", "formatter": "line"}},
-    "loggers": {"watchfiles": {"level": "WARNING"}},
+    # Both say at INFO what is no news to anybody.
+    "loggers": {"watchfiles": {"level": "WARNING"}, "axes": {"level": "WARNING"}},
     "root": {"handlers": ["stdout"], "level": LOG_LEVEL},
 }

@@ -1,6 +1,7 @@
 """Cast of characters: agents ada and bob (two files), a person of each role, real files where a test asks for them."""
 
 import os
+import shutil
 import socket
 
 import pytest
@@ -111,3 +112,12 @@ def real_files(monkeypatch, settings, tmp_path, agent_template, db):
 def home(tmp_path, real_files):
     """An empty OpenClaw home with the agent main, beside a store of its own."""
     return Home(tmp_path / "openclaw")
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args):
+    """Debian's Chromium, quiet: it is asked for nothing outside this machine."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync"]
+    return {**browser_type_launch_args, "executable_path": chromium, "args": flags}

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -17,14 +16,6 @@ from tests.processes import Home, wait_for
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args):
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-    flags += ["--disable-component-update", "--disable-sync"]
-    return {**browser_type_launch_args, "executable_path": chromium, "args": flags}
 
 
 @pytest.fixture

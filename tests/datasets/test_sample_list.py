@@ -120,6 +120,6 @@ def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
 def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_queries):
     for rows in (1, 30):
         SampleFactory.create_batch(rows)
-        # session, user, agents of the filter, the page, how its texts begin, the counts
-        with django_assert_num_queries(6), django_assert_num_queries(0, using="agent_ada"):
+        # session, user, agents of the filter, the page, the counts
+        with django_assert_num_queries(5), django_assert_num_queries(0, using="agent_ada"):
             as_admin.get(URL)

@@ -1,6 +1,6 @@
 """Sessions of any shape in the store, by way of the ledger's own door; records come from tests.homes."""
 
-import orjson
+import json
 
 from ledger.collectors.jsonl import Line, parse
 from ledger.models import Session
@@ -15,7 +15,7 @@ def tell(*records, db="agent_ada", session_id="s1", opted_out=()):
     for number, record in enumerate(records, start=1):
         made = {"id": f"r{number}", "parentId": before, "timestamp": T0 + number * 1000, **record}
         before = made["id"]
-        lines.append(parse(Line(number * 10, number * 10 + 10, orjson.dumps(made))))
+        lines.append(parse(Line(number * 10, number * 10 + 10, json.dumps(made).encode())))
     transcript = Transcript(session_id, f"{session_id}.jsonl", T0, opted_out=frozenset(opted_out))
     store_transcript(db, transcript, iter(lines))
     return Session.objects.using(db).get(id=session_id)

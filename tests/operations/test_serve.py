@@ -188,17 +188,7 @@ def test_the_supervisor_works_from_any_folder(home, tmp_path):
     assert get(f"{server.address()}/sign-in/") == 200
 
 
-@pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args):
-    return {
-        **browser_type_launch_args,
-        "executable_path": os.environ.get("CHROMIUM") or shutil.which("chromium"),
-        "args": ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
-    }
-
-
 @pytest.mark.browser
-@pytest.mark.filterwarnings("ignore:Session-scoped fixtures defined as instance methods")  # in pytest-base-url
 def test_the_page_of_a_job_moves_by_itself_and_comes_to_rest(home, tmp_path, page):
     problems = []
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
