@@ -41,7 +41,8 @@ def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
 def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
     """The last memory_gate decision of each turn that has one, by turn id."""
     rows = MemoryGateDecision.objects.using(db).filter(turn_id__in=[turn.id for turn in turns])
-    return {row.turn_id: row for row in rows.defer("raw_response").order_by("created_at", "id")}
+    ordered = rows.defer("raw_response").order_by("created_at", "id")
+    return {row.turn_id: row for row in ordered if row.turn_id}
 
 
 def content(

@@ -1,4 +1,4 @@
-"""The samples of an export, read in the order of their places; and the branches of their sessions."""
+"""The samples of an export, read in the order of their places."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -6,10 +6,6 @@ from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q, QuerySet
-
-from agents import databases
-from ledger.branches import BranchMessage, branch_messages
-from openclaw_web.errors import Refused
 
 from .export_options import Options
 from .models import DatasetSample
@@ -82,17 +78,6 @@ class Source:
         while batch := list(rows[:size]):
             yield from batch
             rows, size = chosen.filter(_after(batch[-1])), _next_size(batch)
-
-
-def branch_of(agent_id: str, session_id: str) -> Iterator[BranchMessage]:
-    """The active branch of an agent's session; nothing when its transcript is gone."""
-    try:
-        db = databases.alias(agent_id)
-    except databases.UnknownAgent:
-        return iter(())
-    except databases.OldAgentFile as exc:
-        raise Refused(str(exc)) from exc
-    return branch_messages(db, session_id)
 
 
 def _next_size(batch):

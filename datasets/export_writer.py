@@ -44,7 +44,7 @@ class ExportWriter:
         self.broken_rows = 0
 
     def add_session(
-        self, agent_id: str, session_id: str, rows: Iterable[dict[str, Any]], messages: Iterable[Said]
+        self, agent_id: str, session_id: str, rows: Iterable[dict[str, Any]], messages: Iterable[Said] = ()
     ) -> Iterator[int]:
         """Write the rows of one session's samples; yields now and then how many samples were seen."""
         share = self.options.train_split

@@ -15,8 +15,9 @@ from agents import clock
 from openclaw_web.errors import Refused
 
 from . import export_folders
+from .export_branches import with_branches
 from .export_options import DEFAULT_TYPES, Options, check, check_name, read_options
-from .export_source import Source, branch_of
+from .export_source import Source
 from .export_writer import ExportWriter
 from .models import DatasetExport
 
@@ -115,9 +116,9 @@ def _write(options, folder, progress):
     with export_folders.draft_of(folder) as draft:
         writer = ExportWriter(options, draft, source.excluded())
         try:
-            for agent_id, session_id, rows in source.sessions():
-                messages = branch_of(agent_id, session_id) if options.shape.needs_branch else ()
-                for seen in writer.add_session(agent_id, session_id, rows, messages):
+            sessions = source.sessions()
+            for session in with_branches(sessions) if options.shape.needs_branch else sessions:
+                for seen in writer.add_session(*session):
                     progress.update(seen, total)
             progress.update(writer.seen, total, _("Checking and closing the files"))
             writer.finish()

@@ -38,6 +38,10 @@ class Made:
     skipped: list[dict[str, Any]] = field(default_factory=list)
     left: int = 0
 
+    def skip(self, number: int, reason: str) -> None:
+        """Leave a turn out."""
+        self.skipped.append({"id": str(number), "reason": reason})
+
     @property
     def sentence(self) -> str:
         """The result in words."""
@@ -148,12 +152,12 @@ def _make_batch(agent, session_id, moments, result):
     said = annotated_turns.exchanges(agent.db, list(turns.values()))
     usable = []
     for number in moments:
-        turn = turns.get(number)
-        problem = said[turn.id].problem if turn else _("There is no such turn.")
-        if problem:
-            result.skipped.append({"id": str(number), "reason": problem})
+        if number not in turns:
+            result.skip(number, _("There is no such turn."))
+        elif problem := said[turns[number].id].problem:
+            result.skip(number, problem)
         else:
-            usable.append(turn)
+            usable.append(turns[number])
     gate = annotated_turns.decisions(agent.db, usable)
     contexts = _keep_contexts(agent, usable)
     rows = [
@@ -166,7 +170,7 @@ def _make_batch(agent, session_id, moments, result):
 def _keep_contexts(agent, turns):
     size = configuration.get("memoryGate.windowSize")
     with transaction.atomic(using=agent.db):
-        return {turn.id: keep_context(turn, size) for turn in turns}
+        return {turn.id: keep_context(agent.db, turn, size) for turn in turns}
 
 
 def _sample(agent, turn, said, context, decision, moment):

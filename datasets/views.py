@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view, needs
+from ledger import glyphs
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, render_page
@@ -107,6 +108,7 @@ def _sample_page(request, sample, form, *, status=200):
         "labels": review.history(sample),
         "may_label": request.user.has_role("labeller"),
         "may_edit": len(reply) <= LONGEST_EDITED,
+        "has_hidden": bool(glyphs.HIDDEN.search(reply)),
         "longest_shown": LONGEST_SHOWN,
         "longest": f":{LONGEST_SHOWN}",
     }

@@ -6,12 +6,11 @@ from .branches import window
 from .models import ConversationContext, ConversationTurn
 
 
-def keep_context(turn: ConversationTurn, size: int) -> list[dict[str, Any]]:
+def keep_context(db: str, turn: ConversationTurn, size: int) -> list[dict[str, Any]]:
     """Write down the `size` messages before a turn, unless some were kept before, and return them.
 
     Oldest first, each `{"role": "user"|"agent", "message", "timestamp"}`. Keeping twice is keeping once.
     """
-    db = turn._state.db
     messages = window(db, turn, size)
     ConversationContext.objects.using(db).bulk_create(
         [

@@ -23,7 +23,7 @@ MOST_COSTLY = 1_000
 
 _parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 12})
 _parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "reference", "lheading"])
-_parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match  # type: ignore[method-assign]
+_parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match  # type: ignore[assignment]
 
 
 @lru_cache(maxsize=512)  # of 8,000 characters at most each: a few megabytes

@@ -37,8 +37,8 @@ CALL = (
     '<span class="call__num">{took}</span><span class="call__num">{size}</span></summary>'
     '<div class="call__body">{arguments}{more}{change}{result}</div></details>'
 )
-PART = '<h3>{}</h3><div class="payload"><pre>{}</pre></div>'
-RESULT = '<h3>{0} <a href="?record={1}#r-{1}">{2}</a></h3>{3}<div class="payload"><pre>{4}</pre>{5}</div>'
+PART = '<h3>{}</h3><div class="payload"><pre tabindex="0">{}</pre></div>'
+RESULT = '<h3>{0} <a href="?record={1}#r-{1}">{2}</a></h3>{3}<div class="payload"><pre tabindex="0">{4}</pre>{5}</div>'
 MORE_RESULT = (
     '<a class="payload__more" href="{0}?field=text" hx-get="{0}?field=text" hx-target="closest .payload" '
     'hx-swap="outerHTML">{1}</a>'

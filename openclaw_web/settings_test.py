@@ -8,8 +8,8 @@ os.environ["OPENCLAW_WEB_HOME"] = tempfile.mkdtemp(prefix="openclaw-web-tests-")
 os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "no-openclaw-here")
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 
-from .settings import *  # noqa: E402, F403
-from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES, sqlite  # noqa: E402
+from .settings import *  # noqa: F403
+from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES, sqlite
 
 DATABASES |= {
     f"agent_{name}": sqlite(HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite") for name in ("ada", "bob")

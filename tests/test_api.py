@@ -2,6 +2,7 @@
 
 import os
 import re
+from http.client import responses
 from pathlib import Path
 
 import orjson
@@ -36,6 +37,11 @@ def operations():
             yield method.upper(), path, operation
 
 
+def in_one_wording(document):
+    """A document in the words of the golden file: Python 3.13 gave status 422 another name."""
+    return document.replace(responses[422], "Unprocessable Entity")
+
+
 def test_it_works(as_admin, ada):
     assert [agent["agent_id"] for agent in as_admin.get(AGENTS).json()["items"]] == ["ada"]
 
@@ -43,10 +49,10 @@ def test_it_works(as_admin, ada):
 def test_the_promise_is_kept():
     """A changed promise shows up in the diff of the golden file; UPDATE_GOLDEN=1 rewrites it."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
-    document = orjson.dumps(api.get_openapi_schema(), option=options)
+    document = in_one_wording(orjson.dumps(api.get_openapi_schema(), option=options).decode())
     if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_bytes(document)
-    assert document.decode() == GOLDEN.read_text(), "run UPDATE_GOLDEN=1 ./dev test tests/test_api.py, look at the diff"
+        GOLDEN.write_text(document)
+    assert document == GOLDEN.read_text(), "run UPDATE_GOLDEN=1 ./dev test tests/test_api.py, look at the diff"
 
 
 def test_operations_have_names_of_their_own():
@@ -171,7 +177,8 @@ class TestDocumentation:
         assert "img-src 'self' data:" in response["Content-Security-Policy"]
 
     def test_the_document_is_the_one_that_is_promised(self, as_admin):
-        assert as_admin.get("/api/v1/openapi.json").json() == orjson.loads(GOLDEN.read_bytes())
+        document = in_one_wording(as_admin.get("/api/v1/openapi.json").text)
+        assert orjson.loads(document) == orjson.loads(GOLDEN.read_bytes())
 
     def test_docs_name_every_operation_and_its_role(self):
         said = re.findall(r"^\| `(\w+ /\S*)` \| (\w+) \|", DOCS.read_text(), re.MULTILINE)

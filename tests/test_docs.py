@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from django.apps import apps
-from django.core.management import find_commands
+from django.core.management import BaseCommand, find_commands, load_command_class
 
 from agents.configuration import KEYS
 from tests.test_architecture import MODULES, ROOT, fail_for, lines_matching, where
@@ -27,13 +27,32 @@ NOT_OURS = {"DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE"}
 
 
 def our_commands():
-    folders = [Path(config.path) for config in apps.get_app_configs() if Path(config.path).parent == ROOT]
-    return {name for folder in folders for name in find_commands(str(folder / "management"))}
+    """Every command of ours with the app it is in."""
+    ours = [config for config in apps.get_app_configs() if Path(config.path).parent == ROOT]
+    return {name: app.name for app in ours for name in find_commands(str(Path(app.path) / "management"))}
 
 
 def test_every_command_is_documented_and_nothing_else_is():
     said = set(COMMANDS_SAID.findall((DOCS / "commands.md").read_text()))
-    assert said == our_commands(), "docs/commands.md and management/commands/ differ"
+    assert said == our_commands().keys(), "docs/commands.md and management/commands/ differ"
+
+
+def options_of(name):
+    """The options a command has of its own, not those every command of Django has."""
+    common = {option for action in BaseCommand().create_parser("", "")._actions for option in action.option_strings}
+    actions = load_command_class(our_commands()[name], name).create_parser("", name)._actions
+    return {action.option_strings[0] for action in actions if action.option_strings} - common
+
+
+def test_every_option_is_documented():
+    pages = re.split(r"^## ", (DOCS / "commands.md").read_text(), flags=re.MULTILINE)
+    said = {name: page for page in pages for name in COMMANDS_SAID.findall(f"## {page}")}
+    fail_for(
+        f"docs/commands.md  says nothing of {name} {option}"
+        for name in sorted(our_commands())
+        for option in sorted(options_of(name))
+        if f"{option}`" not in said.get(name, "") and f"{option} " not in said.get(name, "")
+    )
 
 
 def environment_names(path):

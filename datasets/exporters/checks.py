@@ -55,27 +55,30 @@ def _sharegpt(row):
     broken = []
     if row["tools"] != "[]" and not _is_tool_list(row["tools"]):
         broken.append(Broken("tools"))
-    before = None
+    before = ""
     for number, message in enumerate(messages):
-        if rule := _broken_by(message, number, before):
+        if list(message) != MESSAGE_KEYS or not isinstance(message["value"], str):
+            return [*broken, Broken("message_keys", str(number + 1))]  # what follows cannot be judged
+        role = message["from"]
+        if rule := _misplaced(role, number, before) or _empty_or_no_call(role, message["value"]):
             broken.append(Broken(rule, str(number + 1)))
-            if rule == "message_keys":
-                break  # what follows it cannot be judged
-        before = message["from"]
+        before = role
     if not broken and before != AGENT:
         broken.append(Broken("no_reply", str(len(messages))))
     return broken
 
 
-def _broken_by(message, number, before):
-    """The first rule that one message breaks at its place; None when it breaks none."""
-    if list(message) != MESSAGE_KEYS or not isinstance(message["value"], str):
-        return "message_keys"
-    role, value = message["from"], message["value"]
+def _misplaced(role, number, before):
+    """The rule about sides that a message breaks; None when it breaks none."""
     if role not in (ANSWERING if number % 2 else ASKING) or (number == 0 and role != HUMAN):
         return "alternation"
-    if (role == RESULT) != (before == CALL):
-        return "call_without_result" if before == CALL else "result_without_call"
+    if (role == RESULT) == (before == CALL):
+        return None
+    return "call_without_result" if before == CALL else "result_without_call"
+
+
+def _empty_or_no_call(role, value):
+    """The rule about texts that a message breaks; None when it breaks none."""
     if role == CALL:
         return None if _is_call(value) else "call"
     return "empty" if role != RESULT and (not value or value.isspace()) else None

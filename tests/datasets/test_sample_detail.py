@@ -95,8 +95,15 @@ def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
     services.label_sample("evil", "rejected", by="<b>root</b>", notes=evil)
     page = as_admin.get("/samples/evil/").text
     assert "<script>alert" not in page
-    assert "</textarea><" not in page.replace("</textarea>\n", "")
+    assert page.count("</textarea>") == 2
     assert "<b>root" not in page
+
+
+def test_characters_that_hide_are_pointed_out(as_admin, ada):
+    SampleFactory(id="hides", content=content(agentReply="all fine\u202e enif lla"))
+    page = as_admin.get("/samples/hides/").text
+    assert "It holds characters that the box does not show" in page
+    assert "U+202E" in page
 
 
 def test_a_very_long_message_is_cut_and_says_so(as_admin, ada):

@@ -1,0 +1,99 @@
+"""The active branches of many sessions, read together: asking for one session at a time costs more than reading it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from agents import databases
+from ledger.branches import MESSAGE_KINDS
+from ledger.models import TranscriptEvent
+from ledger.records import ToolCall, facts
+from ledger.trimming import untrim
+from openclaw_web.errors import Refused
+
+COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd")
+BATCH = 400  # records
+GROUP_SAMPLES, GROUP_SESSIONS = 200, 100
+Row = dict[str, Any]
+Session = tuple[str, str, Iterable[Row]]  # agent, session, the rows of its samples
+
+
+@dataclass(slots=True)
+class Message:
+    """What a row of training data may say of one message; a BranchMessage without what only pages show."""
+
+    role: str
+    text: str
+    turn_number: int | None
+    calls: list[ToolCall]
+    tool_call_id: str | None
+    is_synthetic: bool
+
+
+def with_branches(sessions: Iterable[Session]) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message]]]:
+    """Each session with the messages of its active branch; none when its transcript is gone.
+
+    The messages are read while they are asked for, and must be before the next session is.
+    """
+    for agent_id, group in _groups(sessions):
+        told = _branches(agent_id, [session_id for session_id, _ in group])
+        ahead = next(told, None)
+        for session_id, rows in group:
+            if ahead is None or ahead[0] != session_id:
+                yield agent_id, session_id, rows, ()
+                continue
+            yield agent_id, session_id, rows, map(_message, ahead[1])
+            ahead = next(told, None)
+
+
+def _groups(sessions):
+    """Sessions of one agent that are read together, with their samples."""
+    group: list[tuple[str, list[Row]]] = []
+    owner, samples = "", 0
+    for agent_id, session_id, rows in sessions:
+        if group and (agent_id != owner or samples >= GROUP_SAMPLES or len(group) >= GROUP_SESSIONS):
+            yield owner, group
+            group, samples = [], 0
+        owner = agent_id
+        group.append((session_id, list(rows)))
+        samples += len(group[-1][1])
+    if group:
+        yield owner, group
+
+
+def _branches(agent_id, session_ids):
+    """Each of these sessions that has a branch, in order, with its records."""
+    try:
+        db = databases.alias(agent_id)
+    except databases.UnknownAgent:
+        return iter(())
+    except databases.OldAgentFile as exc:
+        raise Refused(str(exc)) from exc
+    return groupby(_records(db, session_ids), key=itemgetter(0))
+
+
+def _records(db, session_ids):
+    rows = TranscriptEvent.objects.using(db).filter(is_active=True, kind__in=MESSAGE_KINDS)
+    rows = rows.order_by("session_id", "seq").values_list(*COLUMNS)
+    while session_ids:
+        batch = list(rows.filter(session_id__in=session_ids)[:BATCH])
+        yield from batch
+        if len(batch) < BATCH:
+            return
+        yield from _rest(rows, *batch[-1][:2])
+        session_ids = [session_id for session_id in session_ids if session_id > batch[-1][0]]
+
+
+def _rest(rows, session_id, seq):
+    """What follows in a session that a batch ended in: by its own key, so that a long one is walked once."""
+    while batch := list(rows.filter(session_id=session_id, seq__gt=seq)[:BATCH]):
+        yield from batch
+        seq = batch[-1][1]
+
+
+def _message(row):
+    _, _, turn_number, kind, event_json, full_zstd = row
+    found = facts(untrim(event_json, full_zstd))
+    return Message(MESSAGE_KINDS[kind], found.text, turn_number, found.calls, found.tool_call_id, found.is_synthetic)
