@@ -14,10 +14,11 @@ from openclaw_web.errors import Refused
 from . import export_words, splits
 from .export_options import Options
 from .export_source import LISTED
-from .exporters import changes, files
-from .exporters.checks import COLUMNS, Broken, broken_rules
-from .exporters.cleaning import Lines
+from .exporters import files
+from .exporters.checks import COLUMNS, broken_rules
+from .exporters.conversations import Broken
 from .exporters.dataset_info import dataset_info, file_name
+from .exporters.lines import as_line
 from .exporters.rows import rows_of, unfit
 from .exporters.samples import ExportSample, Unreadable, read_sample
 from .exporters.turns import Said
@@ -36,7 +37,6 @@ class ExportWriter:
         self.folder = folder
         self.excluded = excluded
         self.files: dict[str, files.RowFile] = {}
-        self.lines = Lines()
         self.seen = self.rows = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
         self.changes: Counter[str] = Counter()
@@ -94,15 +94,13 @@ class ExportWriter:
             yield sample
 
     def _add(self, side, sample, row, done):
-        line, row, is_cleaned = self.lines.line(row)
+        line, row, done = as_line(row, done)
         if broken := broken_rules(self.shape.format, row):
             self._note_broken(sample.sample_id, broken)
             return
         self._file(side).add(line, row)
         self.rows += 1
         self.changes.update(done)
-        if is_cleaned:
-            self.changes[changes.CHARACTERS_REPLACED] += 1
         if sample.quality_score is not None:
             self.scored += 1
             self.score += sample.quality_score

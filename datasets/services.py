@@ -13,7 +13,7 @@ from ulid import ULID
 
 from agents import clock, configuration
 from agents.models import Agent
-from ledger.contexts import keep_context
+from ledger.contexts import keep_contexts
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
@@ -170,7 +170,7 @@ def _make_batch(agent, session_id, moments, result):
 def _keep_contexts(agent, turns):
     size = configuration.get("memoryGate.windowSize")
     with transaction.atomic(using=agent.db):
-        return {turn.id: keep_context(agent.db, turn, size) for turn in turns}
+        return keep_contexts(agent.db, turns, size)
 
 
 def _sample(agent, turn, said, context, decision, moment):

@@ -23,7 +23,7 @@ RUN = 8  # of so many characters in a row each one is named, the rest is counted
 def readable(text: str) -> SafeString:
     """`text` escaped for HTML, each hidden character as a small marked code."""
     text = text.replace("\r\n", "\n")
-    return mark(escape(text)) if HIDDEN.search(text) else SafeString(escape(text))
+    return mark(escape(text))
 
 
 def plain(text: str) -> str:
@@ -33,6 +33,8 @@ def plain(text: str) -> str:
 
 def mark(html: str) -> SafeString:
     """HTML whose texts may hold hidden characters (its tags may not), with the characters as marked codes."""
+    if html.replace("\n", "").replace("\t", "").isprintable():  # so are most texts, and this is quickly known
+        return SafeString(html)
     left = MARKS
 
     def show(run):

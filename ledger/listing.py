@@ -5,7 +5,7 @@ from django.db.models import Q
 from openclaw_web.paging import cursor, page_of, rows_after
 
 ORDER = ("-last_activity_at", "-id")
-WINDOW = 10_000  # sessions that one search looks through: a search never walks through a whole big table
+WINDOW = 5_000  # sessions that one search looks through: a search never walks through a whole big table
 COUNTED_UP_TO = 1_000
 
 

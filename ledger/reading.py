@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+import orjson
 from django.utils.translation import gettext as _
 
 from . import timeline
-from .models import Session, TranscriptEventIdentity
+from .models import Session
 
-CHUNK = 100  # records
+CHUNK = 80  # records
 BUDGET = 150_000  # characters shown
 LEAD = 40  # records before the one asked for, at most: it is read in its turn
 COLUMNS = (
@@ -67,13 +68,12 @@ def find(session: Session, *, after=None, before=None, turn=None, record="", bra
 
 def page(session: Session, place: Place) -> Page:
     """The chunk at a place."""
-    db = session._state.db
     events = session.events.all() if place.every_branch else session.events.filter(is_active=True)
     rows, has_more = _rows_after(events, place) if place.before is None else _rows_before(events, place)
     found = Page(place, record_count=len(rows))
     found.aside_count = session.events.filter(is_active=False).count()
     if rows:
-        _name(db, session.id, rows)
+        _open(session, rows)
         turns = _turns(session, {row["turn_number"] for row in rows} - {None})
         found.sections = timeline.sections(rows, turns, show_all=place.everything, keep=place.record)
         backwards = place.before is not None
@@ -121,14 +121,16 @@ def _results_at_start(rows):
     return len(list(takewhile(lambda row: row["kind"] == "tool_result", rows)))
 
 
-def _name(db, session_id, rows):
-    """Give rows the ids of their records, which another table holds."""
-    identities = TranscriptEventIdentity.objects.using(db).filter(
-        session_id=session_id, seq__gte=rows[0]["seq"], seq__lte=rows[-1]["seq"]
-    )
-    ids = dict(identities.values_list("seq", "event_id"))
+def _open(session, rows):
+    """Parse the records of rows and name them. A record without an id of its own is named in another table."""
     for row in rows:
-        row["record_id"] = ids.get(row["seq"], f"@{row['seq']}")
+        row["record"] = orjson.loads(row["event_json"])
+        own = row["record"].get("id")
+        row["record_id"] = own if isinstance(own, str) else ""
+    if nameless := {row["seq"]: row for row in rows if not row["record_id"]}:
+        identities = session.identities.filter(seq__in=nameless).values_list("seq", "event_id")
+        for seq, event_id in identities:
+            nameless[seq]["record_id"] = event_id
 
 
 def _turns(session, numbers) -> dict[int, dict[str, Any]]:
@@ -152,8 +154,7 @@ def _go_to_turn(session, place, number):
 
 
 def _go_to_record(session, place):
-    db = session._state.db
-    identity = TranscriptEventIdentity.objects.using(db).filter(session_id=session.id, event_id=place.record).first()
+    identity = session.identities.filter(event_id=place.record).first()
     columns = ("seq", "is_active", "turn_number")
     event = identity and session.events.filter(seq=identity.seq).values(*columns).first()
     if not event:

@@ -35,6 +35,7 @@ CALL_BLOCKS = frozenset({"toolCall", "tool_use", "tool_call"})
 # A year that a log of agents can have: anything else is a damaged number.
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 MAX_TOKENS = 10**12
+MAX_NAME = 256
 
 
 @dataclass(slots=True)
@@ -103,8 +104,8 @@ def facts(record: dict[str, Any]) -> Facts:
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
         found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
         _read_other(found, record)
-    found.record_id = _text(record.get("id"))
-    found.parent_id = _text(record.get("parentId"))
+    found.record_id = _identifier(record.get("id"))
+    found.parent_id = _identifier(record.get("parentId"))
     found.created_at = moment_ms(record.get("timestamp")) or (message and moment_ms(message.get("timestamp"))) or None
     return found
 
@@ -174,7 +175,7 @@ def _call(block):
 
 
 def _read_assistant(found, message):
-    found.model = _text(message.get("model"))
+    found.model = _name(message.get("model"))
     found.provider = _text(message.get("provider"))
     found.stop_reason = _text(message.get("stopReason"))
     found.error = _text(message.get("errorMessage"))
@@ -209,7 +210,7 @@ def _usage(usage):
 
 def _read_tool_result(found, message):
     found.tool_call_id = _text(message.get("toolCallId")) or _text(message.get("tool_use_id"))
-    found.tool_name = _text(message.get("toolName")) or _text(message.get("name"))
+    found.tool_name = _name(message.get("toolName")) or _name(message.get("name"))
     details = message.get("details")
     found.details = details if isinstance(details, dict) else {}
     # Most failures are not flagged: a command that exits with 3 has isError false.
@@ -228,7 +229,7 @@ def _read_other(found, record):
     elif found.kind == "custom_message":
         _read_content(found, record.get("content"))
     elif found.kind == "model_change":
-        found.provider, found.model = _text(record.get("provider")), _text(record.get("modelId"))
+        found.provider, found.model = _text(record.get("provider")), _name(record.get("modelId"))
     elif found.kind == "thinking_level_change":
         found.text = _text(record.get("thinkingLevel")) or ""
     elif found.kind == "session_info":
@@ -279,6 +280,15 @@ def sender_ids(sender: dict[str, Any]) -> set[str]:
     """Every id or name that a user message gives its sender."""
     keys = ("sender_id", "sender", "senderId", "senderName", "senderUsername", "e164", "username", "name")
     return {str(sender[key]) for key in keys if sender.get(key)}
+
+
+def _identifier(value):
+    """An id that can stand in a column and in an address; anything else is as good as none."""
+    return value if isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable() else None
+
+
+def _name(value):
+    return value[:MAX_NAME].replace("\x00", "\ufffd") if isinstance(value, str) else None
 
 
 def _text(value):

@@ -12,6 +12,7 @@ from agents.templatetags.formatting import ago, money, number, tokens
 from . import glyphs
 from .words import STATE_WORDS
 
+NOTHING = SafeString("")
 # The column names (for narrow screens) are filled in first, once for all rows.
 ROW = (
     '<tr><td class="wide"><a class="clamp" href="{address}/">{title}</a></td>'
@@ -48,16 +49,16 @@ def _row(row, session):
     live = session.source_state == session.State.LIVE
     return format_html(
         row,
-        address=quote(session.id, safe=""),
+        address=SafeString(quote(session.id, safe="")),
         title=glyphs.readable(session.title or session.id),
         channel=glyphs.readable(session.channel_id),
-        origin=glyphs.readable(session.origin) if known else "",
-        state="" if live else format_html(STATE, STATE_WORDS.get(session.source_state, session.source_state)),
-        turns=number(session.turn_count),
-        records=number(session.record_count),
-        tokens=tokens(session.total_tokens),
-        cost=money(session.cost_usd),
-        bad=SafeString(" bad") if session.error_count else "",
-        errors=number(session.error_count),
+        origin=glyphs.readable(session.origin) if known else NOTHING,
+        state=NOTHING if live else format_html(STATE, STATE_WORDS.get(session.source_state, session.source_state)),
+        turns=SafeString(number(session.turn_count)),
+        records=SafeString(number(session.record_count)),
+        tokens=SafeString(tokens(session.total_tokens)),
+        cost=SafeString(money(session.cost_usd)),
+        bad=SafeString(" bad") if session.error_count else NOTHING,
+        errors=SafeString(number(session.error_count)),
         activity=ago(session.last_activity_at),
     )

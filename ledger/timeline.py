@@ -1,6 +1,6 @@
 """A transcript shaped for reading: sections by turn, results under their calls, texts cut to what a page can hold.
 
-Pure functions over rows as `reading.COLUMNS` names them (plus `record_id`): no queries here.
+Pure functions over rows as `reading.COLUMNS` names them, plus `record` and `record_id`: no queries here.
 """
 
 from collections import Counter
@@ -182,7 +182,7 @@ def sections(rows, turns, *, show_all=False, keep=None) -> list[Section]:
         if row["kind"] in HIDDEN_KINDS and not show_all and row["record_id"] != keep:
             section.hidden += 1
             continue
-        said = facts(orjson.loads(row["event_json"]))
+        said = facts(row["record"])
         missing = _missing(row["trim_json"])
         if row["kind"] == "tool_result":
             result = _result(row, said, missing)
@@ -267,8 +267,7 @@ def _shape_assistant(entry, row, said, missing):
 def _shape_compaction(entry, row, said, missing):
     read, modified = file_lists(said.text, said.details)
     entry.read_files, entry.modified_files = read[:FILES], modified[:FILES]
-    record = orjson.loads(row["event_json"])
-    before = record.get("tokensBefore")
+    before = row["record"].get("tokensBefore")
     entry.tokens_before = before if isinstance(before, int) else None
 
 
@@ -278,7 +277,7 @@ def _shape_model(entry, row, said, missing):
 
 
 def _shape_header(entry, row, said, missing):
-    cwd = orjson.loads(row["event_json"]).get("cwd")
+    cwd = row["record"].get("cwd")
     entry.text = preview(cwd if isinstance(cwd, str) else "", SHORT)
 
 
@@ -345,7 +344,7 @@ def _result(row, said: Facts, missing):
 
 
 def _raw(row):
-    return preview(pretty(orjson.loads(row["event_json"])), SHORT)
+    return preview(pretty(row["record"]), SHORT)
 
 
 def _missing(trim_json):

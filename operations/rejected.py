@@ -14,6 +14,7 @@ from .models import AgentSummary
 
 REASONS = {
     "absurd_number": _("A number too big for any reader"),
+    "too_deep": _("Nested too deep to be a record"),
     "bad_index": _("The session index cannot be read"),
     "bad_run": _("Not a record of a scheduled run"),
     "duplicate_id": _("Another record has the same id"),
@@ -26,7 +27,7 @@ REASONS = {
     "too_long": _("Too long for a record"),
     "truncated": _("Cut off before its end"),
 }
-FIRST = 120
+FIRST = 48
 
 
 @dataclass(slots=True)

@@ -7,6 +7,8 @@ that all look like `2026-01-31` becomes timestamps, and a trainer then finds no 
 import re
 from collections.abc import Iterable
 
+from .conversations import Conversation
+
 PIECE = 10 * 1024 * 1024
 # What pyarrow's JSON reader takes for a moment; wider than it where in doubt.
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}(:?\d{2}(:?\d{2}([.,]\d+)?)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII)
@@ -38,7 +40,7 @@ class DateColumns:
 
 
 def _texts(value: object) -> Iterable[str]:
-    return [message["value"] for message in value] if isinstance(value, list) else [str(value)]
+    return [message["value"] for message in value.messages] if isinstance(value, Conversation) else [str(value)]
 
 
 def _is_date(text):

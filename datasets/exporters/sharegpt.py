@@ -2,26 +2,17 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from . import changes, gate, metadata
-from .changes import Changes
+from .changes import NONE, Changes
+from .conversations import AGENT, HUMAN, RESULT, Conversation, Exchange, Message, size_of
 from .samples import ExportSample, GateAnswer, Pair
-from .turns import AGENT, HUMAN, RESULT, Message, Said, Turn, turns_of
+from .turns import Said, Turn, turns_of
 
 COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT)
 SHORTEST_RESULT = 200
 CUT = "\n[… {count} characters left out …]"
 Row = dict[str, object]
-
-
-@dataclass(slots=True)
-class Exchange:
-    """From a user's words to the agent's answer: starts on the one side, ends on the other, so any number fit."""
-
-    messages: list[Message]
-    size: int
-    changes: Changes
 
 
 def reply_rows(
@@ -40,9 +31,9 @@ def reply_rows(
         own = wanted.pop(turn.number, ()) if turn.number is not None else ()
         for sample in own:
             yield sample, *_reply_row(sample, history, turn)
-        history.add(turn)
         if not wanted:
             return
+        history.add(turn)
     for sample in (sample for missed in wanted.values() for sample in missed):
         yield sample, *_rebuilt_row(sample, characters)
 
@@ -51,7 +42,8 @@ def gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> 
     """The conversation as one question, and memory_gate's decision as its answer."""
     said, done = gate.conversation(sample, characters)
     question = {"from": HUMAN, "value": f"{gate.INSTRUCTION}\n{said}"}
-    return _row(sample, [question, {"from": AGENT, "value": gate.answer(decision)}]), done
+    answer = {"from": AGENT, "value": gate.answer(decision)}
+    return _row(sample, [Exchange([question, answer], done)]), NONE
 
 
 class History:
@@ -73,7 +65,7 @@ class History:
                 done.add(changes.MESSAGES_MERGED)
             self._append([*messages, {"from": AGENT, "value": "\n\n".join(turn.answers)}], done)
             messages, done = [], set()
-        elif _size(messages) > self.characters:
+        elif size_of(messages) > self.characters:
             messages, self.is_shortened = [], True
         self.open, self.open_changes = messages, done
 
@@ -97,11 +89,10 @@ class History:
         while size > characters and first < len(self.exchanges):
             size -= self.exchanges[first].size
             first += 1
-        kept = list(self.exchanges)[first:]
-        return kept, self.is_shortened or first > 0
+        return list(self.exchanges)[first:], self.is_shortened or first > 0
 
     def _append(self, messages, done):
-        exchange = Exchange(messages, _size(messages), frozenset(done))
+        exchange = Exchange(messages, done)
         self.exchanges.append(exchange)
         self.size += exchange.size
         while self.size > self.characters:
@@ -113,7 +104,7 @@ def _reply_row(sample, history, turn):
     own, done = history.joined(turn, sample.user_text)
     if len(turn.answers) > 1:
         done.add(changes.TEXT_BEFORE_REPLY_DROPPED)
-    return _finished(sample, history, own, done)
+    return _finished(sample, history, own, done), NONE
 
 
 def _rebuilt_row(sample, characters):
@@ -122,7 +113,7 @@ def _rebuilt_row(sample, characters):
     for turn in _turns_in(sample.context, done):
         history.add(turn)
     own, more = history.joined(Turn(None, sample.user_text), sample.user_text)
-    return _finished(sample, history, own, done | more)
+    return _finished(sample, history, own, done | more), NONE
 
 
 def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
@@ -145,7 +136,7 @@ def _finished(sample, history, own, done):
     """The row: as much history as fits, the sample's own turn, its reply."""
     own = own or [{"from": HUMAN, "value": sample.user_text}]  # no words at all: the checks say so
     room = history.characters - len(sample.reply)
-    size = _size(own)
+    size = size_of(own)
     if size > room:
         own, size = _with_shorter_results(own, size, room, done)
         if size > room:
@@ -155,22 +146,16 @@ def _finished(sample, history, own, done):
         done.add(changes.HISTORY_SHORTENED)
     if sample.edited_reply is not None:
         done.add(changes.REPLY_EDITED)
-    messages: list[Message] = []
-    for exchange in exchanges:
-        messages += exchange.messages
-        done |= exchange.changes
-    messages += own
-    messages.append({"from": AGENT, "value": sample.reply})
-    return _row(sample, messages), frozenset(done)
+    return _row(sample, [*exchanges, Exchange([*own, {"from": AGENT, "value": sample.reply}], done)])
 
 
 def _with_shorter_results(messages, size, room, done):
     """The same turn with its tool results cut to an equal share of the room that its words leave."""
     results = [message for message in messages if message["from"] == RESULT]
-    left = room - (size - _size(results))
+    left = room - (size - size_of(results))
     share = max(SHORTEST_RESULT, left // len(results)) if results else 0
     shorter = [_shortened(message, share) if message["from"] == RESULT else message for message in messages]
-    if (new_size := _size(shorter)) < size:
+    if (new_size := size_of(shorter)) < size:
         done.add(changes.TOOL_RESULTS_SHORTENED)
     return shorter, new_size
 
@@ -183,15 +168,11 @@ def _shortened(message, length):
     return {"from": RESULT, "value": text[: length - len(mark)] + mark}
 
 
-def _row(sample, messages):
+def _row(sample, exchanges):
     return {
-        "conversations": messages,
+        "conversations": Conversation(exchanges),
         "system": "",
         "tools": "[]",
         **metadata.place(sample),
         **metadata.judgement(sample),
     }
-
-
-def _size(messages):
-    return sum(len(message["value"]) for message in messages)

@@ -13,10 +13,7 @@ import orjson
 
 from . import changes
 from .cleaning import clean
-
-Message = dict[str, str]  # {"from": ..., "value": ...}
-HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
-THINK = ("<think>", "</think>")
+from .conversations import CALL, RESULT, THINK, Message
 
 
 class Call(Protocol):

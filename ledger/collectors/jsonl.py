@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import orjson
 
 MAX_LINE = 64 * 1024 * 1024
+MAX_DEPTH = 200  # what can be written as JSON again and walked through without running out of stack
 LONE_SURROGATE = re.compile(
     rb"(?i)(?<!\\)((?:\\\\)*)(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2})"
 )
@@ -61,6 +62,8 @@ def parse(line: Line) -> Line:
         line.reason, line.detail = "not_an_object", type(record).__name__
     elif not isinstance(record.get("type"), str) or not record["type"]:
         line.reason = "missing_type"
+    elif line.raw.count(b"[") + line.raw.count(b"{") > MAX_DEPTH and _depth(record) > MAX_DEPTH:
+        line.reason, line.detail = "too_deep", f"nested more than {MAX_DEPTH} times"
     else:
         line.record = record
     return line
@@ -77,6 +80,17 @@ def _without_lone_surrogates(raw):
         return None
 
 
+def _depth(value):
+    """How many containers stand inside each other, looked at level by level: recursion is what it protects."""
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        if depth > MAX_DEPTH:
+            break
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+    return depth
+
+
 def _why_not(raw, exc):
     if b"\x00" in raw:
         return "nul_bytes", f"{raw.count(0)} NUL bytes"
@@ -84,6 +98,8 @@ def _why_not(raw, exc):
         raw.decode()
     except UnicodeDecodeError as bad:
         return "not_utf8", f"byte {bad.start}"
+    if "depth limit" in str(exc):
+        return "too_deep", str(exc)
     if "infinity" in str(exc):
         return "absurd_number", str(exc)
     if raw.startswith(b"{") and b"}{" in raw and "after document" in str(exc):

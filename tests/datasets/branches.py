@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from datasets.exporters.checks import broken_rules
+from datasets.exporters.lines import as_line
 from datasets.exporters.rows import Shape, rows_of
 from datasets.exporters.samples import ExportSample, GateAnswer
 
@@ -65,10 +66,12 @@ def stored(body, **columns):
 
 
 def rows(format_, *samples, task="reply", branch=(), **shape):
-    """The rows, and what was done to each."""
-    made = list(rows_of(Shape(format_, task, **shape), samples, branch))
-    assert [broken_rules(format_, row) for _, row, _ in made] == [[]] * len(made)
-    return [row for _, row, _ in made], [set(done) for _, _, done in made]
+    """The rows as a loader reads them, and what was done to each; trainers take all of them."""
+    made = [(row, *as_line(row, done)) for _, row, done in rows_of(Shape(format_, task, **shape), samples, branch)]
+    read = [orjson.loads(line) for _, line, _, _ in made]
+    assert [broken_rules(format_, row) for row in read] == [[]] * len(made)
+    assert [broken_rules(format_, row) for _, _, row, _ in made] == [[]] * len(made)
+    return read, [set(done) for _, _, _, done in made]
 
 
 def sides(row):

@@ -1,10 +1,10 @@
 """What trainers insist on: characters, the shape of rows, columns of dates, whole sessions on one side."""
 
-import orjson
 import pytest
 
+from datasets.exporters import changes
 from datasets.exporters.checks import broken_rules, reserved_columns
-from datasets.exporters.cleaning import Lines
+from datasets.exporters.conversations import Conversation, Exchange
 from datasets.exporters.dates import PIECE, DateColumns
 from datasets.exporters.samples import read_sample
 from datasets.splits import side
@@ -13,19 +13,21 @@ from tests.datasets.branches import Call, agent, result, rows, sample, stored, u
 # Characters
 
 
-def test_half_a_surrogate_pair_and_nuls_are_replaced():
-    found = read_sample(stored('{"userMessage": "a\\ud83d", "agentReply": "b\\u0000"}'))
-    (row,), _ = rows("alpaca", found)
-    line, cleaned, is_cleaned = Lines().line(row)
-    assert (cleaned["instruction"], cleaned["output"], is_cleaned) == ("a�", "b�", True)
-    assert orjson.loads(line) == cleaned
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_half_a_surrogate_pair_and_nuls_are_replaced(format_):
+    found = read_sample(stored('{"userMessage": "a\\ud83d", "agentReply": "b\\u0000"}', id="c\x00"))
+    (row,), (done,) = rows(format_, found)
+    texts = [row["instruction"], row["output"]] if format_ == "alpaca" else values(row)
+    assert texts == ["a\ufffd", "b\ufffd"] and row["sample_id"] == "c\ufffd"
+    assert changes.CHARACTERS_REPLACED in done
 
 
-def test_words_about_escapes_are_left_alone():
-    (row,), _ = rows("alpaca", sample(reply="write \\u0000 for NUL; 😀 is \\ud83d\\ude00"))
-    line, same, is_cleaned = Lines().line(row)
-    assert same == row and not is_cleaned
-    assert orjson.loads(line) == row
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_words_about_escapes_are_left_alone(format_):
+    text = "write \\u0000 for NUL; 😀 is \\ud83d\\ude00"
+    (row,), (done,) = rows(format_, sample(reply=text))
+    assert (row["output"] if format_ == "alpaca" else values(row)[-1]) == text
+    assert changes.CHARACTERS_REPLACED not in done
 
 
 def test_arguments_with_odd_characters_and_numbers_are_written():
@@ -139,7 +141,8 @@ def test_a_piece_of_ten_mebibytes_counts_for_itself():
 
 def test_conversations_of_nothing_but_dates_are_noticed():
     watch = DateColumns(("conversations", "system"))
-    watch.see({"conversations": [{"from": "human", "value": "2026-01-31"}], "system": ""}, 100)
+    dates = [{"from": "human", "value": "2026-01-31"}, {"from": "gpt", "value": "2026-02-01"}]
+    watch.see({"conversations": Conversation([Exchange(dates, ())]), "system": ""}, 100)
     watch.end()
     assert watch.found == {"conversations"}
 

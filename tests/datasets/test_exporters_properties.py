@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from datasets.exporters.alpaca import COLUMNS as ALPACA_COLUMNS
 from datasets.exporters.checks import broken_rules
-from datasets.exporters.cleaning import BAD, Lines
+from datasets.exporters.cleaning import BAD
+from datasets.exporters.lines import as_line
 from datasets.exporters.rows import Shape, rows_of
 from datasets.exporters.sharegpt import COLUMNS as SHAREGPT_COLUMNS
 from datasets.exporters.sharegpt import SHORTEST_RESULT
@@ -56,22 +57,22 @@ def numbered(branch):
 def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text):
     samples = [sample(number, asked, reply, context=context) for number, asked, reply, context in turns]
     made = list(rows_of(Shape("sharegpt", "reply", characters, keep_text), samples, branch))
-    lines = Lines()
     assert sorted(id(one) for one, _, _ in made) == sorted(map(id, samples))
-    for one, row, _ in made:
-        line, row, _ = lines.line(row)
-        assert tuple(row) == SHAREGPT_COLUMNS
+    for one, row, done in made:
+        line, row, _ = as_line(row, done)
         assert broken_rules("sharegpt", row) == []
-        assert row["conversations"][-1] == {"from": "gpt", "value": BAD.sub("\ufffd", one.reply)}
-        assert orjson.loads(line) == row
-        assert line.count(b"\n") == 1
+        assert line.endswith(b"\n") and line.count(b"\n") == 1
+        read = orjson.loads(line)
+        assert tuple(read) == SHAREGPT_COLUMNS
+        assert broken_rules("sharegpt", read) == []
+        assert read["conversations"][-1] == {"from": "gpt", "value": BAD.sub("\ufffd", one.reply)}
 
 
 @often
 @given(branch=BRANCHES.map(numbered), turn=st.integers(1, 9), asked=WORDS, reply=WORDS, characters=st.integers(50, 400))
 def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, reply, characters):
     (made,) = rows_of(Shape("sharegpt", "reply", characters), [sample(turn, asked, reply)], branch)
-    messages = made[1]["conversations"]
+    messages = made[1]["conversations"].messages
     length = sum(len(message["value"]) for message in messages)
     if length > characters:
         # Nothing of an earlier exchange is left: after the first message come only this turn's calls, and its reply.
@@ -85,9 +86,9 @@ def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, re
 def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, format_):
     samples = [sample(1, asked, reply, context=context, gate=gate(fact=fact))]
     for task in ("reply", "gate"):
-        for _, row, _ in rows_of(Shape(format_, task, 2_000), samples):
-            line, row, is_cleaned = Lines().line(row)
-            assert tuple(row) == (ALPACA_COLUMNS if format_ == "alpaca" else SHAREGPT_COLUMNS)
-            assert broken_rules(format_, row) == []
-            assert json.loads(line) == row
-            assert is_cleaned or not BAD.search(json.dumps(row, ensure_ascii=False))
+        for _, row, done in rows_of(Shape(format_, task, 2_000), samples):
+            line, row, _ = as_line(row, done)
+            read = json.loads(line)
+            assert tuple(read) == (ALPACA_COLUMNS if format_ == "alpaca" else SHAREGPT_COLUMNS)
+            assert broken_rules(format_, row) == broken_rules(format_, read) == []
+            assert not BAD.search(json.dumps(read, ensure_ascii=False))

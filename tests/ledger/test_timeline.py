@@ -1,6 +1,7 @@
 """Rows of a transcript as sections, entries, calls: what goes where, and how much of it."""
 
-import orjson
+import json
+
 import pytest
 
 from ledger import timeline
@@ -28,7 +29,8 @@ def rows(*records, turns=None):
                 "cost_usd": None,
                 "tool_call_count": 0,
                 "trim_json": record.pop("trim", None),
-                "event_json": orjson.dumps(record).decode(),
+                "event_json": json.dumps(record),
+                "record": record,
             }
         )
     return found

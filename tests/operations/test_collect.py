@@ -121,6 +121,7 @@ DAMAGE = {
     "not_an_object": b"[1, 2]",
     "missing_type": b'{"id":"x"}',
     "absurd_number": b'{"type":"custom","data":{"n":1e999}}',
+    "too_deep": b'{"type":"custom","data":' + b"[" * 300 + b"]" * 300 + b"}",
 }
 
 

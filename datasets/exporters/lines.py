@@ -1,0 +1,23 @@
+"""Rows as lines of a file."""
+
+from typing import Any
+
+import orjson
+
+from .changes import CHARACTERS_REPLACED, Changes
+from .cleaning import as_json
+from .conversations import Conversation
+
+Row = dict[str, Any]
+
+
+def as_line(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
+    """A row as a line of JSON, the row as it then reads, and what was done to it in all."""
+    said = row.get("conversations")
+    if not isinstance(said, Conversation):
+        data, row, is_cleaned = as_json(row)
+        return data + b"\n", row, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
+    _, others, is_cleaned = as_json({**row, "conversations": None})
+    changes = changes | said.changes
+    line = orjson.dumps({**others, "conversations": said.json}, option=orjson.OPT_APPEND_NEWLINE)
+    return line, {**others, "conversations": said}, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
