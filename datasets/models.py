@@ -96,6 +96,10 @@ class DatasetSample(models.Model):
             models.Index(fields=["session_id"], name="idx_session"),
             models.Index(fields=["created_at", "id"], name="idx_sample_created"),
             models.Index(fields=["annotation_status", "created_at", "id"], name="idx_status_created"),
+            models.Index(fields=["agent_id", "created_at", "id"], name="idx_sample_agent"),
+            models.Index(fields=["agent_id", "annotation_status", "created_at", "id"], name="idx_sample_agent_status"),
+            models.Index(fields=["agent_id", "session_id", "created_at", "id"], name="idx_sample_session"),
+            # The order that exports read in.
             models.Index(fields=["agent_id", "session_id", "turn_number", "id"], name="idx_sample_place"),
         ]
 

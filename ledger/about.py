@@ -10,6 +10,7 @@ from .timeline import Preview, pretty, preview
 
 MOST = 200  # names in one list
 METADATA = 8_000  # characters
+DESCRIPTION = 300  # characters
 
 
 @dataclass(slots=True)
@@ -37,4 +38,5 @@ def session(session: Session) -> About:
 
 
 def _named(rows):
-    return [row for row in rows or [] if isinstance(row, dict) and isinstance(row.get("name"), str)][:MOST]
+    named = [row for row in rows or [] if isinstance(row, dict) and isinstance(row.get("name"), str)]
+    return [row | {"description": str(row.get("description") or "")[:DESCRIPTION]} for row in named[:MOST]]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import trimming
-from .models import ConversationContext, ConversationTurn, TranscriptEvent
+from .models import TranscriptEvent
 from .records import ToolCall, facts
 
 MESSAGE_KINDS = {"user": "user", "assistant": "assistant", "tool_result": "tool"}
@@ -46,29 +46,6 @@ def branch_messages(db: str, session_id: str, *, upto_seq: int | None = None) ->
 def full_record(event: TranscriptEvent) -> dict[str, Any]:
     """The whole record of a row, unpacked when its texts had to be capped."""
     return trimming.untrim(event.event_json, event.full_zstd)
-
-
-def window(db: str, turn: ConversationTurn, size: int) -> list[dict[str, Any]]:
-    """The `size` messages before a turn: `{"role": "user"|"agent", "message", "timestamp"}`, oldest first.
-
-    From the kept context of a turn that is evidence, else from the turns before it on the active branch.
-    """
-    kept = ConversationContext.objects.using(db).filter(turn_id=turn.id).order_by("sequence_number")
-    if rows := list(kept.values("role", "message", "timestamp")):
-        return rows[-size:] if size else []
-    before = (
-        ConversationTurn.objects.using(db)
-        .active()
-        .filter(session_id=turn.session_id, first_seq__lt=turn.first_seq)
-        .order_by("-first_seq")[: size // 2 + 1]
-    )
-    messages: list[dict[str, Any]] = []
-    for earlier in reversed(before):
-        messages.append({"role": "user", "message": earlier.user_message_content, "timestamp": earlier.created_at})
-        if earlier.agent_message_content:
-            answered = earlier.created_at + (earlier.latency_ms or 0)
-            messages.append({"role": "agent", "message": earlier.agent_message_content, "timestamp": answered})
-    return messages[-size:] if size else []
 
 
 def _message(seq, turn_number, kind, created_at, event_json, full_zstd):
