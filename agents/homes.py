@@ -6,6 +6,7 @@ Everything here reads. Of `openclaw.json` the agent list and workspace paths are
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -105,6 +106,11 @@ def read_home(root: Path) -> Home:
     return home
 
 
+def is_text(name: str) -> bool:
+    """Whether a file's name is UTF-8; one that is not cannot be stored or shown."""
+    return name.isprintable()
+
+
 def normalise_or_empty(name: str) -> str:
     """An agent id made of `name`, or an empty text when nothing is left of it."""
     try:
@@ -160,14 +166,22 @@ def _entries(section) -> Iterator[tuple[str, dict[str, Any]]]:
 def _workspace(root, name, configured):
     """The configured folder; in a home that was copied elsewhere, the folder of the same name inside it."""
     usual = root / ("workspace" if name == "main" else f"workspace-{name}")
-    candidates = [Path(configured).expanduser(), root / Path(configured).name, usual] if configured else [usual]
-    for folder in candidates:
-        if folder.is_absolute() and folder.is_dir() and not folder.is_symlink():
-            return folder
-    return None
+    candidates = [usual]
+    with suppress(RuntimeError):  # "~somebody" of a person who is not here
+        candidates = [Path(configured).expanduser(), root / Path(configured).name, usual] if configured else [usual]
+    return next(filter(_is_own_folder, candidates), None)
+
+
+def _is_own_folder(folder):
+    try:
+        return folder.is_absolute() and folder.is_dir() and not folder.is_symlink()
+    except (OSError, ValueError):  # a path that no system can have
+        return False
 
 
 def _folders(parent):
     if not parent.is_dir():
         return []
-    return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not entry.is_symlink())
+    return sorted(
+        entry for entry in parent.iterdir() if is_text(entry.name) and entry.is_dir() and not entry.is_symlink()
+    )

@@ -17,6 +17,7 @@ from .homes import Home, normalise_or_empty
 from .models import Agent, CollectorSource
 
 HEAD = 4096
+MAX_COLUMN = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,7 @@ class SourceBook:
     def is_known(self, kind: str, path: Path, stat: os.stat_result) -> bool:
         """Whether the file is as it was when it was read last: nobody needs to open it."""
         row = self._rows.get((kind, self.name(path)))
-        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == (
-            stat.st_ino,
-            stat.st_size,
-            stat.st_mtime_ns,
-        )
+        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == _state(stat)
 
     def offset(self, kind: str, path: Path) -> int:
         """How far the file has been read; 0 for one that is new."""
@@ -61,7 +58,7 @@ class SourceBook:
             return Reading(0, "truncated")
         same_head = hashlib.sha256(file.read(row.head_bytes)).hexdigest() == row.head_sha256
         # Of equal length but touched, or another file under the name: only reading it all can tell what changed.
-        if not same_head or stat.st_ino != row.inode or stat.st_size == row.size_bytes:
+        if not same_head or _state(stat)[0] != row.inode or stat.st_size == row.size_bytes:
             return Reading(0, "replaced")
         return Reading(row.byte_offset, "appended")
 
@@ -74,7 +71,7 @@ class SourceBook:
             source_key=source_key(self.root, kind, name), kind=kind, root=str(self.root), path=name
         )
         row.agent_id, row.byte_offset, row.last_read_at = agent_id, offset, now_ms()
-        row.inode, row.size_bytes, row.mtime_ns = stat.st_ino, stat.st_size, stat.st_mtime_ns
+        row.inode, row.size_bytes, row.mtime_ns = _state(stat)
         row.head_bytes, row.head_sha256 = len(head), hashlib.sha256(head).hexdigest()
         row.save()
         self._rows[(kind, name)] = row
@@ -82,6 +79,11 @@ class SourceBook:
     def name(self, path: Path) -> str:
         """The file's name in the book: relative to the home, or absolute for a workspace elsewhere."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+
+def _state(stat):
+    """Inode, size and time as a column can hold them: some file systems count past 63 bits."""
+    return stat.st_ino & MAX_COLUMN, stat.st_size, max(-MAX_COLUMN, min(stat.st_mtime_ns, MAX_COLUMN))
 
 
 def source_key(root: Path, kind: str, name: str) -> str:

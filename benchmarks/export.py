@@ -7,7 +7,8 @@ turns become samples in a temporary home; a tenth of them is scored high, so tha
 is the one with a tenth of the data. Every figure comes from a process of its own, floors and exports in turn.
 
 The floor of alpaca selects the samples and dumps what it selected. The floor of sharegpt also selects the records of
-each session's active branch, and dumps, for each sample, as many of them as a row may hold.
+each session's active branch, parses them (a message cannot be told from its record otherwise) and dumps, for each
+sample, as many messages as make a row about as long as the export's.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import orjson
 
 ROOT = Path(__file__).resolve().parent.parent
 BARS = {"ratio": 3.0, "growth": 1.1}
-FLOOR_CHARACTERS = 26_000  # of records: makes rows about as long as the 32,000 of an export
+FLOOR_CHARACTERS = 47_000  # of records: makes rows about as long as the 32,000 of an export
 FORMATS = ("alpaca", "sharegpt")
 HIGH, LOW = 0.9, 0.1
 PLACE = "agent_id, session_id, turn_number, id"
@@ -174,12 +175,12 @@ def sharegpt_floor(store):
             " AND kind IN ('user', 'assistant', 'tool_result') ORDER BY seq",
             (session_id,),
         )
-        told = [(turn, text) for turn, text, _ in records]
+        told = [(turn, len(text), orjson.loads(text)["message"]["content"]) for turn, text, _ in records]
         for _, _, number in rows:
             kept, size = [], 0
-            for turn, text in reversed(told):
-                if (turn or 0) <= number and (size := size + len(text)) <= FLOOR_CHARACTERS:
-                    kept.append(text)
+            for turn, length, message in reversed(told):
+                if (turn or 0) <= number and (size := size + length) <= FLOOR_CHARACTERS:
+                    kept.append(message)
             yield {"agent_id": agent_id, "session_id": session_id, "turn": number, "conversations": kept[::-1]}
 
 

@@ -23,7 +23,7 @@ COLUMNS = (
 )
 ORDER = ("session_id", "turn_number", "id")
 FIRST_BATCH, SMALLEST_BATCH, BIGGEST_BATCH = 100, 10, 1_000  # rows read at a time
-BATCH_CHARACTERS = 2_000_000  # of content that may be in memory, as far as the batch before can tell
+BATCH_CHARACTERS = 1_000_000  # of content that may be in memory, as far as the batch before can tell
 LISTED = 200
 Samples = QuerySet[DatasetSample]
 Row = dict[str, Any]

@@ -1,21 +1,21 @@
-"""The values that a column of sessions takes, found by hopping through its index: no matter how many rows there are."""
+"""The values that columns of sessions take, found by hopping through their indexes, however many rows there are."""
 
 from django.db import connections
 
-from .models import Session
-
 MOST = 50
+# A DISTINCT would walk through every row; this takes one step per value.
+VALUES = (
+    "SELECT '{0}', value FROM (WITH RECURSIVE step(value) AS (SELECT min({0}) FROM sessions UNION ALL "
+    "SELECT (SELECT min({0}) FROM sessions WHERE {0} > step.value) FROM step WHERE step.value IS NOT NULL) "
+    "SELECT value FROM step WHERE value IS NOT NULL LIMIT {1}) AS {0}_values"
+)
 
 
-def values_of(db: str, column: str) -> list[str]:
-    """The first MOST values of an indexed column of sessions, in order."""
-    # A DISTINCT would walk through every row; this takes one step per value.
+def values_of(db: str, columns: list[str]) -> dict[str, list[str]]:
+    """The first MOST values of each of these indexed columns of sessions, in order."""
+    found: dict[str, list[str]] = {column: [] for column in columns}
     with connections[db].cursor() as cursor:
-        name, table = (cursor.db.ops.quote_name(each) for each in (Session._meta.get_field(column).column, "sessions"))
-        cursor.execute(
-            f"WITH RECURSIVE step(value) AS (SELECT min({name}) FROM {table} UNION ALL "  # noqa: S608
-            f"SELECT (SELECT min({name}) FROM {table} WHERE {name} > step.value) "
-            "FROM step WHERE step.value IS NOT NULL) "
-            f"SELECT value FROM step WHERE value IS NOT NULL LIMIT {MOST}"
-        )
-        return [value for (value,) in cursor.fetchall()]
+        cursor.execute(" UNION ALL ".join(VALUES.format(column, MOST) for column in columns))
+        for column, value in cursor.fetchall():
+            found[column].append(value)
+    return found

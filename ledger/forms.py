@@ -41,9 +41,9 @@ class SessionFilters(forms.Form):
 
     def choices(self):
         """The fields that offer values: name, label, values with their words, and the one chosen."""
-        known = {name: facets.values_of(self.db, column) for name, column in COLUMNS.items() if name != "state"}
-        for name, values in known.items():
-            chosen = self.cleaned_data[name]
+        known = facets.values_of(self.db, ["channel_id", "origin"])
+        for name in ("channel", "origin"):
+            values, chosen = known[COLUMNS[name]], self.cleaned_data[name]
             values += [chosen] if chosen and chosen not in values else []
             yield self._choice(name, [(value, value) for value in values])
         yield self._choice("state", STATE_WORDS.items())

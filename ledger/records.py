@@ -36,6 +36,7 @@ CALL_BLOCKS = frozenset({"toolCall", "tool_use", "tool_call"})
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 MAX_TOKENS = 10**12
 MAX_NAME = 256
+MAX_BLOCKS = 20
 
 
 @dataclass(slots=True)
@@ -135,12 +136,13 @@ def file_lists(summary: str, details: dict[str, Any]) -> tuple[list[str], list[s
 
 
 def _tagged(summary, tag):
-    return [
-        line.strip().removeprefix("- ").strip()
-        for body in re.findall(rf"<{tag}>\n?(.*?)</{tag}>", summary, re.DOTALL)
-        for line in body.splitlines()
-        if line.strip()
-    ]
+    """The lines between every pair of tags. By hand: a pattern that may look for an end at every start is quadratic."""
+    found: list[str] = []
+    end = 0
+    while (start := summary.find(f"<{tag}>", end)) >= 0 and (end := summary.find(f"</{tag}>", start)) >= 0:
+        body = summary[start + len(tag) + 2 : end]
+        found += [line.strip().removeprefix("- ").strip() for line in body.splitlines() if line.strip()]
+    return found
 
 
 def _read_content(found, content):
@@ -255,13 +257,18 @@ INJECTED = (
 def _without_envelope(text, message):
     """The person's words, and who said them, without the lines the gateway puts around a channel message."""
     sender: dict[str, Any] = {}
-    while match := METADATA_BLOCK.match(text):
+    end = 0
+    for _block in range(MAX_BLOCKS):
+        match = METADATA_BLOCK.match(text, end)
         try:
-            block = orjson.loads(match[1])
+            block = orjson.loads(match[1]) if match else None
         except orjson.JSONDecodeError:
+            block = None
+        if match is None or block is None:
             break
-        sender.update({key: value for key, value in block.items() if isinstance(value, str | int | bool)})
-        text = text[match.end() :]
+        sender.update({key: plain for key, value in block.items() if (plain := _plain(value)) is not None})
+        end = match.end()
+    text = text[end:]
     if match := SYSTEM_LINES.match(text):
         sender["system_lines"] = match[0].strip()[:2000]
         text = text[match.end() :]
@@ -269,7 +276,8 @@ def _without_envelope(text, message):
         text = text[match.end() :]
     own = message.get("__openclaw")
     if isinstance(own, dict):
-        sender.update({key: own[key] for key in ("senderId", "senderName", "senderUsername") if own.get(key)})
+        keys = ("senderId", "senderName", "senderUsername")
+        sender.update({key: plain for key in keys if (plain := _plain(own.get(key)))})
     for pattern, name in INJECTED:
         if pattern.match(text):
             sender["injected"] = name
@@ -282,9 +290,17 @@ def sender_ids(sender: dict[str, Any]) -> set[str]:
     return {str(sender[key]) for key in keys if sender.get(key)}
 
 
+def _plain(value):
+    """What a channel says of a sender, short enough for a column; None for anything but texts and small numbers."""
+    if isinstance(value, str):
+        return value[:MAX_NAME].replace("\x00", "\ufffd")
+    return value if isinstance(value, int) and abs(value) < 2**53 else None
+
+
 def _identifier(value):
     """An id that can stand in a column and in an address; anything else is as good as none."""
-    return value if isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable() else None
+    usable = isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
+    return value if usable and not value.startswith("@") else None  # @<offset> is what we call a record without one
 
 
 def _name(value):

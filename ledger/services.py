@@ -145,31 +145,24 @@ def _session(db, transcript):
 def _new_rows(db, session, transcript, chunk, known, stored):
     """The rows that are not in the store yet, numbered, and the record the branch ends with."""
     rows: list[Row] = []
-    seen: dict[str, bytes] = {}
     bad: list[Line] = []
+    seen: dict[str, bytes] = {}
     hidden = {record_id for record_id, (_, _, kind, _) in known.items() if kind == "withheld"}
     before, leaf_id = turns.last_row(session, known), None
     seq = max((node.seq for node, *_ in known.values()), default=-1)
     for line in chunk:
         if line.record is None:
             bad.append(line)
-            stored.rejected[line.reason] += 1
             continue
-        row = row_of(line, before=before, fallback_ms=transcript.modified_ms)
+        before = row = row_of(line, before=before, fallback_ms=transcript.modified_ms)
         leaf_id = _leaf(row, line.record) or leaf_id
-        digest = hashlib.blake2b(line.raw, digest_size=8).digest()
         if row.record_id in known or row.record_id in seen:
-            if seen.get(row.record_id, digest) == digest:
+            if _says_the_same(line, row, seen):
                 stored.repeated += 1
             else:
-                line.reason, line.detail = "duplicate_id", row.record_id
                 bad.append(line)
-                stored.rejected["duplicate_id"] += 1
-            seen.setdefault(row.record_id, digest)
-            before = row
             continue
-        seen[row.record_id] = digest
-        before = row
+        seen[row.record_id] = _digest(line)
         if transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden):
             hidden.add(row.record_id)
             row = withheld(row)
@@ -177,10 +170,30 @@ def _new_rows(db, session, transcript, chunk, known, stored):
         seq += 1
         row.seq = seq
         rows.append(row)
-        stored.kinds[row.facts.kind] += 1
+    stored.kinds.update(row.facts.kind for row in rows)
+    stored.rejected.update(line.reason for line in bad)
+    _reject_of(db, transcript, bad)
+    return rows, leaf_id
+
+
+def _digest(line):
+    return hashlib.blake2b(line.raw, digest_size=8).digest()
+
+
+def _says_the_same(line, row, seen):
+    """Whether a record that is known came again; another record under its id is told apart and rejected."""
+    if seen.setdefault(row.record_id, _digest(line)) == _digest(line):
+        return True
+    line.reason, line.detail = "duplicate_id", row.record_id
+    return False
+
+
+def _reject_of(db, transcript, bad):
+    if transcript.opted_out:  # whose words a line without a place in the tree holds, nobody can tell
+        for line in bad:
+            line.raw = b""
     if bad:
         reject(db, transcript.file, bad, session_id=transcript.session_id)
-    return rows, leaf_id
 
 
 def _leaf(row, record):

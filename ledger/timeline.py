@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from .records import Facts, ToolCall, facts, file_lists
 from .trimming import CAP
 
+MAX_INDENTED = 32_000  # bytes of a JSON value that is shown on several lines
 WORDS = 8_000  # characters of a message
 LONG = 600  # characters from which on a person's words are no longer strong
 SHORT = 2_000  # characters of a tool's output, the arguments of a call, raw JSON
@@ -213,10 +214,12 @@ def preview(text: str, limit: int, missing: int = 0) -> Preview:
 
 
 def pretty(value: Any) -> str:
-    """A JSON value on several lines."""
+    """A JSON value on several lines; on one when it is so big or deep that indenting would multiply it."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    except TypeError:  # deeper than orjson writes
+        plain = orjson.dumps(value)
+        is_small = len(plain) <= MAX_INDENTED and plain.count(b"[") + plain.count(b"{") <= MAX_INDENTED // 16
+        return (orjson.dumps(value, option=orjson.OPT_INDENT_2) if is_small else plain).decode()
+    except TypeError:  # arguments that came as text may be nested deeper than can be written
         return "…"
 
 

@@ -37,6 +37,7 @@ class Tree:
         self.nodes = sorted(nodes, key=lambda node: node.seq)
         self.by_id = {node.record_id: node for node in self.nodes}
         self.parents: dict[str, Node | None] = {}
+        self._depths: dict[str, int] = {}
         before = None
         for node in self.nodes:
             parent = self.by_id.get(node.parent_id) if node.parent_id else None
@@ -55,6 +56,21 @@ class Tree:
             way.append(node)
             node = self.parents[node.record_id]
         return way
+
+    def depth(self, record_id: str) -> int:
+        """How many records come before this one on its branch. Each record is counted once, however often asked."""
+        way: list[str] = []
+        seen: set[str] = set()
+        node: Node | None = self.by_id[record_id]
+        while node is not None and node.record_id not in self._depths and node.record_id not in seen:
+            seen.add(node.record_id)
+            way.append(node.record_id)
+            node = self.parents[node.record_id]
+        depth = self._depths.get(node.record_id, -1) if node else -1
+        for each in reversed(way):
+            depth += 1
+            self._depths[each] = depth
+        return self._depths[record_id]
 
     def active(self, leaf_id: str | None) -> set[str]:
         """The ids on the active branch. Loose records without a parent (the header) are on every branch."""

@@ -192,7 +192,7 @@ def _snapshot(session, tree, row):
         session_id=session.id,
         snapshot_id=row.record_id,
         reason="compaction",
-        event_count=len(tree.branch(row.record_id)) - 1,
+        event_count=tree.depth(row.record_id),
         created_at=row.created_at,
         metadata_json=orjson.dumps(about).decode(),
     )
@@ -215,4 +215,5 @@ def _words(text):
 
 
 def _sender(sender):
-    return sender.get("sender_id") or sender.get("senderId") or sender.get("sender") or None
+    found = sender.get("sender_id") or sender.get("senderId") or sender.get("sender")
+    return str(found) if found else None

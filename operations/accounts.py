@@ -105,7 +105,9 @@ def deactivate(user: User, *, by: str) -> None:
         user.refresh_from_db()
         _keep_an_admin(user)
         user.is_active = False
-        user.save(update_fields=["is_active"])
+        user.session_epoch += 1
+        user.save(update_fields=["is_active", "session_epoch"])
+        OneTimeLink.objects.filter(user=user).delete()
     log.info("%s deactivated %s", by, user.username)
 
 

@@ -30,6 +30,7 @@ class AgentReport:
     repeated: int = 0
     unfinished: int = 0
     opted_out_sessions: int = 0
+    unnamed_sessions: int = 0
     sessions_indexed: int = 0
     file_versions: int = 0
     notes: list[str] = field(default_factory=list)
@@ -114,6 +115,7 @@ def _as_json(report):
         "repeated": report.repeated,
         "unfinished": report.unfinished,
         "opted_out_sessions": report.opted_out_sessions,
+        "unnamed_sessions": report.unnamed_sessions,
         "sessions_indexed": report.sessions_indexed,
         "file_versions": report.file_versions,
         "notes": report.notes,

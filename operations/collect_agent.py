@@ -1,12 +1,15 @@
 """Collect one agent of a home: its session index, transcripts and workspace files."""
 
+import logging
 import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from django.db import DataError, ProgrammingError
 from django.utils.translation import gettext as _
 
+from agents.clock import now_ms
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD
@@ -16,13 +19,17 @@ from ledger import services as ledger
 from ledger.collectors import jsonl, session_index
 from ledger.collectors.jsonl import Line
 from ledger.models import Session
+from ledger.records import moment_ms
 
+from . import collect_consent
+
+log = logging.getLogger(__name__)
 Kind = CollectorSource.Kind
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TRANSCRIPT = re.compile(
     rf"(?P<id>{UUID})(?:-topic-\w+)?\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE
 )
-MAX_INDEX_BYTES = 256 * 1024 * 1024
+MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +69,14 @@ def plan(collection, found) -> Plan:
 
 def collect(collection, found, agent, plan, report) -> None:
     """Read what the plan says into the agent's file, and fill the report."""
-    withheld = _index(collection, found, agent, report)
+    _index(collection, found, agent, report)
     report.transcripts["unchanged"] += plan.unchanged
+    may_read = collect_consent.reader(collection, found, agent, report)
     for file in plan.to_read:
-        if file.session_id in withheld:
-            report.opted_out_sessions += 1
-            collection.add_bytes(file.stat.st_size)
+        if may_read(file.session_id):
+            _guarded(_transcript, collection, agent, file, report)
         else:
-            _transcript(collection, agent, file, report)
+            collection.add_bytes(file.stat.st_size)
     live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE}
     for file in plan.renamed:
         report.transcripts[f"skipped_{file.state}"] += 1
@@ -77,6 +84,17 @@ def collect(collection, found, agent, plan, report) -> None:
             ledger.mark_state(agent.db, file.session_id, file.state)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)
+
+
+def _guarded(read, collection, agent, file, report):
+    """A file that nobody could foresee stops itself only; what it had stored is rolled back and tried again."""
+    try:
+        read(collection, agent, file, report)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, DataError, ProgrammingError) as exc:
+        log.exception("%s was not read", file.path)
+        report.rejected["unreadable_file"] += 1
+        reason = type(exc).__name__
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": reason})
 
 
 def _live_twin(path):
@@ -122,7 +140,7 @@ def _transcript(collection, agent, file, report):
             ledger.Transcript(
                 session_id=file.session_id,
                 file=collection.book.name(file.path),
-                modified_ms=stat.st_mtime_ns // 1_000_000,
+                modified_ms=_modified_ms(stat.st_mtime_ns),
                 state=file.state,
                 opted_out=collection.opted_out,
             ),
@@ -136,6 +154,11 @@ def _transcript(collection, agent, file, report):
     )
 
 
+def _modified_ms(mtime_ns):
+    """A file's time, or now when it lies where no calendar of ours goes."""
+    return moment_ms(mtime_ns // 1_000_000) or now_ms()
+
+
 def _count(report, why, stored, *, unfinished):
     report.transcripts[why] += 1
     report.records += stored.kinds
@@ -144,38 +167,25 @@ def _count(report, why, stored, *, unfinished):
     report.unfinished += unfinished
 
 
-def _index(collection, found, agent, report) -> set[str]:
-    """Read sessions.json when it has changed; returns the sessions whose person opted out."""
+def _index(collection, found, agent, report):
+    """Bring sessions up to sessions.json when that has changed; without the people who opted out."""
     path = found.sessions / "sessions.json" if found.sessions else None
-    if path is None or not path.exists():
-        return set()
+    if path is None or not path.exists() or collection.book.is_known(Kind.SESSION_INDEX, path, path.lstat()):
+        return
     stat = path.lstat()
-    if not collection.opted_out and collection.book.is_known(Kind.SESSION_INDEX, path, stat):
-        return set()
     try:
         with open_regular(collection.home.root, path) as file:
-            data = file.read(MAX_INDEX_BYTES)
-        entries = list(session_index.read(data))
+            entries = list(session_index.read(file.read(MAX_INDEX_BYTES)))
     except (NotReadable, ValueError) as exc:
-        line = Line(0, stat.st_size, b"", reason="bad_index", detail=str(exc))
-        ledger.reject(agent.db, collection.book.name(path), [line])
+        ledger.reject(agent.db, collection.book.name(path), [Line(0, stat.st_size, b"", None, "bad_index", str(exc))])
         report.rejected["bad_index"] += 1
-        return set()
-    withheld = {entry.session_id for entry in entries if _person_opted_out(entry, collection.opted_out)}
-    report.sessions_indexed = ledger.store_index(
-        agent.db, (entry for entry in entries if entry.session_id not in withheld)
-    )
-    collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)
-    return withheld
-
-
-def _person_opted_out(entry, opted_out):
-    """A direct conversation is its person's: with them opted out, none of it is kept."""
-    if not opted_out or entry.origin != "direct":
-        return False
-    origin = entry.metadata.get("origin", {})
-    names = {entry.target or "", *(value for key, value in origin.items() if key in ("from", "to", "label"))}
-    return any(name and opted_out & {name, name.split(":", 1)[-1]} for name in names)
+        return
+    kept = [entry for entry in entries if not collect_consent.has_opted_out(entry, collection.opted_out)]
+    report.sessions_indexed = ledger.store_index(agent.db, kept)
+    report.opted_out_sessions = len(entries) - len(kept)
+    # With somebody opted out it is read every time: the setting may have changed since.
+    if not collection.opted_out:
+        collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)
 
 
 def _workspace(collection, folder, agent, report):
@@ -188,6 +198,6 @@ def _workspace(collection, folder, agent, report):
         except NotReadable as exc:
             report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": entry.name, "reason": exc})
             continue
-        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=entry.mtime_ns // 1_000_000)
+        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=_modified_ms(entry.mtime_ns))
         report.file_versions += kept
         collection.book.save(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id, offset=len(data))

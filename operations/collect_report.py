@@ -56,6 +56,7 @@ def _agent_line(agent):
         ("file_versions", _("%(count)s file versions")),
         ("unfinished", _("%(count)s last lines still being written")),
         ("opted_out_sessions", _("%(count)s sessions of people who opted out")),
+        ("unnamed_sessions", _("%(count)s sessions that nobody can be told for, while somebody opted out")),
         ("repeated", _("%(count)s already there")),
     ):
         if agent[key]:

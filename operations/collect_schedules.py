@@ -6,7 +6,7 @@ import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, open_regular
+from agents.homes import NotReadable, is_text, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from ledger import services as ledger
@@ -28,7 +28,7 @@ def collect(collection) -> dict[str, int]:
     )
     folder = collection.home.root / "cron" / "runs"
     if folder.is_dir() and not folder.is_symlink():
-        for path in sorted(folder.glob("*.jsonl")):
+        for path in sorted(path for path in folder.glob("*.jsonl") if is_text(path.name)):
             _run_log(collection, path, counts)
     return counts
 

@@ -19,6 +19,7 @@ class User(AbstractUser):
     RANK = {role: rank for rank, role in enumerate(("viewer", "labeller", "operator", "admin"))}
 
     role = models.TextField(choices=Role.choices, default=Role.VIEWER)
+    session_epoch = Count(default=0, help_text="raised to end every session of this person for good")
     role_limit = None  # set while a token speaks for this person: the role it carries at most
 
     class Meta:
@@ -28,6 +29,14 @@ class User(AbstractUser):
                 condition=models.Q(role__in=["viewer", "labeller", "operator", "admin"]), name="user_role"
             )
         ]
+
+    def get_session_auth_hash(self):
+        """What a session must know to be this person's: the password, and that nobody has ended it."""
+        return f"{super().get_session_auth_hash()}.{self.session_epoch}"
+
+    def get_session_auth_fallback_hash(self):
+        """The same for keys that Django still accepts after a change of keys."""
+        return (f"{known}.{self.session_epoch}" for known in super().get_session_auth_fallback_hash())
 
     def has_role(self, role):
         """Whether this person's role is `role` or one above it."""

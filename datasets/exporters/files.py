@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ class FileFacts:
 
 
 class RowFile:
-    """One JSONL file under way."""
+    """One JSONL file under way. Hashing and writing happen beside the making of the next rows."""
 
     def __init__(self, path: Path, columns: tuple[str, ...]):
         self.path = path
@@ -37,27 +38,51 @@ class RowFile:
         self.bytes = 0
         self.dates = DateColumns(columns)
         self._hash = hashlib.sha256()
-        self._file = path.open("xb", buffering=BUFFER)
+        self._file = path.open("xb", buffering=0)
+        self._lines: list[bytes] = []
+        self._length = 0
+        self._writer = ThreadPoolExecutor(1)
+        self._written: Future[None] | None = None
 
     def add(self, line: bytes, row: dict[str, Any]) -> None:
         """Append a row that has been checked."""
-        self._file.write(line)
-        self._hash.update(line)
         self.dates.see(row, len(line))
         self.rows += 1
         self.bytes += len(line)
+        self._lines.append(line)
+        self._length += len(line)
+        if self._length >= BUFFER:
+            self._hand_over()
 
     def finish(self) -> FileFacts:
         """Put everything on the disk; what the file is now."""
         self.dates.end()
-        self._file.flush()
+        self._hand_over()
+        self._wait()
         os.fsync(self._file.fileno())
-        self._file.close()
+        self.close()
         return FileFacts(self.path.name, self.bytes, self._hash.hexdigest(), self.rows)
 
     def close(self) -> None:
         """Stop writing, whatever is missing."""
+        self._writer.shutdown()
         self._file.close()
+
+    def _hand_over(self):
+        self._wait()
+        self._written = self._writer.submit(self._write, b"".join(self._lines))
+        self._lines, self._length = [], 0
+
+    def _wait(self):
+        """Until what was handed over is written; raises what went wrong with it, such as a full disk."""
+        if self._written:
+            self._written.result()
+
+    def _write(self, data):
+        self._hash.update(data)
+        view = memoryview(data)
+        while view:
+            view = view[self._file.write(view) :]
 
 
 def write_json(path: Path, value: Any) -> FileFacts:

@@ -28,12 +28,13 @@ def reply_rows(
         wanted.setdefault(sample.turn_number, []).append(sample)
     history = History(characters)
     for turn in turns_of(messages, keep_text=keep_text):
+        exchange = history.exchange(turn)
         own = wanted.pop(turn.number, ()) if turn.number is not None else ()
         for sample in own:
-            yield sample, *_reply_row(sample, history, turn)
+            yield sample, *_reply_row(sample, history, turn, exchange)
         if not wanted:
             return
-        history.add(turn)
+        history.add(turn, exchange)
     for sample in (sample for missed in wanted.values() for sample in missed):
         yield sample, *_rebuilt_row(sample, characters)
 
@@ -57,17 +58,24 @@ class History:
         self.open: list[Message] = []
         self.open_changes: set[str] = set()
 
-    def add(self, turn: Turn) -> None:
-        """Go one turn further down the branch."""
+    def exchange(self, turn: Turn) -> Exchange | None:
+        """A turn that comes next, with what was unanswered before it; None as long as it has no answer."""
         messages, done = self.joined(turn, turn.user_text)
-        if messages and turn.answers:
-            if len(turn.answers) > 1:
-                done.add(changes.MESSAGES_MERGED)
-            self._append([*messages, {"from": AGENT, "value": "\n\n".join(turn.answers)}], done)
-            messages, done = [], set()
-        elif size_of(messages) > self.characters:
-            messages, self.is_shortened = [], True
-        self.open, self.open_changes = messages, done
+        if not messages or not turn.answers:
+            return None
+        if len(turn.answers) > 1:
+            done.add(changes.MESSAGES_MERGED)
+        return Exchange([*messages, {"from": AGENT, "value": "\n\n".join(turn.answers)}], done)
+
+    def add(self, turn: Turn, exchange: Exchange | None) -> None:
+        """Go one turn further down the branch."""
+        if exchange:
+            self._append(exchange)
+            self.open, self.open_changes = [], set()
+            return
+        self.open, self.open_changes = self.joined(turn, turn.user_text)
+        if size_of(self.open) > self.characters:
+            self.open, self.is_shortened = [], True
 
     def joined(self, turn: Turn, user_text: str) -> tuple[list[Message], set[str]]:
         """What is unanswered so far followed by this turn's words and tool calls, sides alternating."""
@@ -91,8 +99,7 @@ class History:
             first += 1
         return list(self.exchanges)[first:], self.is_shortened or first > 0
 
-    def _append(self, messages, done):
-        exchange = Exchange(messages, done)
+    def _append(self, exchange):
         self.exchanges.append(exchange)
         self.size += exchange.size
         while self.size > self.characters:
@@ -100,20 +107,27 @@ class History:
             self.is_shortened = True
 
 
-def _reply_row(sample, history, turn):
+def _reply_row(sample, history, turn, exchange):
+    if exchange and _is_told_by(exchange, sample, turn) and exchange.size <= history.characters:
+        return _row_after(history, sample, exchange)
     own, done = history.joined(turn, sample.user_text)
     if len(turn.answers) > 1:
         done.add(changes.TEXT_BEFORE_REPLY_DROPPED)
-    return _finished(sample, history, own, done), NONE
+    return _row_after(history, sample, _own_exchange(sample, own, done, history.characters))
+
+
+def _is_told_by(exchange, sample, turn):
+    """Whether the sample says what the transcript says: then both are one exchange."""
+    return turn.user_text == sample.user_text and exchange.messages[-1]["value"] == sample.reply
 
 
 def _rebuilt_row(sample, characters):
     history = History(characters)
     done = {changes.REBUILT}
     for turn in _turns_in(sample.context, done):
-        history.add(turn)
+        history.add(turn, history.exchange(turn))
     own, more = history.joined(Turn(None, sample.user_text), sample.user_text)
-    return _finished(sample, history, own, done | more), NONE
+    return _row_after(history, sample, _own_exchange(sample, own, done | more, characters))
 
 
 def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
@@ -132,21 +146,25 @@ def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
         yield turn
 
 
-def _finished(sample, history, own, done):
-    """The row: as much history as fits, the sample's own turn, its reply."""
-    own = own or [{"from": HUMAN, "value": sample.user_text}]  # no words at all: the checks say so
-    room = history.characters - len(sample.reply)
-    size = size_of(own)
+def _own_exchange(sample, messages, done, characters):
+    """The turn of a sample with its reply, its tool results cut where it would be too long for a row."""
+    messages = messages or [{"from": HUMAN, "value": sample.user_text}]  # no words at all: the checks say so
+    room = characters - len(sample.reply)
+    size = size_of(messages)
     if size > room:
-        own, size = _with_shorter_results(own, size, room, done)
+        messages, size = _with_shorter_results(messages, size, room, done)
         if size > room:
             done.add(changes.OVER_THE_BUDGET)
-    exchanges, is_shortened = history.fitting(room - size)
-    if is_shortened:
-        done.add(changes.HISTORY_SHORTENED)
+    return Exchange([*messages, {"from": AGENT, "value": sample.reply}], done)
+
+
+def _row_after(history, sample, exchange):
+    """The row: as much history as fits, then the sample's own exchange."""
+    exchanges, is_shortened = history.fitting(history.characters - exchange.size)
+    done = {changes.HISTORY_SHORTENED} if is_shortened else set()
     if sample.edited_reply is not None:
         done.add(changes.REPLY_EDITED)
-    return _row(sample, [*exchanges, Exchange([*own, {"from": AGENT, "value": sample.reply}], done)])
+    return _row(sample, [*exchanges, exchange]), frozenset(done)
 
 
 def _with_shorter_results(messages, size, room, done):

@@ -1,10 +1,11 @@
 """The files an agent keeps about itself, as they are on disk now. Reads names and sizes first, contents when asked."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.homes import NotReadable, open_regular
+from agents.homes import NotReadable, is_text, open_regular
 
 from ..files import MEMORY_FILES
 
@@ -28,7 +29,7 @@ def entries(workspace: Path) -> Iterator[WorkspaceEntry]:
     daily = workspace / "memory"
     names = [*NAMED]
     if daily.is_dir() and not daily.is_symlink():
-        names += sorted(f"memory/{file.name}" for file in daily.glob("*.md"))
+        names += sorted(f"memory/{file.name}" for file in daily.glob("*.md") if is_text(file.name))
     for name in names:
         path = workspace / name
         try:
@@ -41,6 +42,9 @@ def entries(workspace: Path) -> Iterator[WorkspaceEntry]:
 def content(workspace: Path, entry: WorkspaceEntry) -> bytes:
     """The bytes of a file. Raises NotReadable for links, devices and files over 5 MB."""
     with open_regular(workspace, entry.path) as file:
+        # An agent may write here: a second name of one file could be that of a key.
+        if os.fstat(file.fileno()).st_nlink > 1:
+            raise NotReadable("it has another name elsewhere (a hard link)")
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise NotReadable(f"over {MAX_BYTES} bytes")

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-MAX_LINE = 64 * 1024 * 1024
+MAX_LINE = 16 * 1024 * 1024
 MAX_DEPTH = 200  # what can be written as JSON again and walked through without running out of stack
 LONE_SURROGATE = re.compile(
     rb"(?i)(?<!\\)((?:\\\\)*)(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2})"
@@ -62,7 +62,7 @@ def parse(line: Line) -> Line:
         line.reason, line.detail = "not_an_object", type(record).__name__
     elif not isinstance(record.get("type"), str) or not record["type"]:
         line.reason = "missing_type"
-    elif line.raw.count(b"[") + line.raw.count(b"{") > MAX_DEPTH and _depth(record) > MAX_DEPTH:
+    elif is_too_deep(line.raw, record):
         line.reason, line.detail = "too_deep", f"nested more than {MAX_DEPTH} times"
     else:
         line.record = record
@@ -80,15 +80,27 @@ def _without_lone_surrogates(raw):
         return None
 
 
-def _depth(value):
-    """How many containers stand inside each other, looked at level by level: recursion is what it protects."""
+def is_too_deep(raw: bytes, value: Any) -> bool:
+    """Whether containers are nested over MAX_DEPTH times, looked at level by level: recursion is what it protects."""
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return False
     depth, level = 0, [value]
     while level := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
         if depth > MAX_DEPTH:
-            break
+            return True
         level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
-    return depth
+    return False
+
+
+def load_object(data: bytes) -> dict[str, Any]:
+    """The JSON object a whole file holds. Raises ValueError for anything else, and for one that is nested too deep."""
+    found = orjson.loads(data)
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")
+    if is_too_deep(data, found):
+        raise ValueError(f"nested more than {MAX_DEPTH} times")
+    return found
 
 
 def _why_not(raw, exc):

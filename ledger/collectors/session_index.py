@@ -1,12 +1,14 @@
 """`sessions.json`: the flat map OpenClaw writes, and the nested one of the data format specification. No Django."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from ..records import moment_ms
+from .jsonl import load_object
+
+SESSION_ID = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
 
 # What an entry may say about a session; everything else (snapshots, paths, other programs' state) is left behind.
 KEPT = (
@@ -62,9 +64,7 @@ def read(data: bytes) -> Iterator[IndexEntry]:
 
     Raises ValueError when the file is not a JSON object.
     """
-    index = orjson.loads(data)
-    if not isinstance(index, dict):
-        raise ValueError("the session index is not a JSON object")
+    index = load_object(data)
     nested = index.get("agents")
     if isinstance(nested, dict) and "version" in index:
         index = nested
@@ -73,7 +73,7 @@ def read(data: bytes) -> Iterator[IndexEntry]:
         if not isinstance(entry, dict):
             continue
         session_id = entry.get("sessionId") or entry.get("activeSessionId")
-        if not isinstance(session_id, str) or not session_id:
+        if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id):
             continue
         read_entry = _entry(key, session_id, entry)
         earlier = found.get(session_id)
@@ -137,8 +137,8 @@ def _report(entry):
             if _name(item)
         ],
         "tools": [_name(item) for item in _list(tools.get("entries") if isinstance(tools, dict) else None)],
-        "toolSchemas": report.get("toolSchemas"),
-        "systemPromptChars": _dict(report, "systemPrompt").get("chars") or report.get("totalSize"),
+        "toolSchemas": _number(report.get("toolSchemas")),
+        "systemPromptChars": _number(_dict(report, "systemPrompt").get("chars")) or _number(report.get("totalSize")),
     }
     return {name: value for name, value in found.items() if value}
 
@@ -157,6 +157,10 @@ def _name(item):
 def _dict(entry, name):
     value = entry.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def _number(value):
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _list(value):

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
+from ledger.collectors.jsonl import load_object
 from ledger.records import moment_ms
 
 
@@ -39,8 +38,7 @@ class Run:
 
 def read_jobs(data: bytes) -> list[Job]:
     """The jobs of `cron/jobs.json`. Raises ValueError when it is not what it should be."""
-    found = orjson.loads(data)
-    jobs = found.get("jobs") if isinstance(found, dict) else None
+    jobs = load_object(data).get("jobs")
     if not isinstance(jobs, list):
         raise ValueError("there is no list of jobs")
     return [_job(job) for job in jobs if isinstance(job, dict) and isinstance(job.get("id"), str)]

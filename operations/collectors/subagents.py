@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
+from ledger.collectors.jsonl import load_object
 from ledger.records import moment_ms
 
 
@@ -24,8 +23,7 @@ class SubagentRun:
 
 def read_runs(data: bytes) -> list[SubagentRun]:
     """The runs of the file. Raises ValueError when it is not what it should be."""
-    found = orjson.loads(data)
-    runs = found.get("runs") if isinstance(found, dict) else None
+    runs = load_object(data).get("runs")
     if isinstance(runs, list):
         runs = {run["runId"]: run for run in runs if isinstance(run, dict) and isinstance(run.get("runId"), str)}
     if not isinstance(runs, dict):

@@ -132,12 +132,11 @@ def test_a_withheld_record_says_so(client):
     assert "secret" not in page
 
 
-def test_deeply_nested_records_are_shown_all_the_same(client):
-    deep = []
-    for _ in range(300):
-        deep = [deep]
-    tell({"type": "odd", "deep": deep})
+def test_deeply_nested_arguments_stop_nothing(client):
+    call = {"type": "toolCall", "id": "c", "name": "exec", "arguments": "[" * 300 + "]" * 300}
+    tell({"type": "message", "message": {"role": "assistant", "content": [call]}})
     assert client.get(PAGE + "r1/").status_code == 200
+    assert client.get("/agents/ada/sessions/s1/").status_code == 200
 
 
 def test_the_number_of_queries(client, django_assert_max_num_queries):

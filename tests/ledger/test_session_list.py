@@ -154,5 +154,5 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
     client.get(ADA)
     for rows in (1, 30):
         SessionFactory.create_batch(rows, channel_id=f"channel-{rows}")
-        with django_assert_num_queries(4, using="agent_ada"), django_assert_num_queries(3):
+        with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(3):
             client.get(ADA)

@@ -5,9 +5,10 @@ import pytest
 
 from agents import configuration
 from agents.models import CollectorSource
-from ledger.models import ConversationTurn, Session, TranscriptEvent
+from guardian.models import WorkspaceFile
+from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent
 from tests.homes import assistant, user
-from tests.operations.collecting import MAIN, opens_during, run
+from tests.operations.collecting import MAIN, events, opens_during, run
 
 pytestmark = pytest.mark.django_db
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def test_people_who_opted_out_are_not_kept(home):
     configuration.put("collector.optedOutSenders", ["carol", "dave"])
     envelope = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\n%s'
-    home.transcript(
+    group = home.transcript(
         user(envelope % ("bob", "Hello from Bob")),
         assistant("Hi Bob"),
         user(envelope % ("carol", "my secret")),
@@ -24,7 +25,12 @@ def test_people_who_opted_out_are_not_kept(home):
         user(envelope % ("bob", "Bye")),
     )
     direct = home.transcript(user("private words"))
-    home.index({"agent:main:irc:direct:dave": {"sessionId": direct.session}})
+    home.index(
+        {
+            "agent:main:irc:direct:dave": {"sessionId": direct.session},
+            "agent:main:irc:group:#lab": {"sessionId": group.session},
+        }
+    )
     found = run(home)
     assert found["agents"]["main"]["opted_out_sessions"] == 1
     texts = " ".join(TranscriptEvent.objects.using(MAIN).values_list("event_json", flat=True))
@@ -80,3 +86,46 @@ def test_file_paths_are_only_in_the_source_book(home):
     assert str(home.root) not in json.dumps(
         {field.name: str(getattr(session, field.name)) for field in session._meta.fields}
     )
+
+
+def test_without_a_readable_index_nothing_new_is_read_while_somebody_opted_out(home):
+    configuration.put("collector.optedOutSenders", ["dave"])
+    script = home.transcript(user("private words"))
+    home.write("agents/main/sessions/sessions.json", '{"agent:main:irc:direct:dave": {"sessionId": "')
+    run(home)
+    assert events() == 0
+    home.index({"agent:main:irc:direct:dave": {"sessionId": script.session}})
+    run(home)
+    assert events() == 0
+    configuration.put("collector.optedOutSenders", [])
+    run(home)
+    assert events() == 2
+
+
+def test_a_transcript_that_nobody_named_waits_while_somebody_opted_out(home):
+    configuration.put("collector.optedOutSenders", ["dave"])
+    named = home.transcript(user("from the group"))
+    home.transcript(user("whose words?"), suffix=".reset.2026-02-21T03-05-02.724Z")
+    home.index({"agent:main:irc:group:#lab": {"sessionId": named.session}})
+    found = run(home, include_deleted=True)
+    assert found["agents"]["main"]["unnamed_sessions"] == 1
+    assert events() == 2
+
+
+def test_damaged_lines_are_noted_without_their_words_while_somebody_opted_out(home):
+    configuration.put("collector.optedOutSenders", ["dave"])
+    script = home.transcript(user("One")).raw('{"type":"message","secret":"words\n')
+    home.index({"agent:main:irc:group:#lab": {"sessionId": script.session}})
+    run(home)
+    row = RejectedRecord.objects.using(MAIN).get()
+    assert (row.reason, row.raw_preview) == ("truncated", "")
+
+
+def test_a_second_name_of_a_key_is_not_read(home):
+    home.transcript(user("One"))
+    home.write("credentials/oauth.bin", "sk-fake-canary")
+    (home.root / "workspace/memory").mkdir(parents=True)
+    os.link(home.root / "credentials/oauth.bin", home.root / "workspace/memory/day.md")
+    found = run(home)
+    assert "hard link" in found["agents"]["main"]["notes"][0]
+    assert not WorkspaceFile.objects.using(MAIN).exists()

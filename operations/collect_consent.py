@@ -1,0 +1,71 @@
+"""Whose conversations may be read. With somebody opted out, what cannot be told apart is not read."""
+
+from collections.abc import Callable
+
+import orjson
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, open_regular
+from ledger.collectors import session_index
+from ledger.collectors.session_index import IndexEntry, origin_of
+from ledger.models import Session
+
+MAX_INDEX_BYTES = 64 * 1024 * 1024
+
+
+def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
+    """A direct conversation is its person's: with them opted out, none of it is kept."""
+    origin = entry.metadata.get("origin", {})
+    names = {entry.target, *(value for key, value in origin.items() if key in ("from", "to", "label"))}
+    return entry.origin == "direct" and _any_of(names, opted_out)
+
+
+def reader(collection, found, agent, report) -> Callable[[str], bool]:
+    """A function that says of a session whether its transcript may be read.
+
+    With nobody opted out: yes. Else only when the index of now, or what the index said earlier, names the session
+    and it is not a direct conversation with somebody who opted out.
+    """
+    if not collection.opted_out:
+        return lambda session_id: True
+    entries = _entries(collection, found, report)
+    withheld = {entry.session_id for entry in entries if has_opted_out(entry, collection.opted_out)}
+    named = {entry.session_id for entry in entries} | _named_before(agent, collection.opted_out)
+
+    def may_read(session_id):
+        report.unnamed_sessions += session_id not in named
+        return session_id in named and session_id not in withheld
+
+    return may_read
+
+
+def _entries(collection, found, report):
+    path = found.sessions / "sessions.json"
+    try:
+        with open_regular(collection.home.root, path) as file:
+            return list(session_index.read(file.read(MAX_INDEX_BYTES)))
+    except (NotReadable, ValueError):
+        report.notes.append(
+            _("Somebody opted out and there is no readable sessions.json: new conversations wait until there is.")
+        )
+        return []
+
+
+def _named_before(agent, opted_out):
+    rows = Session.objects.using(agent.db).filter(session_key__isnull=False)
+    return {
+        session_id
+        for session_id, key, target, metadata in rows.values_list(
+            "id", "session_key", "conversation_target", "metadata"
+        )
+        if not (origin_of(key)[0] == "direct" and _any_of(_names(target, metadata), opted_out))
+    }
+
+
+def _names(target, metadata):
+    origin = orjson.loads(metadata or "{}").get("origin", {})
+    return {target, *(origin.get(key) for key in ("from", "to", "label"))}
+
+
+def _any_of(names, opted_out):
+    return any(name and opted_out & {name, name.split(":", 1)[-1]} for name in names)
