@@ -315,5 +315,5 @@ def _texts(value):
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _dicts(value) -> Iterator[dict[str, Any]]:
+def _dicts(value: Any) -> Iterator[dict[str, Any]]:
     return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())

@@ -31,9 +31,9 @@ def trim(record: dict[str, Any], line: bytes) -> tuple[bytes, str | None, bytes 
     return orjson.dumps(record), _note(left_out, capped), packing.pack(full)
 
 
-def untrim(event_json: str, full_zstd: bytes | None) -> dict[str, Any]:
+def untrim(event_json: str, full_zstd: bytes | memoryview | None) -> dict[str, Any]:
     """The record as it was, without an output that it repeated."""
-    return orjson.loads(packing.unpack(full_zstd) if full_zstd else event_json)
+    return orjson.loads(packing.unpack(bytes(full_zstd)) if full_zstd else event_json)
 
 
 def _drop_repeated_output(record):

@@ -33,7 +33,8 @@ def _day(number):
 def known_nodes(db: str, session: Session) -> Known:
     """Every record the store has of a session."""
     events = TranscriptEvent.objects.using(db).filter(session_id=session.id)
-    about = {seq: rest for seq, *rest in events.values_list("seq", "is_active", "kind", "turn_number").iterator()}
+    columns = ("seq", "is_active", "kind", "turn_number")
+    about = {seq: (active, kind, turn) for seq, active, kind, turn in events.values_list(*columns).iterator()}
     identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session.id)
     return {
         event_id: (Node(seq, event_id, parent_id, about[seq][1] == "user"), *about[seq])
