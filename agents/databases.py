@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import OperationalError, connections
+from django.db import DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
 
 _lock = threading.RLock()
@@ -90,6 +90,21 @@ def wait_for_writers(seconds):
         del connections[connection.alias]  # an open one keeps the settings it was made with
 
 
+def expect_many_writes(name):
+    """Let this connection write more before pages move from the -wal to the file: a hot page then moves once."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_autocheckpoint=8192")
+        cursor.execute("PRAGMA cache_size=-24576")
+
+
+def expect_few_writes(name):
+    """Undo `expect_many_writes`, and give the memory back."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_autocheckpoint=1000")
+        cursor.execute("PRAGMA cache_size=-2000")
+        cursor.execute("PRAGMA shrink_memory")
+
+
 def schema_version():
     """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
     return len(_known_migrations())
@@ -142,7 +157,7 @@ def _refuse_old(name, agent_id):
         with connections[name].cursor() as cursor:
             cursor.execute("SELECT app, name FROM django_migrations")
             applied = set(cursor.fetchall())
-    except OperationalError as exc:
+    except DatabaseError as exc:
         raise OldAgentFile(
             f"The file of agent {agent_id} cannot be read: {exc}. Check the file and its permissions."
         ) from exc

@@ -40,6 +40,7 @@ NEVER_FOLDERS = frozenset(
     }
 )
 MAX_CONFIG_BYTES = 4 * 1024 * 1024
+READ_AHEAD = 256 * 1024
 
 
 class NotReadable(Exception):
@@ -79,7 +80,7 @@ def open_regular(root: Path, path: Path) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise NotReadable(_("not a regular file"))
-    return os.fdopen(handle, "rb")
+    return os.fdopen(handle, "rb", buffering=READ_AHEAD)
 
 
 def read_home(root: Path) -> Home:

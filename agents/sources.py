@@ -73,7 +73,7 @@ class SourceBook:
         row.agent_id, row.byte_offset, row.last_read_at = agent_id, offset, now_ms()
         row.inode, row.size_bytes, row.mtime_ns = _state(stat)
         row.head_bytes, row.head_sha256 = len(head), hashlib.sha256(head).hexdigest()
-        row.save()
+        row.save(force_insert=row._state.adding)
         self._rows[(kind, name)] = row
 
     def name(self, path: Path) -> str:

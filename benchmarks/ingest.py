@@ -69,9 +69,12 @@ def step(name, source, home):
 
 
 def floor(source):
-    """The least there is to do: read, parse, insert the columns of both event tables, one transaction a file."""
+    """The least there is to do: read, parse, insert the same columns with the same indexes, one transaction a file.
+
+    Of the values only the texts are looked for; nothing is checked, added up, linked or kept apart.
+    """
     sys.path.insert(0, str(ROOT))
-    from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS
+    from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TURN_COLUMNS
 
     store = sqlite3.connect(Path.cwd() / "floor.sqlite", isolation_level=None)
     store.executescript(
@@ -79,26 +82,48 @@ def floor(source):
         f"CREATE TABLE e ({', '.join(EVENT_COLUMNS)}, PRIMARY KEY (session_id, seq));"
         f"CREATE TABLE i ({', '.join(IDENTITY_COLUMNS)}, PRIMARY KEY (session_id, event_id));"
         "CREATE INDEX i_seq ON i (session_id, seq);"
+        f"CREATE TABLE t ({', '.join(TURN_COLUMNS)}, PRIMARY KEY (id));"
+        "CREATE UNIQUE INDEX t_number ON t (session_id, turn_number); CREATE INDEX t_time ON t (created_at, id);"
     )
-    event = f"INSERT INTO e VALUES ({','.join('?' * len(EVENT_COLUMNS))})"
-    identity = f"INSERT INTO i VALUES ({','.join('?' * len(IDENTITY_COLUMNS))})"
+    insert = {
+        name: f"INSERT INTO {name} VALUES ({','.join('?' * len(columns))})"
+        for name, columns in (("e", EVENT_COLUMNS), ("i", IDENTITY_COLUMNS), ("t", TURN_COLUMNS))
+    }
     lines = size = 0
     started = time.perf_counter()
     for file in sorted(path for path in source.glob("agents/*/sessions/*") if TRANSCRIPT.fullmatch(path.name)):
-        events, identities = [], []
-        for seq, line in enumerate(file.read_bytes().splitlines()):
-            record = orjson.loads(line)
-            lines, size = lines + 1, size + len(line) + 1
-            small = (1, "user", 1, True, False, False, None, None, 0, 1, 1, 1, 1, 1, 0.1, None)
-            events.append((file.name[:36], seq, *small, line.decode(), None))
-            identities.append(
-                (file.name[:36], record["id"], seq, record["type"], True, record.get("parentId"), None, 1)
-            )
+        data = file.read_bytes()
+        rows = floor_rows(file.name[:36], data, len(TURN_COLUMNS))
+        lines, size = lines + len(rows["e"]), size + len(data)
         store.execute("BEGIN IMMEDIATE")
-        store.executemany(event, events)
-        store.executemany(identity, identities)
+        for name, values in rows.items():
+            store.executemany(insert[name], values)
         store.execute("COMMIT")
     return {"seconds": time.perf_counter() - started, "lines": lines, "bytes": size, "peak_mb": peak()}
+
+
+def floor_rows(session, data, turn_columns):
+    """The rows of one transcript with made-up values where a value would take thought."""
+    events, identities, turns = [], [], []
+    for seq, line in enumerate(data.splitlines()):
+        record = orjson.loads(line)
+        small = (seq, "user", 1, True, False, False, None, None, 0, 1, 1, 1, 1, 1, 0.1, None)
+        events.append((session, seq, *small, line.decode(), None))
+        identities.append((session, record["id"], seq, record["type"], True, record.get("parentId"), None, seq))
+        if record["type"] == "message" and record["message"]["role"] != "toolResult":
+            text = text_of(record["message"]["content"])
+            if record["message"]["role"] == "user":
+                turn = [f"{session}:{record['id']}", session, len(turns), record["id"], text, None, None, None]
+                turns.append([*turn, "", None, record["timestamp"], *[1] * (turn_columns - 11)])
+            elif turns:
+                turns[-1][8] = text
+    return {"e": events, "i": identities, "t": turns}
+
+
+def text_of(content):
+    if isinstance(content, str):
+        return content
+    return next((block["text"] for block in content if block["type"] == "text"), "")
 
 
 def collect(source):

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 
 from .export_options import Options
 from .models import DatasetSample
+from .plain_rows import PlainRows
 
 COLUMNS = (
     "id",
@@ -22,8 +23,6 @@ COLUMNS = (
     "annotation_status",
 )
 ORDER = ("session_id", "turn_number", "id")
-FIRST_BATCH, SMALLEST_BATCH, BIGGEST_BATCH = 100, 10, 1_000  # rows read at a time
-BATCH_CHARACTERS = 1_000_000  # of content that may be in memory, as far as the batch before can tell
 LISTED = 200
 Samples = QuerySet[DatasetSample]
 Row = dict[str, Any]
@@ -73,22 +72,18 @@ class Source:
 
     def _rows(self, agent_id) -> Iterator[Row]:
         """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
-        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values(*COLUMNS)
-        rows, size = chosen, FIRST_BATCH
-        while batch := list(rows[:size]):
-            yield from batch
-            rows, size = chosen.filter(_after(batch[-1])), _next_size(batch)
-
-
-def _next_size(batch):
-    """How many rows to read next, when they are about as long as these."""
-    average = 1 + sum(len(row["content"]) for row in batch) // len(batch)
-    return max(SMALLEST_BATCH, min(BIGGEST_BATCH, BATCH_CHARACTERS // average))
+        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*COLUMNS)
+        reader = PlainRows(COLUMNS.index("content"))
+        batch, is_more = reader.batch(chosen)
+        while batch:
+            for row in batch:
+                yield dict(zip(COLUMNS, row, strict=True))
+            batch, is_more = reader.batch(chosen.filter(_after(batch[-1]))) if is_more else ([], False)
 
 
 def _after(row):
     """Behind `row` in ORDER, within one agent."""
-    session, turn, sample = (row[name] for name in ORDER)
+    session, turn, sample = (row[COLUMNS.index(name)] for name in ORDER)
     # session >= x AND (session > x OR ...): the first half lets SQLite seek in the index.
     return Q(session_id__gte=session) & (
         Q(session_id__gt=session) | Q(turn_number__gt=turn) | Q(turn_number=turn, id__gt=sample)

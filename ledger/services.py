@@ -70,16 +70,17 @@ def store_transcript(
 
 def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
     """Bring sessions up to what the session index says of them; returns how many entries there were."""
-    count = 0
+    entries = list(entries)
     with transaction.atomic(using=db):
+        known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
+        reports: dict[str, PromptReport] = {}
         for entry in entries:
-            count += 1
             moment = entry.updated_at or 0
-            session, _ = Session.objects.using(db).get_or_create(
-                id=entry.session_id, defaults={"created_at": moment, "last_activity_at": moment}
+            session = known.get(entry.session_id) or Session(
+                id=entry.session_id, created_at=moment, last_activity_at=moment
             )
-            _apply_entry(db, session, entry)
-    return count
+            _apply_entry(db, session, entry, reports)
+    return len(entries)
 
 
 def mark_state(db: str, session_id: str, state: str) -> None:
@@ -132,21 +133,20 @@ def _store_chunk(db, transcript, chunk, stored):
         turns.store_snapshots(db, session, tree, rows)
     if rows:
         _add_up(db, session, rows)
-    session.save(using=db)
+    session.save(using=db, force_insert=session._state.adding)
 
 
 def _session(db, transcript):
-    session, _ = Session.objects.using(db).get_or_create(
-        id=transcript.session_id, defaults={"created_at": transcript.modified_ms, "last_activity_at": 0}
-    )
-    return session
+    """The session's row; a new one is saved with the chunk's last word (foreign keys are checked at the commit)."""
+    found = Session.objects.using(db).filter(id=transcript.session_id).first()
+    return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 
 def _new_rows(db, session, transcript, chunk, known, stored):
     """The rows that are not in the store yet, numbered, and the record the branch ends with."""
     rows: list[Row] = []
     bad: list[Line] = []
-    seen: dict[str, bytes] = {}
+    seen: dict[str, int] = {}
     hidden = {record_id for record_id, (_, _, kind, _) in known.items() if kind == "withheld"}
     before, leaf_id = turns.last_row(session, known), None
     seq = max((node.seq for node, *_ in known.values()), default=-1)
@@ -177,7 +177,7 @@ def _new_rows(db, session, transcript, chunk, known, stored):
 
 
 def _digest(line):
-    return hashlib.blake2b(line.raw, digest_size=8).digest()
+    return hash(line.raw)  # told apart within one run only
 
 
 def _says_the_same(line, row, seen):
@@ -230,17 +230,20 @@ def _add_up(db, session, rows):
         if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.facts.model:
             session.model = row.facts.model
     moments = [row.created_at for row in rows]
-    session.created_at = min(moments) if not session.record_count else min(session.created_at, *moments)
+    is_new = not session.record_count
+    session.created_at = min(moments) if is_new else min(session.created_at, *moments)
     session.last_activity_at = max(session.last_activity_at, *moments)
     session.record_count += len(rows)
     for sums in days.values():
         for name in TOTALS:
             setattr(session, name, getattr(session, name) + getattr(sums, name))
-    _add_days(db, session.id, days)
+    _add_days(db, session.id, days, is_new=is_new)
 
 
-def _add_days(db, session_id, days):
-    stored = {day.date: day for day in SessionDay.objects.using(db).filter(session_id=session_id, date__in=days)}
+def _add_days(db, session_id, days, *, is_new):
+    stored = {}
+    if not is_new:
+        stored = {day.date: day for day in SessionDay.objects.using(db).filter(session_id=session_id, date__in=days)}
     names = (*TOTALS, "turn_count", "record_count")
     fresh = []
     for date, sums in days.items():
@@ -254,8 +257,9 @@ def _add_days(db, session_id, days):
     SessionDay.objects.using(db).bulk_create(fresh)
 
 
-def _apply_entry(db, session, entry):
+def _apply_entry(db, session, entry, reports):
     """An entry's own words win over what was guessed; times only ever move outwards."""
+    before = dict(session.__dict__)
     session.session_key = entry.session_key
     session.origin = entry.origin
     session.channel_id = entry.channel
@@ -266,13 +270,17 @@ def _apply_entry(db, session, entry):
     session.metadata = orjson.dumps(entry.metadata).decode() if entry.metadata else None
     session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
     if entry.report:
-        session.prompt_report = _report(db, entry.report)
-    session.save(using=db)
+        session.prompt_report_id = _report(db, entry.report, reports)
+    if session._state.adding or session.__dict__ != before:
+        session.save(using=db, force_insert=session._state.adding)
 
 
-def _report(db, report):
+def _report(db, report, reports):
+    """The id of a report's row; equal ones are one row."""
     text = orjson.dumps(report, option=orjson.OPT_SORT_KEYS)
-    row, _ = PromptReport.objects.using(db).get_or_create(
-        id=hashlib.sha256(text).hexdigest(), defaults={"report_json": text.decode()}
-    )
-    return row
+    report_id = hashlib.sha256(text).hexdigest()
+    if report_id not in reports:
+        reports[report_id], _ = PromptReport.objects.using(db).get_or_create(
+            id=report_id, defaults={"report_json": text.decode()}
+        )
+    return report_id

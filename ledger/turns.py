@@ -16,6 +16,7 @@ from .trimming import CAP
 # record id -> its node, whether it is on the active branch, its kind, its turn number
 Known = dict[str, tuple[Node, bool, str, int | None]]
 TITLE = 120
+TITLE_TURNS = 20
 EPOCH = date(1970, 1, 1).toordinal()
 BATCH = 500
 
@@ -85,12 +86,18 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         cursor.executemany(
             insert_sql("conversation_turns", TURN_COLUMNS), [[*map(each.get, TURN_COLUMNS)] for each in values]
         )
-    stored = ConversationTurn.objects.using(db).filter(session_id=session.id)
-    for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
-        stored.filter(id=turn.id).update(**_summed(_stored_rows(db, turn)))
-    session.turn_count = stored.active().count()
+    if not session.record_count:  # a new session: its turns are at hand
+        current = [turn for turn in values if turn["is_active"]]
+        session.turn_count = len(current)
+        words = [(turn["user_message_content"], turn["user_metadata"]) for turn in current[:TITLE_TURNS]]
+    else:
+        stored = ConversationTurn.objects.using(db).filter(session_id=session.id)
+        for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
+            stored.filter(id=turn.id).update(**_summed(_stored_rows(db, turn)))
+        session.turn_count = stored.active().count()
+        words = stored.active().order_by("first_seq").values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
     if not session.title:
-        session.title = _title(stored.active())
+        session.title = _title(words)
 
 
 def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) -> None:
@@ -103,17 +110,17 @@ def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) 
 def _move(db, session, active, known):
     """Known records that left or joined the active branch."""
     moved: set[int] = set()
-    for now_active in (True, False):
+    for now_active in (True, False) if known else ():
         changed = [
             (node.seq, number)
             for record_id, (node, was_active, _, number) in known.items()
             if was_active is not now_active and (record_id in active) is now_active
         ]
         moved.update(number for _, number in changed if number is not None)
-        events = TranscriptEvent.objects.using(db).filter(session_id=session.id)
         for start in range(0, len(changed), BATCH):
             seqs = [seq for seq, _ in changed[start : start + BATCH]]
-            events.filter(seq__in=seqs).update(is_active=now_active)
+            events = TranscriptEvent.objects.using(db).filter(session_id=session.id, seq__in=seqs)
+            events.update(is_active=now_active)
     return moved
 
 
@@ -199,10 +206,10 @@ def _snapshot(session, tree, row):
     )
 
 
-def _title(turns):
+def _title(words):
     """The first words a person said; the first injected prompt when nobody said any."""
     first = ""
-    for text, metadata in turns.order_by("first_seq").values_list("user_message_content", "user_metadata")[:20]:
+    for text, metadata in words:
         line = next((line.strip() for line in text.splitlines() if line.strip()), "")
         if line and "injected" not in orjson.loads(metadata or "{}"):
             return line[:TITLE]

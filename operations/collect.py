@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import configuration
+from agents import configuration, databases
 from agents.clock import now_ms
 from agents.homes import Home, read_home
 from agents.models import Agent
@@ -84,7 +84,9 @@ def _collect(collection):
         report = collection.reports[agent.agent_id] = AgentReport()
         message = _("Reading %(agent)s") % {"agent": agent.agent_id}
         collection.progress.update(collection.bytes_read, collection.total_bytes or None, message)
+        databases.expect_many_writes(agent.db)
         collect_agent.collect(collection, found, agent, plans[found.home_name], report)
+        databases.expect_few_writes(agent.db)
         summaries.refresh(agent, collected_at=now_ms())
     schedules = collect_schedules.collect(collection)
     return _result(collection, schedules)

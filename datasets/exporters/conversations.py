@@ -60,9 +60,9 @@ class Conversation:
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
 
     @property
-    def json(self) -> orjson.Fragment:
-        """The messages as JSON."""
-        return orjson.Fragment(b"[" + b",".join([exchange.json for exchange in self.exchanges]) + b"]")
+    def json(self) -> bytes:
+        """The messages as JSON, without brackets."""
+        return b",".join([exchange.json for exchange in self.exchanges])
 
     @property
     def broken(self) -> list[Broken]:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import orjson
-
 from .changes import CHARACTERS_REPLACED, Changes
 from .cleaning import as_json
 from .conversations import Conversation
@@ -17,7 +15,7 @@ def as_line(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
     if not isinstance(said, Conversation):
         data, row, is_cleaned = as_json(row)
         return data + b"\n", row, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
-    _, others, is_cleaned = as_json({**row, "conversations": None})
+    rest, others, is_cleaned = as_json({name: value for name, value in row.items() if value is not said})
+    line = b"".join([b'{"conversations":[', said.json, b"],", rest[1:], b"\n"])
     changes = changes | said.changes
-    line = orjson.dumps({**others, "conversations": said.json}, option=orjson.OPT_APPEND_NEWLINE)
-    return line, {**others, "conversations": said}, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
+    return line, {"conversations": said, **others}, changes | {CHARACTERS_REPLACED} if is_cleaned else changes

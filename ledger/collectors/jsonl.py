@@ -82,7 +82,7 @@ def _without_lone_surrogates(raw):
 
 def is_too_deep(raw: bytes, value: Any) -> bool:
     """Whether containers are nested over MAX_DEPTH times, looked at level by level: recursion is what it protects."""
-    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+    if len(raw) <= 2 * MAX_DEPTH or raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return False
     depth, level = 0, [value]
     while level := [item for item in level if isinstance(item, dict | list)]:

@@ -10,6 +10,7 @@ import pytest
 
 from datasets import exports
 from datasets.models import DatasetExport, DatasetSample
+from datasets.plain_rows import PlainRows
 from openclaw_web.errors import Refused
 from tests.datasets.branches import Steps, body
 from tests.datasets.conversations import agent, tell, tell_turns, user
@@ -64,6 +65,11 @@ def refused(format_="alpaca", task="reply", **choices):
 def rows_in(export, side):
     file = exports.folder_of(export) / f"{export.export_format}.{side}.jsonl"
     return [orjson.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
+
+
+def in_batches_of_three(monkeypatch):
+    for name in ("FIRST", "BIGGEST", "SMALLEST"):
+        monkeypatch.setattr(PlainRows, name, 3)
 
 
 def contents(export):
@@ -166,9 +172,7 @@ def test_samples_without_a_decision_are_left_out_of_the_gate_and_named():
 
 
 def test_batches_lose_and_double_nothing(monkeypatch):
-    monkeypatch.setattr("datasets.export_source.FIRST_BATCH", 3)
-    monkeypatch.setattr("datasets.export_source.BIGGEST_BATCH", 3)
-    monkeypatch.setattr("datasets.export_source.SMALLEST_BATCH", 1)
+    in_batches_of_three(monkeypatch)
     for session in ("s1", "s2", "s3"):
         make(7, session=session)
     for name in ("x", "y", "z"):  # several samples of one turn
@@ -181,7 +185,7 @@ def test_batches_lose_and_double_nothing(monkeypatch):
 
 
 def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
-    monkeypatch.setattr("datasets.export_branches.BATCH", 3)
+    in_batches_of_three(monkeypatch)
     monkeypatch.setattr("datasets.export_branches.GROUP_SESSIONS", 4)
     AgentFactory(agent_id="bob")
     for number in range(10):
