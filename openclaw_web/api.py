@@ -81,7 +81,7 @@ def urls():
     return [*patterns, path("<path:rest>", nowhere)], app_name, namespace
 
 
-@csrf_exempt
+@csrf_exempt  # it changes nothing: it only says that nothing is there
 @login_not_required
 def nowhere(request, rest):
     """Every other address under the API, answered in the API's words."""
