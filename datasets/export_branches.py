@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
@@ -50,16 +50,19 @@ def with_branches(sessions: Iterable[Session]) -> Iterator[tuple[str, str, Itera
 
 
 def _groups(sessions):
-    """Sessions of one agent that are read together, with their samples."""
-    group: list[tuple[str, list[Row]]] = []
-    owner, samples = "", 0
+    """Sessions of one agent that are read together. Of a session with very many samples the rest stays to be read."""
+    group: list[tuple[str, Iterable[Row]]] = []
+    owner, count = "", 0
     for agent_id, session_id, rows in sessions:
-        if group and (agent_id != owner or samples >= GROUP_SAMPLES or len(group) >= GROUP_SESSIONS):
+        if group and (agent_id != owner or len(group) >= GROUP_SESSIONS):
             yield owner, group
-            group, samples = [], 0
-        owner = agent_id
-        group.append((session_id, list(rows)))
-        samples += len(group[-1][1])
+            group, count = [], 0
+        first = list(islice(rows, GROUP_SAMPLES))
+        group.append((session_id, chain(first, rows)))
+        owner, count = agent_id, count + len(first)
+        if count >= GROUP_SAMPLES:
+            yield owner, group
+            group, count = [], 0
     if group:
         yield owner, group
 

@@ -83,7 +83,9 @@ def nothing_left(excluded: dict[str, dict[str, Any]]) -> str:
     if not excluded:
         return _("There are no samples for these options. Make some from the turns of a session first.")
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
-    if "not_approved" in excluded:
+    if NO_DECISION in excluded:
+        advice = _("Choose the task reply, or samples of turns that memory_gate decided about.")
+    elif "not_approved" in excluded:
         advice = _("Approve some samples, or also include the ones nobody has judged yet.")
     else:
         advice = _("Choose other options.")

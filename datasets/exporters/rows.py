@@ -42,11 +42,9 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
 def rows_of(
     shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()
 ) -> Iterator[tuple[ExportSample, Row, Changes]]:
-    """The rows of one session's samples; `messages` is its branch, read only where the shape needs it."""
+    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
     if shape.needs_branch:
-        yield from sharegpt.reply_rows(
-            list(samples), messages, characters=shape.row_characters, keep_text=shape.keep_text
-        )
+        yield from sharegpt.reply_rows(samples, messages, characters=shape.row_characters, keep_text=shape.keep_text)
         return
     for sample in samples:
         if shape.task == "reply":

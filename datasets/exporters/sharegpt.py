@@ -16,27 +16,26 @@ Row = dict[str, object]
 
 
 def reply_rows(
-    samples: list[ExportSample], messages: Iterable[Said], *, characters: int, keep_text: bool = False
+    samples: Iterable[ExportSample], messages: Iterable[Said], *, characters: int, keep_text: bool = False
 ) -> Iterator[tuple[ExportSample, Row, Changes]]:
     """A row for each sample of one session: the branch up to its turn, then its reply.
 
-    Reads the branch once and keeps no more of it than a row may hold. A turn that is not on the branch (any more)
-    is rebuilt from what the sample itself holds.
+    Samples and turns come in the order of their numbers, are read once and side by side, and no more is kept than a
+    row may hold. A turn that is not on the branch (any more) is rebuilt from what the sample itself holds.
     """
-    wanted: dict[int, list[ExportSample]] = {}
-    for sample in samples:
-        wanted.setdefault(sample.turn_number, []).append(sample)
     history = History(characters)
-    for turn in turns_of(messages, keep_text=keep_text):
-        exchange = history.exchange(turn)
-        own = wanted.pop(turn.number, ()) if turn.number is not None else ()
-        for sample in own:
+    turns = turns_of(messages, keep_text=keep_text)
+    turn = next(turns, None)
+    exchange = history.exchange(turn) if turn else None
+    for sample in samples:
+        while turn and (turn.number or 0) < sample.turn_number:
+            history.add(turn, exchange)
+            turn = next(turns, None)
+            exchange = history.exchange(turn) if turn else None
+        if turn and turn.number == sample.turn_number:
             yield sample, *_reply_row(sample, history, turn, exchange)
-        if not wanted:
-            return
-        history.add(turn, exchange)
-    for sample in (sample for missed in wanted.values() for sample in missed):
-        yield sample, *_rebuilt_row(sample, characters)
+        else:
+            yield sample, *_rebuilt_row(sample, characters)
 
 
 def gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:

@@ -87,6 +87,7 @@ def _list_page(request, form, *, has_choices, status=200):
         export.words = _state(export, export.state in WORKING)
     context = {
         "exports": page,
+        "count": DatasetExport.objects.count(),
         "form": form,
         "has_choices": has_choices,
         "may_export": request.user.has_role("labeller"),

@@ -187,6 +187,7 @@ def test_batches_lose_and_double_nothing(monkeypatch):
 def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     in_batches_of_three(monkeypatch)
     monkeypatch.setattr("datasets.export_branches.GROUP_SESSIONS", 4)
+    monkeypatch.setattr("datasets.export_branches.GROUP_SAMPLES", 2)
     AgentFactory(agent_id="bob")
     for number in range(10):
         if number % 3:  # the others have no transcript (any more)
@@ -194,15 +195,15 @@ def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
         make(1, session=f"s{number}")
     tell_turns(7, session_id="s9-long")
     tell_turns(7, session_id="s5", db="agent_bob")
-    make(2, session="s9-long", first=6)
+    make(5, session="s9-long", first=3)
     make(1, session="s5", first=7, agent_id="bob", id="of-bob")
-    rows = rows_in(build("sharegpt", train_split=1), "train")
+    export = build("sharegpt", train_split=1)
+    rows = rows_in(export, "train")
     said = {row["sample_id"]: [message["value"] for message in row["conversations"]] for row in rows}
-    assert len(said) == 13
+    assert len(said) == 16
     assert len(said["s9-long-6"]) == 12 and len(said["s9-long-7"]) == len(said["of-bob"]) == 14
     assert all(said[f"s{number}-1"] == ["question 1", "answer 1"] for number in range(10))
-    (rebuilt,) = [build("sharegpt", train_split=1)]
-    assert exports.read_manifest(rebuilt)["transformations"] == {"rebuilt_from_the_sample": 4}
+    assert exports.read_manifest(export)["transformations"] == {"rebuilt_from_the_sample": 4}
 
 
 # The split

@@ -60,11 +60,11 @@ def test_choices_are_handed_on():
     assert wanted.items() <= filters.items()
 
 
-def test_nothing_to_export_is_said_and_ends_with_2():
+def test_nothing_to_export_is_said_and_ends_with_1():
     out = io.StringIO()
     with pytest.raises(SystemExit) as ended:
         call_command("export", "--name", "one", "--format", "alpaca", stdout=out, stderr=io.StringIO())
-    assert ended.value.code == 2
+    assert ended.value.code == 1
     assert "There are no samples for these options." in out.getvalue()
 
 

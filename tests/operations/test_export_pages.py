@@ -66,7 +66,8 @@ def test_it_works(as_reviewer, home):
     data = b"".join(answer.streaming_content)
     assert orjson.loads(data)["output"] == "It failed on the last line."
     assert hashlib.sha256(data).hexdigest() in page.text
-    assert "First try" in as_reviewer.get(LIST).text
+    listed = as_reviewer.get(LIST).text
+    assert "First try" in listed and "1 export" in listed
 
 
 def test_the_list_is_empty_and_says_how_to_fill_it(as_reviewer):
@@ -207,7 +208,7 @@ def test_somebody_who_is_not_signed_in_gets_nothing(as_reviewer):
 def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_queries):
     for count in (1, 30):
         ExportFactory.create_batch(count, state="ready")
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(5):
             as_reviewer.get(LIST)
     refused = ExportFactory(state="refused")
     for count in (1, 30):

@@ -35,4 +35,4 @@ class Command(BaseCommand):
         words = export_report.as_json(export, job) if options["json"] else export_report.in_words(export, job)
         self.stdout.write(words)
         if export.state != export.State.READY:
-            raise SystemExit(2)
+            raise SystemExit(1)
