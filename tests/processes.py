@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -30,6 +31,8 @@ class Process:
     def __init__(self, env, *args, folder=CHECKOUT):
         command = [sys.executable, "-m", "tests.jobs_for_tests", *args]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        # A shell that runs the tests in the background makes them, and all below, deaf to Ctrl-C.
+        pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         self.popen = subprocess.Popen(command, env=env, cwd=folder, start_new_session=True, **pipes)
         self.pid = self.popen.pid
         self.said = ""
