@@ -101,3 +101,29 @@ class KeyValue(models.Model):
 
     def __str__(self):
         return f"{self.scope}/{self.key}"
+
+
+class AuditEntry(models.Model):
+    """One thing a person or program did here. Rows are only ever added: triggers refuse everything else."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = EpochMs()
+    actor = models.TextField(help_text="user name; empty when nobody was signed in")
+    via = models.TextField(help_text="page, api, token oc_<prefix>, command or job")
+    action = models.TextField(help_text="in the past tense: signed_in, labelled, exported, read, ...")
+    object_type = models.TextField(default="", help_text="sample, session, export, user, token, setting, ...")
+    object_id = models.TextField(default="")
+    agent_id = models.TextField(default="")
+    detail_json = models.TextField(default="{}", help_text="never a secret and never content")
+
+    class Meta:
+        db_table = "operator_audit"
+        # Each ends with the row's id, as every index in SQLite does: a filtered list is read in its order.
+        indexes = [
+            models.Index(fields=["actor"], name="idx_audit_actor"),
+            models.Index(fields=["action"], name="idx_audit_action"),
+            models.Index(fields=["object_type", "object_id"], name="idx_audit_object"),
+        ]
+
+    def __str__(self):
+        return f"{self.actor} {self.action} {self.object_type} {self.object_id}"

@@ -3,6 +3,7 @@
 from ninja.security import HttpBearer
 from ninja.security import SessionAuth as NinjaSessionAuth
 
+from agents import audit
 from operations import accounts
 
 
@@ -13,6 +14,7 @@ class TokenAuth(HttpBearer):
         user = accounts.user_of_token(token)
         if user:
             request.user = user
+            audit.now_through(f"token {accounts.public_part(token)}")
         return user
 
 

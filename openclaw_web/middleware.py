@@ -4,6 +4,7 @@ import logging
 
 from django.shortcuts import render
 
+from agents import audit
 from agents.databases import OldAgentFile
 
 from .errors import Refused
@@ -28,6 +29,17 @@ class SayWhyMiddleware:
             log.error("%s", exception)
             return render(request, "refused.html", {"sentence": str(exception)}, status=503)
         return None
+
+
+class ActingThroughMiddleware:
+    """Tells the audit log whether somebody acts on a page or through the API."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        with audit.acting_through("api" if request.path.startswith("/api/") else "page"):
+            return self.get_response(request)
 
 
 class PrivateAnswersMiddleware:

@@ -155,6 +155,11 @@ def user_of_token(text: str) -> User | None:
     return token.user
 
 
+def public_part(text: str) -> str:
+    """What of a token may be written down: `oc_<prefix>`."""
+    return "_".join(text.split("_")[:2])
+
+
 def _note_use(token):
     now = clock.now_ms()
     if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY_MS:

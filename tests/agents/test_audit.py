@@ -1,0 +1,53 @@
+"""The audit log's table: what is in an entry, and that no entry ever changes."""
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from agents import audit
+from agents.models import AuditEntry
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_works():
+    audit.record("root", "role_changed", object_type="user", object_id="zoe", role="labeller")
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.via, entry.action, entry.object_type, entry.object_id) == (
+        *("root", "command", "role_changed"),
+        *("user", "zoe"),
+    )
+    assert entry.detail_json == '{"role":"labeller"}'
+    assert entry.at > 1_700_000_000_000
+
+
+def test_it_says_by_what_means():
+    with audit.acting_through("api"):
+        audit.record("root", "read")
+        audit.now_through("token oc_12345678")
+        audit.record("root", "read")
+    audit.record("root", "read")
+    assert [entry.via for entry in AuditEntry.objects.order_by("id")] == ["api", "token oc_12345678", "command"]
+
+
+def test_one_entry_for_each_object():
+    audit.record_many("root", "labelled", object_type="sample", object_ids=["a", "b"], status="approved")
+    assert [(entry.object_id, entry.detail_json) for entry in AuditEntry.objects.order_by("id")] == [
+        ("a", '{"status":"approved"}'),
+        ("b", '{"status":"approved"}'),
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE operator_audit SET actor = 'nobody'",
+        "DELETE FROM operator_audit",
+        "REPLACE INTO operator_audit SELECT * FROM operator_audit",
+    ],
+)
+def test_an_entry_never_changes(change):
+    audit.record("root", "read")
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("PRAGMA recursive_triggers=ON")
+        cursor.execute(change)
+    assert AuditEntry.objects.get().actor == "root"
