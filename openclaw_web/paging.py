@@ -1,4 +1,4 @@
-"""Keyset paging: the next page starts after the last row seen, however deep it is."""
+"""Keyset paging: a page starts after, or ends before, a row that was seen, however deep in the list it is."""
 
 import base64
 import binascii
@@ -10,31 +10,72 @@ from django.utils.translation import gettext as _
 from .errors import Refused
 
 HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because they are big
+WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
 
 
 class Page(list):
-    """One page of rows plus `next`: the cursor of the page after it, or None at the end."""
+    """One page of rows, the cursors of the pages beside it (None: there is none), and whether a search ended early."""
 
     next: str | None = None
+    previous: str | None = None
+    is_partial: bool = False
 
 
-def page_of(rows, *, order, after=None, size=50, budget=None, weigh=None):
+def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh=None):
     """One `Page` of at most `size` rows of the queryset `rows`.
 
     `order` is a tuple of column names, all ascending or all descending (`-name`), whose combination is unique;
-    `after` is the `next` of the page before. With `budget`, the page also ends before its rows together come to
-    more than that by `weigh(row)`; it holds one row at least. Raises Refused for a cursor this list did not give out.
+    `after` is the `next` of the page before, `before` the `previous` of the page after. With `budget`, the page also
+    ends before its rows together come to more than that by `weigh(row)`; it holds one row at least. Raises Refused
+    for a cursor this list did not give out.
     """
-    names = _names(order)
-    rows = rows_after(rows.order_by(*order), order=order, after=after)[: size + 1]
-    page, weight = Page(), 0
-    for row in rows.iterator(chunk_size=HEAVY_BATCH) if budget else rows:
-        weight += weigh(row) if budget else 0
-        if len(page) == size or (page and budget and weight > budget):
-            page.next = cursor([_value(page[-1], name) for name in names])
-            break
-        page.append(row)
+    if before and not after:
+        page, more = _walk(rows, flipped(order), before, size, budget, weigh)
+        if not more:  # the beginning: shown as the full first page
+            return page_of(rows, order=order, size=size, budget=budget, weigh=weigh)
+        page.reverse()
+        page.previous, page.next = _cursor_of(page[0], order), _cursor_of(page[-1], order)
+        return page
+    page, more = _walk(rows, order, after, size, budget, weigh)
+    page.next = _cursor_of(page[-1], order) if more else None
+    page.previous = _cursor_of(page[0], order) if after and page else None
     return page
+
+
+def search(rows, condition, *, order, after=None, before=None, size=50, window=WINDOW):
+    """Like `page_of`, of those rows that fit a condition (Q) no index helps with, looking through `window` rows.
+
+    A page that ended because the window did has `is_partial` set, and a cursor that goes on searching from there.
+    """
+    backwards = bool(before and not after)
+    start, direction = (before, flipped(order)) if backwards else (after, order)
+    ahead = rows_after(rows.order_by(*direction), order=direction, after=start)
+    end = ahead.values_list(*_names(order))[window - 1 : window].first()
+    # Not `exclude`: only a bound that SQLite can seek to keeps it from reading on when nothing fits.
+    inside = rows.filter(_beyond(_names(order), end, descending=not _descends(direction), or_at=True)) if end else rows
+    page, more = _walk(inside.filter(condition), direction, start, size)
+    page.is_partial = bool(end and not more)
+    if backwards and not more and not end:
+        return search(rows, condition, order=order, size=size, window=window)
+    onwards = _cursor_of(page[-1], order) if more else cursor(end) if end else None
+    back = _cursor_of(page[0], order) if page and start else start
+    if backwards:
+        page.reverse()
+    page.previous, page.next = (onwards, back) if backwards else (back, onwards)
+    return page
+
+
+def every(rows, *, order, size=500):
+    """Every row of a queryset of `values`, in batches (lists) of `size`: no cursor stays open while somebody reads."""
+    names = _names(order)
+    rows = rows.order_by(*order)
+    batch = list(rows[:size])
+    while batch:
+        yield batch
+        if len(batch) < size:
+            return
+        last = [_value(batch[-1], name) for name in names]
+        batch = list(rows.filter(_beyond(names, last, descending=_descends(order)))[:size])
 
 
 def rows_after(rows, *, order, after):
@@ -44,9 +85,14 @@ def rows_after(rows, *, order, after):
     names = _names(order)
     values = read_cursor(after, len(names))
     try:
-        return rows.filter(_beyond(names, values, descending=order[0].startswith("-")))
+        return rows.filter(_beyond(names, values, descending=_descends(order)))
     except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
         raise _foreign() from exc
+
+
+def flipped(order):
+    """The same order the other way round."""
+    return tuple(name[1:] if name.startswith("-") else f"-{name}" for name in order)
 
 
 def cursor(values):
@@ -66,6 +112,22 @@ def read_cursor(text, length):
     return values
 
 
+def _walk(rows, order, after, size, budget=None, weigh=None):
+    """At most `size` rows after a cursor, and whether there are more."""
+    rows = rows_after(rows.order_by(*order), order=order, after=after)[: size + 1]
+    page, weight = Page(), 0
+    for row in rows.iterator(chunk_size=HEAVY_BATCH) if budget else rows:
+        weight += weigh(row) if budget else 0
+        if len(page) == size or (page and budget and weight > budget):
+            return page, True
+        page.append(row)
+    return page, False
+
+
+def _cursor_of(row, order):
+    return cursor([_value(row, name) for name in _names(order)])
+
+
 def _foreign():
     return Refused(_("This page address belongs to another list. Start again from the first page."))
 
@@ -74,10 +136,14 @@ def _names(order):
     return [name.lstrip("-") for name in order]
 
 
-def _beyond(names, values, *, descending):
+def _descends(order):
+    return order[0].startswith("-")
+
+
+def _beyond(names, values, *, descending, or_at=False):
     # (a, b) > (x, y) spelled as a >= x AND (a > x OR b > y): the first half lets SQLite seek in the index.
     op = "lt" if descending else "gt"
-    condition = Q(**{f"{names[-1]}__{op}": values[-1]})
+    condition = Q(**{f"{names[-1]}__{op}{'e' if or_at else ''}": values[-1]})
     for name, value in zip(reversed(names[:-1]), reversed(values[:-1]), strict=True):
         condition = Q(**{f"{name}__{op}e": value}) & (Q(**{f"{name}__{op}": value}) | condition)
     return condition
