@@ -1,0 +1,177 @@
+"""Thirty kills of web processes, the job process and the supervisor while people label, export and collect."""
+
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import sqlite3
+import threading
+import time
+from contextlib import closing, suppress
+
+import pytest
+
+from tests import homes
+from tests.processes import Home, children, name_of, wait_for
+
+KILLS = 30
+SAMPLES = 3_000
+LABELLERS = 4
+TARGETS = ("web process", "jobs", "web process", "supervisor", "site", "web process")
+PREPARE = """
+import json
+from agents import services
+from datasets.models import DatasetSample
+from operations import accounts
+services.register("main")
+content = {"type": "annotated_turn", "context": [], "userMessage": "Q", "agentReply": "A " * 500}
+DatasetSample.objects.bulk_create(
+    DatasetSample(
+        id=f"{n:05}", sample_type="annotated_turn", agent_id="main", session_id="s", turn_number=n, turn_id=f"t{n}",
+        created_at=1_700_000_000_000 + n, annotation_status="pending", content=json.dumps(content),
+    )
+    for n in range(SAMPLES)
+)
+user, _link = accounts.add_user("root", "admin")
+print(accounts.make_token(user, name="x", role="admin")[1])
+"""
+pytestmark = pytest.mark.kill
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A home with samples and an OpenClaw home beside it, on a port that stays the same."""
+    source = homes.Home(tmp_path / "openclaw")
+    for _number in range(20):
+        talk = source.transcript()
+        for turn in range(20):
+            talk.add(homes.user(f"Question {turn}"), homes.assistant(f"Answer {turn}"))
+    home = Home(tmp_path / "web")
+    home.env["OPENCLAW_STATE_DIR"] = str(source.root)
+    assert home.start("migrate", "-v0").end() == 0
+    yield Served(home, source, home.python(f"SAMPLES = {SAMPLES}\n{PREPARE}"))
+    home.close()
+
+
+class Served:
+    """The site, however often it has to be started."""
+
+    def __init__(self, home, source, token):
+        self.home, self.source = home, source
+        self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        with socket.create_server(("127.0.0.1", 0)) as found:
+            self.port = found.getsockname()[1]
+        self.start()
+
+    def start(self):
+        self.server = self.home.start("serve", "--port", str(self.port))
+        self.server.address()
+
+    def post(self, path, body, key=""):
+        """The status and the answer of a request; None when the connection broke."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {**self.headers, **({"Idempotency-Key": key} if key else {})}
+        with closing(connection), suppress(OSError, http.client.HTTPException, ValueError):
+            connection.request("POST", f"/api/v1{path}", json.dumps(body), headers)
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+        return None
+
+    def kill(self, target):
+        """End one process the hard way; a supervisor is started again, everything else must come back by itself."""
+        site = self.server.child("site")
+        victims = {
+            "web process": [pid for pid in children(site) if name_of(pid)] if site else [],
+            "site": [site],
+            "jobs": [self.server.child("jobs")],
+            "supervisor": [self.server.pid],
+        }[target]
+        victims = [pid for pid in victims if pid]
+        if not victims:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(random.choice(victims), signal.SIGKILL)
+        if target == "supervisor":
+            self.server.end()
+            self.start()
+        return True
+
+    def rows(self, sql):
+        with closing(sqlite3.connect(self.home.path / "state" / "openclaw.sqlite", timeout=30)) as db:
+            return db.execute(sql).fetchall()
+
+
+class Labeller(threading.Thread):
+    """Judges every sample from the same list as the others, until told to stop."""
+
+    def __init__(self, served, stop):
+        super().__init__(daemon=True)
+        self.served, self.stop = served, stop
+        self.answered, self.unexpected = set(), []
+
+    def run(self):
+        order = list(range(SAMPLES))
+        random.Random(id(self)).shuffle(order)
+        for number in order:
+            if self.stop.is_set():
+                return
+            self.judge(f"{number:05}")
+
+    def judge(self, sample_id):
+        body = {"status": "approved", "expected_status": "pending", "notes": self.name}
+        answer = self.served.post(f"/samples/{sample_id}/label", body)
+        if answer is None:  # nobody knows whether it was stored; the next one asks again
+            time.sleep(0.05)
+        elif answer[0] == 200:
+            self.answered.add(sample_id)
+        elif answer[0] != 409:
+            self.unexpected.append(answer)
+
+
+def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
+    chance, stop = random.Random(3), threading.Event()
+    labellers = [Labeller(served, stop) for _ in range(LABELLERS)]
+    for labeller in labellers:
+        labeller.start()
+    asked, kills = [], 0
+    while kills < KILLS:
+        key = f"export-{kills}"
+        asked += [key] if served.post("/exports", {"name": key, "format": "alpaca"}, key) else []
+        served.post("/operations/collect", {})
+        served.source.transcript(homes.user(f"More {kills}"), homes.assistant("Yes"))
+        time.sleep(0.2 + chance.random())
+        kills += served.kill(TARGETS[kills % len(TARGETS)])
+    stop.set()
+    for labeller in labellers:
+        labeller.join()
+
+    wait_for(lambda: served.rows("SELECT count(*) FROM job_runs WHERE state IN ('queued', 'running')") == [(0,)])
+    served.post("/operations/collect", {})
+    wait_for(lambda: served.rows("SELECT count(*) FROM job_runs WHERE state IN ('queued', 'running')") == [(0,)])
+
+    assert [problem for labeller in labellers for problem in labeller.unexpected] == []
+    answered = [sample_id for labeller in labellers for sample_id in labeller.answered]
+    stored = [sample_id for (sample_id,) in served.rows("SELECT sample_id FROM sample_labels")]
+    assert len(answered) == len(set(answered)) > 0
+    assert len(stored) == len(set(stored))
+    assert set(answered) <= set(stored)
+    judged = served.rows("SELECT count(*) FROM dataset_samples WHERE annotation_status = 'approved'")
+    assert judged == [(len(stored),)]
+
+    states = served.rows("SELECT kind, state, count(*), max(message) FROM job_runs GROUP BY kind, state")
+    assert {state for _kind, state, _count, _message in states} == {"finished"}, states
+    exports = served.rows("SELECT export_name, state, count(*) FROM dataset_exports GROUP BY export_name, state")
+    assert {state for _name, state, _count in exports} == {"ready"}, exports
+    assert all(count == 1 for _name, _state, count in exports), exports
+    assert set(asked) <= {name for name, _state, _count in exports}
+
+    with closing(sqlite3.connect(next(served.home.path.glob("agents/main/agent/openclaw-agent.sqlite")))) as db:
+        assert db.execute("SELECT count(*) FROM sessions").fetchone() == (20 + KILLS,)
+        assert db.execute("SELECT count(*), count(DISTINCT session_id || seq) FROM transcript_events").fetchone() == (
+            *(20 * 41 + KILLS * 3,),
+            *(20 * 41 + KILLS * 3,),
+        )
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert served.rows("PRAGMA integrity_check") == [("ok",)]
