@@ -136,6 +136,7 @@ def test_migrate_agents_names_every_failure_and_does_the_rest(real_files, capsys
 def test_an_agents_file_holds_only_agent_tables(real_files):
     tables = set(connections[databases.create("zoe")].introspection.table_names())
     assert tables == {
+        "artifacts",
         "conversation_contexts",
         "conversation_turns",
         "django_migrations",

@@ -1,0 +1,35 @@
+"""Which outputs become artifacts by themselves. The spec's rule of thumb, as numbers."""
+
+from . import content_types
+
+CHARS, LINES, JSON_CHARS = 8_000, 200, 2_000
+SNIFFED = 64 * 1024
+
+# What says of itself that it was put into the prompt: stashing it would feed the store with its own answers.
+INJECTED = (
+    "<relevant-memories>",
+    "<injected-context",
+    '"schema":"openclaw-mem.',
+    '"schema": "openclaw-mem.',
+)
+
+
+def is_injected(text: str) -> bool:
+    """Whether a text begins like context that was put into the prompt, or like an answer of the store itself."""
+    return any(mark in text[:400] for mark in INJECTED)
+
+
+def wants(text: str, *, injected: bool = False) -> bool:
+    """Whether a tool's result should be an artifact: long, many lines, HTML, PDF, or JSON that is not short.
+
+    `injected` says that whoever calls knows it for injected context, which never becomes one.
+    """
+    if injected or is_injected(text):
+        return False
+    if len(text) > CHARS or text.count("\n") + (not text.endswith("\n")) > LINES:
+        return True
+    head = text.encode("utf-8", "replace")  # at most 32 kB from here on
+    kind = content_types.guess(head, head[-SNIFFED:], is_whole=True)
+    if kind in (content_types.JSON, content_types.JSON_LINES):
+        return len(text) > JSON_CHARS
+    return kind in (content_types.HTML, content_types.PDF)

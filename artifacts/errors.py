@@ -1,0 +1,15 @@
+"""What can be wrong with an artifact that somebody asks for."""
+
+from openclaw_web.errors import Refused
+
+
+class NoSuchArtifact(Refused):
+    """The agent has no such artifact, or its content is gone."""
+
+
+class Damaged(Refused):
+    """What is on disk is not what was stashed."""
+
+
+class NoRoom(Refused):
+    """The disk or a quota is full, or the store cannot be written."""

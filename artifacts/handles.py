@@ -1,0 +1,43 @@
+"""The name of an artifact: the only thing of a big output that has to enter a prompt."""
+
+import re
+from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+PREFIX = "ocm_artifact:v1:sha256:"
+LENGTH = len(PREFIX) + 64
+_HEX = re.compile(r"[0-9a-f]{64}")
+_HANDLE = re.compile(rf"{PREFIX}([0-9a-f]{{64}})")
+_WITHIN = re.compile(rf"(?<![0-9A-Za-z_]){PREFIX}([0-9a-f]{{64}})(?![0-9A-Za-z_])")
+
+
+class NotAHandle(Refused):
+    """A text that is not exactly a handle."""
+
+
+def parse(handle: object) -> str:
+    """The 64 hexadecimal digits of a handle. Raises NotAHandle for anything else, look-alikes included."""
+    match = _HANDLE.fullmatch(handle) if isinstance(handle, str) and len(handle) == LENGTH else None
+    if match is None:
+        raise NotAHandle(
+            _("This is not a handle: it is “%(prefix)s” and 64 lower-case digits of a SHA-256.") % _SPELLED
+        )
+    return match[1]
+
+
+def of(sha256: str) -> str:
+    """The handle of the content whose SHA-256 is `sha256` (64 lower-case hexadecimal digits)."""
+    if not _HEX.fullmatch(sha256):
+        raise NotAHandle(_("A SHA-256 is 64 lower-case hexadecimal digits."))
+    return PREFIX + sha256
+
+
+def within(text: str) -> Iterator[str]:
+    """Every handle that a text mentions, in order, with repeats."""
+    return (match[0] for match in _WITHIN.finditer(text))
+
+
+_SPELLED = {"prefix": PREFIX}

@@ -1,0 +1,59 @@
+"""Which kinds of secrets a content seems to hold: looked for in bytes, in time that grows with their number only."""
+
+import re2
+
+# The first five are the patterns of the Reflection spec, as wide as it has them; the others are keys by their shape.
+PATTERNS = {
+    "api_key": r"(?i)api[_-]?key",
+    "password": r"(?i)password",
+    "token": r"(?i)token",
+    "secret": r"(?i)secret",
+    "private_key": r"-----BEGIN.*-----",
+    "aws_key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    "bearer": r"(?i)\bbearer [0-9a-z._~+/-]{16,}",
+    "github_key": r"\bgh[pousr]_[0-9A-Za-z]{36}",
+    "google_key": r"\bAIza[0-9A-Za-z_-]{35}",
+    "jwt": r"\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.",
+    "model_key": r"\bsk-[0-9A-Za-z_-]{20,}",
+    "slack_key": r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}",
+}
+KINDS = tuple(PATTERNS)
+OVERLAP = 4096  # bytes of the chunk before that are looked at again: a longer match across a border may be missed
+
+
+def _compiled():
+    options = re2.Options()
+    options.log_errors = False
+    found = re2.Set.SearchSet(options)
+    for pattern in PATTERNS.values():
+        found.Add(pattern)
+    found.Compile()
+    return found
+
+
+_SET = _compiled()
+
+
+class Scan:
+    """A scan of a content that comes in chunks; `kinds` are those found so far, in the order of the table."""
+
+    def __init__(self) -> None:
+        self._found: set[int] = set()
+        self._before = b""
+
+    def feed(self, chunk: bytes) -> None:
+        """Look at the next chunk."""
+        if len(self._found) < len(KINDS):
+            self._found.update(_SET.Match(self._before + chunk) or ())
+            self._before = (self._before + chunk)[-OVERLAP:]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [KINDS[number] for number in sorted(self._found)]
+
+
+def kinds_in(content: bytes | str) -> list[str]:
+    """The kinds of secrets in a content: names of PATTERNS."""
+    scan = Scan()
+    scan.feed(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+    return scan.kinds

@@ -1,0 +1,199 @@
+"""Every write to the `artifacts` table: a content is a file first, and only then does a row refer to it."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from agents.clock import now_ms
+from openclaw_web.errors import Refused
+
+from . import blobs, handles, layout, locks, previews, summaries
+from .errors import NoSuchArtifact
+from .models import Artifact
+from .store import Group, Stored
+
+KIND = "tool_output"
+MAX_META, MAX_KIND = 8_000, 100  # characters
+GROUP = 256  # drafts that are synced together
+ROWS = 500
+
+Content = bytes | str | BinaryIO
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a content was used. All None: nowhere in particular, as from the command line."""
+
+    session_id: str | None = None
+    turn_id: str | None = None
+    record_id: str | None = None
+    tool: str | None = None
+    tool_call_id: str | None = None
+
+    def as_key(self) -> tuple[str | None, ...]:
+        """What makes this place another one."""
+        return (self.session_id, self.turn_id, self.record_id, self.tool, self.tool_call_id)
+
+
+NOWHERE = Place()
+
+
+@dataclass(slots=True)
+class Stashing:
+    """Many contents on their way into one agent's file; made by `stashing`."""
+
+    db: str
+    group: Group
+    _waiting: list[tuple[Stored, Artifact]] = field(default_factory=list)
+    _ready: list[Artifact] = field(default_factory=list)
+
+    def add(
+        self,
+        content: Content,
+        *,
+        kind: str = KIND,
+        meta: dict[str, Any] | None = None,
+        place: Place = NOWHERE,
+        is_compressed: bool = True,
+        exit_code: int | None = None,
+        at: int | None = None,
+        first_stashed_at: str | None = None,
+    ) -> tuple[Artifact, Stored]:
+        """Stash bytes, a text or an open binary file: the row to be, with handle and summary, and what is stored.
+
+        `at` is when it was used (milliseconds). Raises Refused when it cannot be stored or `meta` is no small JSON
+        object.
+        """
+        meta_json = _checked(kind, meta)
+        stored, measured = self.group.add(
+            _chunks(content),
+            kind=kind,
+            meta=orjson.loads(meta_json),
+            is_compressed=is_compressed,
+            created_at=first_stashed_at,
+        )
+        told = {"kind": kind, "meta_json": meta_json, "created_at": now_ms() if at is None else at}
+        row = _row(stored, measured, place, exit_code, **told)
+        self._waiting.append((stored, row))
+        if len(self._waiting) >= GROUP:
+            self.flush()
+        return row, stored
+
+    def flush(self) -> None:
+        """Make what was added durable; rows may refer to it from now on."""
+        self.group.publish()
+        for stored, row in self._waiting:
+            row.stored_bytes, row.is_compressed = stored.stored_bytes, stored.is_compressed
+            self._ready.append(row)
+        self._waiting.clear()
+
+    def save(self) -> None:
+        """Write the rows of all that was added, in the caller's transaction if it has one. Rows that are there stay."""
+        self.flush()
+        if self._ready:
+            Artifact.objects.using(self.db).bulk_create(self._ready, batch_size=ROWS, ignore_conflicts=True)
+            self._ready.clear()
+
+
+@contextmanager
+def stashing(db: str) -> Iterator[Stashing]:
+    """Stash many contents for the agent whose file is `db`; nothing is cleared away until the block ends.
+
+    Rows are written when the block ends well, or by `save()`. A caller with a transaction of its own opens it inside
+    the block and calls `save()` in it, so that its rows are committed while the block still holds off `gc`.
+    """
+    root = layout.root()
+    with locks.adopting(root):
+        batch = Stashing(db, Group(root))
+        try:
+            yield batch
+            batch.save()
+        finally:
+            batch.group.discard()
+
+
+def stash(
+    db: str,
+    content: Content,
+    *,
+    kind: str = KIND,
+    meta: dict[str, Any] | None = None,
+    place: Place = NOWHERE,
+    is_compressed: bool = False,
+    exit_code: int | None = None,
+) -> tuple[Artifact, Stored]:
+    """Stash one content and refer to it: the row and what is stored. Raises Refused, and then there is neither."""
+    with stashing(db) as batch:
+        return batch.add(content, kind=kind, meta=meta, place=place, is_compressed=is_compressed, exit_code=exit_code)
+
+
+def remove(db: str, handle: str) -> int:
+    """Take every reference to a content out of one agent's file; how many there were. `gc` removes the content.
+
+    Raises NoSuchArtifact when the agent has none.
+    """
+    handles.parse(handle)
+    with transaction.atomic(using=db):
+        removed = Artifact.objects.using(db).filter(handle=handle).delete()[0]
+    if not removed:
+        raise NoSuchArtifact(_("This agent has no artifact %(handle)s.") % {"handle": handle})
+    return removed
+
+
+def _row(stored, measured, place, exit_code, **told):
+    return Artifact(
+        id=_row_id(stored.handle, place, told["kind"], told["meta_json"]),
+        handle=stored.handle,
+        bytes=measured.bytes,
+        stored_bytes=stored.stored_bytes,
+        chars=measured.chars,
+        lines=measured.lines,
+        content_type=measured.content_type,
+        is_compressed=stored.is_compressed,
+        preview=previews.preview(measured),
+        summary=summaries.summarise(measured, exit_code=exit_code),
+        secret_kinds=orjson.dumps(measured.secret_kinds).decode(),
+        session_id=place.session_id,
+        turn_id=place.turn_id,
+        record_id=place.record_id,
+        tool=place.tool,
+        tool_call_id=place.tool_call_id,
+        **told,
+    )
+
+
+def _checked(kind, meta):
+    """The metadata as JSON with sorted names. Raises Refused when it is too big or no JSON object."""
+    if not kind or len(kind) > MAX_KIND or not kind.isprintable():
+        raise Refused(_("The kind of an artifact is a word of at most %(most)s characters.") % {"most": MAX_KIND})
+    if not isinstance(meta or {}, dict):
+        raise Refused(_("The metadata of an artifact is a JSON object."))
+    try:
+        text = orjson.dumps(meta or {}, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError as exc:
+        raise Refused(_("The metadata of an artifact is a JSON object.")) from exc
+    if len(text) > MAX_META:
+        sizes = {"length": f"{len(text):,}", "most": f"{MAX_META:,}"}
+        raise Refused(
+            _("The metadata has %(length)s characters; at most %(most)s: content belongs into the blob.") % sizes
+        )
+    return text
+
+
+def _chunks(content: Content) -> Iterable[bytes]:
+    if isinstance(content, str):
+        return [content.encode("utf-8", "replace")]
+    if isinstance(content, bytes):
+        return [content]
+    return iter(lambda: content.read(blobs.CHUNK), b"")
+
+
+def _row_id(handle, place, kind, meta_json):
+    told = [handle, *place.as_key(), kind, meta_json]
+    return hashlib.sha256(orjson.dumps(told)).hexdigest()[:32]

@@ -1,0 +1,10 @@
+import pytest
+
+from artifacts import layout
+
+
+@pytest.fixture
+def root(settings, tmp_path, ada):
+    """The store of a home of its own, in which the agent ada is."""
+    settings.HOME_DIR = tmp_path / "home"
+    return layout.root()
