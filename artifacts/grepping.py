@@ -1,0 +1,98 @@
+"""Lines of a content that match an expression, with their numbers; flat in memory for any content."""
+
+from collections.abc import Iterable, Iterator
+
+BLOCK = 1024 * 1024  # a longer line is looked at in pieces of this
+LINE = 400  # characters shown of a long line, around what matched
+MAX_CONTEXT = 20
+
+
+class Grep:
+    """`pieces()` gives `12:a match` and `11-a line beside it`; then `matches` and `cut`, long lines, are known."""
+
+    def __init__(self, pattern, *, context: int = 0):
+        self._pattern = pattern
+        self._context = context
+        self._number = 1  # of the first line of what is looked at
+        self._said = 0  # number of the last line that was given
+        self._pending = 0  # lines still to give after a match
+        self.matches = 0
+        self.cut = 0
+
+    def pieces(self, chunks: Iterable[bytes]) -> Iterator[str]:
+        """Every matching line as text, in order. `chunks` are the content."""
+        seen = b""  # lines that were looked at and may be needed before a match
+        for block in _blocks(chunks):
+            data = seen + block
+            yield from self._search(data, len(seen))
+            seen = _last_lines(data, self._context)
+            self._number += data.count(b"\n", 0, len(data) - len(seen))
+
+    def _search(self, data, place):
+        number = self._number + data.count(b"\n", 0, place)
+        while place < len(data):
+            found = self._pattern.search(data, place)
+            start = max(place, data.rfind(b"\n", place, found.start()) + 1) if found else len(data)
+            found = found if start < len(data) else None  # what matches nothing also matches after the last line
+            while self._pending and place < start:
+                end = _end(data, place)
+                yield self._line(data[place:end], number, "-")
+                place, number, self._pending = end, number + 1, self._pending - 1
+            if not found:
+                return
+            number += data.count(b"\n", place, start)
+            end = _end(data, start)
+            yield from self._before(data, start, number)
+            yield self._line(data[start:end], number, ":", found.start() - start)
+            self.matches += 1
+            place, number, self._pending = end, number + 1, self._context
+
+    def _before(self, data, start, number):
+        """The lines before a match that were not given yet, and a mark where lines between were left out."""
+        place, first = start, number
+        while place and first > self._said + 1 and number - first < self._context:
+            place = data.rfind(b"\n", 0, place - 1) + 1
+            first -= 1
+        if self._context and self._said and first > self._said + 1:
+            yield "--\n"
+        for offset, line in enumerate(data[place:start].split(b"\n")[:-1]):
+            yield self._line(line, first + offset, "-")
+
+    def _line(self, line, number, sign, match=0):
+        self._said = number
+        text = line.rstrip(b"\r\n").decode("utf-8", "replace")
+        if len(text) > LINE:
+            self.cut += 1
+            start = max(0, min(len(line[:match].decode("utf-8", "replace")) - LINE // 4, len(text) - LINE))
+            text = f"{'…' if start else ''}{text[start : start + LINE]}{'…' if start + LINE < len(text) else ''}"
+        return f"{number}{sign}{text}\n"
+
+
+def _blocks(chunks):
+    """The content in blocks that end with a line, unless a line is longer than a block."""
+    rest = b""
+    for chunk in chunks:
+        data = rest + chunk
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) >= BLOCK:
+            end = len(data)
+        if end:
+            yield data[:end]
+        rest = data[end:]
+    if rest:
+        yield rest
+
+
+def _end(data, start):
+    end = data.find(b"\n", start)
+    return len(data) if end < 0 else end + 1
+
+
+def _last_lines(data, count):
+    """The last `count` lines of data, with their line breaks."""
+    place = len(data)
+    for _line in range(count):
+        if not place:
+            break
+        place = data.rfind(b"\n", 0, place - 1) + 1
+    return data[place:]
