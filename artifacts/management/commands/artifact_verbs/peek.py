@@ -1,0 +1,18 @@
+from artifacts import fetching
+from artifacts.selectors import MOST_PEEK_CHARS, PEEK_CHARS
+
+from . import db_of
+
+HELP = "Print a small preview of an artifact and what is known of it."
+
+
+def add_arguments(parser):
+    parser.add_argument("handle")
+    parser.add_argument(
+        "--preview-chars", type=int, default=PEEK_CHARS, metavar="N", help=f"1 to {MOST_PEEK_CHARS} (%(default)s)"
+    )
+
+
+def run(handle, preview_chars, agent, **options):
+    receipt = fetching.peek(db_of(agent), handle.strip(), chars=preview_chars)
+    return receipt, f"{receipt['summary']}\n\n{receipt['preview']}", 0

@@ -1,0 +1,65 @@
+"""What commands and the API answer about artifacts, as JSON values."""
+
+from typing import Any
+
+import orjson
+
+from . import layout
+from .models import Artifact
+from .store import Stored
+
+STASH_SCHEMA = "openclaw-mem.artifact.stash.v1"
+LIST_SCHEMA = "openclaw-mem.artifact.list.v1"
+RM_SCHEMA = "openclaw-mem.artifact.rm.v1"
+
+
+def stashed(row: Artifact, stored: Stored) -> dict[str, Any]:
+    """The receipt of a stash; `createdAt`, `kind` and `meta` are those of whoever stashed the content first."""
+    return {
+        "schema": STASH_SCHEMA,
+        "handle": stored.handle,
+        "sha256": stored.sha256,
+        "bytes": stored.bytes,
+        "createdAt": stored.created_at,
+        "kind": stored.kind,
+        "meta": stored.meta,
+        "isNew": stored.is_new,
+        "storedBytes": stored.stored_bytes,
+        "compression": stored.compression,
+        "lines": row.lines,
+        "chars": row.chars,
+        "contentType": row.content_type,
+        "summary": row.summary,
+        "secretKinds": orjson.loads(row.secret_kinds),
+    }
+
+
+def used(row: Artifact) -> dict[str, Any]:
+    """One use of a content."""
+    return {
+        "handle": row.handle,
+        "kind": row.kind,
+        "bytes": row.bytes,
+        "storedBytes": row.stored_bytes,
+        "lines": row.lines,
+        "contentType": row.content_type,
+        "summary": row.summary,
+        "secretKinds": orjson.loads(row.secret_kinds),
+        "createdAt": layout.iso(row.created_at),
+        "sessionId": row.session_id,
+        "turnId": row.turn_id,
+        "recordId": row.record_id,
+        "tool": row.tool,
+        "toolCallId": row.tool_call_id,
+        "meta": orjson.loads(row.meta_json),
+    }
+
+
+def listed(page) -> dict[str, Any]:
+    """A page of uses; `next` is the cursor of the page after."""
+    return {"schema": LIST_SCHEMA, "artifacts": [used(row) for row in page], "next": page.next}
+
+
+def removed(handle: str, count: int) -> dict[str, Any]:
+    """What `rm` did."""
+    return {"schema": RM_SCHEMA, "handle": handle, "references": count}

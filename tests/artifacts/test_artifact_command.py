@@ -1,0 +1,224 @@
+"""`openclaw-web artifact`: the recorded lines of the existing tool, and what is ours."""
+
+import gzip
+import hashlib
+import io
+import json
+import re
+import shutil
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from agents import services as agents
+from artifacts import layout
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "artifacts"
+RECORDED = json.loads((DATA / "recorded_commands.json").read_text())
+NUMBERS = "".join(f"{number}\n" for number in range(1, 20_001))
+# Times and sentences are ours; that they are there is what counts.
+NOT_COMPARED = {"createdAt", "error", "hint"}
+
+
+@pytest.fixture
+def run(real_files, monkeypatch, capsys):
+    """Run `artifact ...`; (exit status, what it printed). `stdin` are bytes."""
+
+    def command(*words, stdin=b""):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
+        out = io.StringIO()
+        try:
+            call_command("artifact", *words, stdout=out)
+        except CommandError as exc:
+            return exc.returncode, out.getvalue()
+        except SystemExit as exc:
+            return exc.code, out.getvalue()
+        return 0, out.getvalue()
+
+    return command
+
+
+@pytest.fixture
+def ask(run):
+    """Run `artifact ... --json`; its answer. It must end with 0."""
+
+    def command(*words, **options):
+        status, text = run(*words, "--json", **options)
+        assert status == 0, text
+        return json.loads(text)
+
+    return command
+
+
+def test_it_works(ask, tmp_path):
+    (tmp_path / "out.txt").write_text(NUMBERS)
+    made = ask("stash", "--from", str(tmp_path / "out.txt"))
+    assert ask("fetch", made["handle"], "--mode", "range", "--lines", "5:6")["text"] == "5\n6\n"
+
+
+def test_the_recorded_lines_answer_as_recorded(run, tmp_path):
+    (tmp_path / "a.txt").write_text(NUMBERS)
+    (tmp_path / "b.json").write_text('{"rows":[{"id":1,"名":"海豚"}],"ok":true}\n')
+    (tmp_path / "empty.txt").write_text("")
+    shutil.copy(DATA / "bin.dat", tmp_path)
+    created = {}
+    for line in RECORDED:
+        words = line["command"].replace("$TMPDIR", str(tmp_path)).split()[2:]
+        status, text = run(*words, stdin="small 小 📦\n".encode())
+        answer = json.loads(text)
+        assert status == line["status"], line["command"]
+        assert answer.keys() >= line["output"].keys(), line["command"]
+        for name in line["output"].keys() - NOT_COMPARED:
+            assert answer[name] == line["output"][name], (line["command"], name)
+        if "createdAt" in line["output"]:
+            stamp = created.setdefault(answer["handle"], answer["createdAt"])
+            assert answer["createdAt"] == stamp
+            assert datetime.fromisoformat(stamp).utcoffset().total_seconds() == 0
+            assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", stamp)
+
+
+def test_nobody_named_means_main(ask, run):
+    handle = ask("stash", stdin=b"x")["handle"]
+    assert ask("fetch", handle, "--agent", "main")["text"] == "x"
+    assert run("fetch", handle, "--agent", "other", "--json")[0] == 1
+    ask("stash", "--agent", "Other One", stdin=b"y")
+    assert run("fetch", handle, "--agent", "other-one", "--json")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["fetch", "ocm_artifact:v1:sha256:" + "0" * 64], 1),
+        (["fetch", "ocm_artifact:v1:sha256:" + "A" * 64], 2),
+        (["peek", "nonsense"], 2),
+        (["rm", "ocm_artifact:v1:sha256:" + "0" * 64], 1),
+        (["stash", "--from", "/nowhere/at/all"], 2),
+        (["stash", "--from", "."], 2),
+        (["stash", "--meta-json", "{"], 2),
+        (["stash", "--meta-json", "[]"], 2),
+        (["stash", "--kind", ""], 3),
+        (["list", "--limit", "0"], 2),
+        (["list", "--after", "nonsense"], 3),
+        (["gc", "--older-than", "a while"], 2),
+        (["verify", "nonsense"], 2),
+        (["import", "/nowhere/at/all"], 3),
+        (["lint", "/nowhere/at/all"], 3),
+    ],
+)
+def test_what_goes_wrong_has_a_status_and_a_sentence(run, words, status):
+    agents.register("main")
+    ended, text = run(*words, "--json")
+    assert ended == status
+    assert json.loads(text).keys() == {"error", "hint"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--max-chars", "8001"], ["--max-chars", "20001", "--reason", "x"], ["--max-chars", "0"], ["--mode", "grep"]],
+)
+def test_an_answer_has_a_limit(ask, run, words):
+    handle = ask("stash", stdin=NUMBERS.encode())["handle"]
+    assert run("fetch", handle, *words)[0] == 3
+    assert len(ask("fetch", handle, "--max-chars", "20000", "--reason", "all of it")["text"]) == 20_000
+
+
+def test_without_json_only_the_text_is_printed(run, ask, capsys):
+    handle = ask("stash", stdin=NUMBERS.encode())["handle"]
+    status, text = run("fetch", handle, "--mode", "head", "--max-chars", "4")
+    assert (status, text) == (0, "1\n2\n")
+    told = capsys.readouterr().err
+    assert "Left out after" in told
+    more = re.search(r"artifact (fetch .*)", told)[1].split()
+    assert run(*more) == (0, "3\n4\n")
+
+
+def test_a_list_goes_on(ask):
+    for number in range(5):
+        ask("stash", stdin=b"%d" % number)
+    first = ask("list", "--limit", "3")
+    rest = ask("list", "--limit", "3", "--after", first["next"])
+    assert len({row["handle"] for row in first["artifacts"] + rest["artifacts"]}) == 5
+    assert rest["next"] is None
+    assert ask("list", "--session", "none")["artifacts"] == []
+
+
+def test_rm_and_gc(ask, real_files):
+    gone, kept = ask("stash", stdin=b"gone")["handle"], ask("stash", stdin=b"kept")["handle"]
+    assert ask("rm", gone)["references"] == 1
+    assert ask("gc", "--dry-run")["removed"] == 1
+    assert ask("gc", "--older-than", "1h")["young"] == 1
+    result = ask("gc")
+    assert (result["removed"], result["kept"], result["dryRun"]) == (1, 1, False)
+    assert ask("gc")["removed"] == 0
+    assert ask("fetch", kept)["text"] == "kept"
+    assert not list((real_files / "artifacts").rglob(f"*{gone[-64:]}*"))
+
+
+def test_verify_names_what_is_damaged(ask, run, real_files):
+    made = [ask("stash", stdin=b"content %d" % number)["handle"] for number in range(3)]
+    assert ask("verify")["sound"] == 3
+    path = real_files / "artifacts" / layout.blob_name(made[1][-64:], is_compressed=False)
+    path.write_bytes(b"content X")
+    status, text = run("verify", "--json")
+    answer = json.loads(text)
+    assert status == 1
+    assert (answer["sound"], [row["id"] for row in answer["problems"]]) == (2, [made[1]])
+    assert run("verify", made[0])[0] == 0
+    assert run("fetch", made[1], "--json")[0] == 1
+
+
+def existing_store(folder):
+    """An artifacts folder as the existing tool leaves it; one blob is damaged, one has no metadata, one is a link."""
+    handles = {}
+    for name, content, packed in (("plain", b"a\n" * 50, False), ("packed", b"b\n" * 50, True), ("bare", b"c", False)):
+        digest = hashlib.sha256(content).hexdigest()
+        handles[name] = f"ocm_artifact:v1:sha256:{digest}"
+        blob = folder / layout.blob_name(digest, is_compressed=packed)
+        blob.parent.mkdir(parents=True)
+        blob.write_bytes(gzip.compress(content) if packed else content)
+        if name != "bare":
+            meta = folder / layout.meta_name(digest)
+            meta.parent.mkdir(parents=True)
+            facts = {"handle": handles[name], "sha256": digest, "bytes": 100, "kind": "json", "meta": {"n": name}}
+            meta.write_text(json.dumps(facts | {"createdAt": "2026-03-04T05:06:07.000008+00:00"}))
+    damaged = folder / layout.blob_name("d" * 64, is_compressed=False)
+    damaged.parent.mkdir(parents=True)
+    damaged.write_bytes(b"something else")
+    link = folder / layout.blob_name("e" * 64, is_compressed=False)
+    link.parent.mkdir(parents=True)
+    link.symlink_to("/etc/hostname")
+    return handles
+
+
+@pytest.mark.parametrize("place", ["", "artifacts", "memory/openclaw-mem/artifacts"])
+def test_an_existing_store_is_taken_over(ask, run, tmp_path, place):
+    source = tmp_path / "theirs"
+    handles = existing_store(source / place)
+    before = {path: path.stat().st_mtime_ns for path in source.rglob("*")}
+    status, text = run("import", str(source), "--json")
+    answer = json.loads(text)
+    assert (status, answer["imported"], len(answer["problems"])) == (1, 3, 2)
+    assert ask("fetch", handles["packed"])["text"] == "b\n" * 50
+    about = ask("peek", handles["plain"])
+    assert (about["kind"], about["meta"], about["createdAt"]) == (
+        "json",
+        {"n": "plain"},
+        "2026-03-04T05:06:07.000008+00:00",
+    )
+    assert json.loads(run("import", str(source), "--json")[1])["known"] == 3
+    assert len(ask("list")["artifacts"]) == 3
+    assert {path: path.stat().st_mtime_ns for path in source.rglob("*")} == before
+
+
+def test_lint(run, tmp_path):
+    (tmp_path / "brief.md").write_text("fine\nRun openclaw status --json and report.\n")
+    status, text = run("lint", str(tmp_path), "--json")
+    assert status == 1
+    hit = json.loads(text)["hits"][0]
+    assert (hit["line"], hit["rule"]) == (2, "json-dump")
+    assert "artifact stash" in hit["better"]
+    (tmp_path / "brief.md").write_text("fine\n")
+    assert run("lint", str(tmp_path))[0] == 0
