@@ -1,0 +1,245 @@
+"""The artifact store against the hash-store floor: hash, write a temporary file, sync it, rename it.
+
+    python benchmarks/artifacts.py [--outputs 10000] [--kept 100000] [--gigabytes 1] [--json]
+
+Every step runs in a process of its own, in a temporary home in TMPDIR. Without --json a table.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZE = 20_000
+WORDS = [f"word{number}" for number in range(2_000)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--outputs", type=int, default=10_000)
+    parser.add_argument("--kept", type=int, default=100_000)
+    parser.add_argument("--gigabytes", type=float, default=1.0)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--step", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.step:
+        print(json.dumps(globals()[options.step](options)))
+        return
+    with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
+        rows = measure(home)
+    print(json.dumps(rows, indent=1) if options.json else table(rows))
+
+
+def measure(home):
+    """Every row of the table: name, figure, floor, bar."""
+    floor, plain = step("floor", f"{home}/floor"), step("stash_plain", f"{home}/plain")
+    gzipped, tenth = step("stash_gzipped", f"{home}/gzip"), step("stash_tenth", f"{home}/tenth")
+    again, one = step("stash_plain", f"{home}/plain"), step("stash_one_by_one", f"{home}/one")
+    big, clear = step("big", f"{home}/big"), step("clear", f"{home}/clear")
+    return [
+        row("stash, plain", plain["seconds"], floor["seconds"], 3, "s"),
+        row("stash, compressed", gzipped["seconds"], floor["seconds"], 3, "s"),
+        row("stash, compressed, on disk", gzipped["stored"] / 1e6, floor["stored"] / 1e6, 1, "MB"),
+        row("the same contents again", again["seconds"], floor["seconds"], 3, "s"),
+        row("stash one at a time, a tenth of them", one["seconds"] * 10, floor["seconds"], None, "s"),
+        row("peak memory against a tenth of the outputs", gzipped["peak_mb"], tenth["peak_mb"], 1.1, "MB"),
+        row("stash of the big one", big["stash"], big["floor"], None, "s"),
+        row("peak memory of that", big["stash_peak_mb"], big["idle_mb"], None, "MB"),
+        row("headtail of the big one", big["headtail_ms"], None, 100, "ms"),
+        row("tail of the big one", big["tail_ms"], None, 100, "ms"),
+        row("grep through the big one", big["grep"], None, None, "s"),
+        row("range at its end", big["range"], None, None, "s"),
+        row("peak memory of all that", big["peak_mb"], big["stash_peak_mb"], 1.1, "MB"),
+        row("gc, nothing to remove", clear["nothing"], None, 20, "s"),
+        row("gc, half of them to remove", clear["half"], None, 20, "s"),
+        row("gc, peak memory", clear["peak_mb"], None, None, "MB"),
+    ]
+
+
+def row(name, figure, floor, bar, unit):
+    return {
+        "row": name,
+        "figure": figure,
+        "floor": floor,
+        "ratio": figure / floor if floor else None,
+        "bar": bar,
+        "unit": unit,
+    }
+
+
+def step(name, home):
+    """Run one step in a process of its own; its last line is the answer."""
+    Path(home).mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": home, "PYTHONPATH": str(ROOT), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
+    command = [sys.executable, __file__, *sys.argv[1:], "--step", name]
+    answer = subprocess.run(command, env=environment, cwd=home, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(answer.stdout.strip().splitlines()[-1])
+
+
+def outputs(count):
+    """Outputs of commands, all different, that compress as logs do."""
+    for number in range(count):
+        chance = random.Random(number)
+        lines = [f"{number}:{line} " + " ".join(chance.choices(WORDS, k=12)) for line in range(200)]
+        yield "\n".join(lines).encode()[:SIZE].ljust(SIZE, b".")
+
+
+def floor(options):
+    """The least there is to do for one file that must survive a power cut."""
+    seconds = 0.0
+    for content in outputs(options.outputs):
+        started = time.perf_counter()
+        name = hashlib.sha256(content).hexdigest()
+        with open("draft", "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename("draft", name)
+        seconds += time.perf_counter() - started
+    return {"seconds": seconds, "stored": options.outputs * SIZE}
+
+
+def prepared():
+    """A migrated home with the agent main; the alias of its file."""
+    sys.path.insert(0, str(ROOT))
+    os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    from agents import services
+
+    call_command("migrate", verbosity=0)
+    return services.register("main").db
+
+
+def stash(count, *, is_compressed):
+    db = prepared()
+    from artifacts import services
+    from artifacts.models import Artifact
+
+    seconds = 0.0
+    with services.stashing(db) as batch:
+        for number, content in enumerate(outputs(count)):
+            started = time.perf_counter()
+            batch.add(content, place=services.Place("s", f"t{number}", f"r{number}"), is_compressed=is_compressed)
+            seconds += time.perf_counter() - started
+        started = time.perf_counter()
+        batch.save()
+        seconds += time.perf_counter() - started
+    assert Artifact.objects.using(db).count() == count
+    stored = sum(file.stat().st_size for file in Path("artifacts/blobs").rglob("*") if file.is_file())
+    return {"seconds": seconds, "stored": stored, "peak_mb": peak()}
+
+
+def stash_plain(options):
+    return stash(options.outputs, is_compressed=False)
+
+
+def stash_gzipped(options):
+    return stash(options.outputs, is_compressed=True)
+
+
+def stash_tenth(options):
+    return stash(options.outputs // 10, is_compressed=True)
+
+
+def stash_one_by_one(options):
+    """One durable content and one committed row at a time, as the command does."""
+    db = prepared()
+    from artifacts import services
+
+    contents = list(outputs(options.outputs // 10))
+    started = time.perf_counter()
+    for content in contents:
+        services.stash(db, content)
+    return {"seconds": time.perf_counter() - started}
+
+
+def big(options):
+    """A file of a gigabyte: stashed from a stream, then looked into."""
+    db = prepared()
+    from artifacts import fetching, services
+    from artifacts.selectors import Selector
+
+    block = b"".join(outputs(50))
+    with open("big.txt", "wb") as file:
+        for number in range(int(options.gigabytes * 1e9 / len(block))):
+            file.write(b"%12d\n" % number + block)
+    idle = peak()
+    started = time.perf_counter()
+    digest = hashlib.sha256()
+    with open("big.txt", "rb") as file, open("copy.txt", "wb") as copy:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+            copy.write(chunk)
+        os.fsync(copy.fileno())
+    floor_seconds = time.perf_counter() - started
+    os.unlink("copy.txt")
+    started = time.perf_counter()
+    with open("big.txt", "rb") as file:
+        _row, stored = services.stash(db, file)
+    result = {"floor": floor_seconds, "stash": time.perf_counter() - started, "idle_mb": idle, "stash_peak_mb": peak()}
+
+    def timed(**selector):
+        began = time.perf_counter()
+        fetching.fetch(db, stored.handle, Selector(**selector))
+        return time.perf_counter() - began
+
+    result["headtail_ms"] = sorted(timed() for _round in range(20))[10] * 1000
+    result["tail_ms"] = sorted(timed(mode="tail") for _round in range(20))[10] * 1000
+    result["grep"] = timed(mode="grep", pattern="^ +999$|word17 word4 word1$")
+    result["range"] = timed(mode="range", lines=f"{_row.lines - 5}:")
+    return result | {"peak_mb": peak()}
+
+
+def clear(options):
+    """As many artifacts as --kept: `gc` with nothing to do, then with half of the references gone."""
+    db = prepared()
+    from artifacts import garbage, services
+    from artifacts.models import Artifact
+
+    with services.stashing(db) as batch:
+        for number in range(options.kept):
+            batch.add(b"artifact %d" % number, is_compressed=False)
+    started = time.perf_counter()
+    kept = garbage.collect()
+    nothing = time.perf_counter() - started
+    assert (kept.kept, kept.removed) == (options.kept, 0)
+    middle = Artifact.objects.using(db).order_by("handle")[options.kept // 2].handle
+    Artifact.objects.using(db).filter(handle__lt=middle).delete()
+    started = time.perf_counter()
+    half = garbage.collect()
+    assert half.removed == options.kept // 2
+    return {"nothing": nothing, "half": time.perf_counter() - started, "peak_mb": peak()}
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def table(rows):
+    """The figures beside their floors and bars, as Markdown."""
+
+    def cell(value, unit=""):
+        return "" if value is None else f"{value:,.2f} {unit}".strip()
+
+    lines = [
+        f"| {entry['row']} | {cell(entry['figure'], entry['unit'])} | {cell(entry['floor'], entry['unit'])} "
+        f"| {cell(entry['ratio'])} | {'' if entry['bar'] is None else entry['bar']} |"
+        for entry in rows
+    ]
+    return "\n".join(["| row | figure | floor | ratio | bar |", "| --- | --- | --- | --- | --- |", *lines])
+
+
+if __name__ == "__main__":
+    main()
