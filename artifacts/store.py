@@ -25,6 +25,7 @@ from .measuring import Measure
 
 LEVEL = 4  # a third of the time of 6 for a thirtieth more bytes
 SYNCS = 16  # at once
+READ_AGAIN = 1024 * 1024  # a blob up to this is read before it is used again
 META_SCHEMA = "openclaw-mem.artifact.meta.v1"
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -103,19 +104,19 @@ class Group:
                 self.drafts.append(Draft(known, None, None))
                 return known, measured
             _keep_first(self.root, stored)
-        with _writing(), self._draft() as (about, handle):
+        draft = Draft(stored, path, None)
+        self.drafts.append(draft)
+        with _writing(), self._draft() as (draft.meta, handle):
             _write(handle, stored.as_meta())
-        self.drafts.append(Draft(stored, path, about))
         return stored, measured
 
     def publish(self) -> None:
         """Make every draft durable and give it its name. Raises NoRoom; names that were given stay, without a row."""
-        drafts = [draft for draft in self.drafts if draft.blob]
         try:
             with _writing():
-                _sync_all([path for draft in drafts for path in (draft.blob, draft.meta) if path])
+                _sync_all([path for draft in self.drafts for path in (draft.blob, draft.meta) if path])
                 with locks.publishing(self.root):
-                    changed = [folder for draft in drafts for folder in _name(self.root, draft)]
+                    changed = [folder for draft in self.drafts for folder in _name(self.root, draft)]
                 _sync_all(changed)
         finally:
             self.discard()
@@ -142,7 +143,10 @@ class Group:
 
 
 def existing(root: Path, wanted: Stored) -> Stored | None:
-    """What the store has of this content; None when it has nothing sound of its size, so that it is written anew."""
+    """What the store has of this content; None when it has nothing sound, so that it is written anew.
+
+    A long one counts as sound when its size is right.
+    """
     try:
         with blobs.opened(root, wanted.sha256) as blob:
             if not blob.is_compressed and blob.stored_bytes != wanted.bytes:
@@ -150,6 +154,9 @@ def existing(root: Path, wanted: Stored) -> Stored | None:
             about = blobs.meta(root, wanted.sha256)
             if about is None or (blob.is_compressed and about.get("storedBytes") != blob.stored_bytes):
                 return None
+            if blob.stored_bytes <= READ_AGAIN:
+                for _chunk in blob.chunks(expected=wanted.bytes):
+                    pass
             size, is_compressed = blob.stored_bytes, blob.is_compressed
     except (NoSuchArtifact, Damaged):
         return None
@@ -173,11 +180,11 @@ def _first(about, stored):
 def _name(root, draft):
     """Give one draft its name; the folders that changed. Whoever was first keeps blob and metadata."""
     stored = draft.stored
-    known = existing(root, stored)
-    if known:  # another process was quicker
+    known = existing(root, stored) if draft.blob else stored
+    if known:  # perhaps by another process, which has not synced its folders yet
         for field_name in stored.__slots__:
             setattr(stored, field_name, getattr(known, field_name))
-        return []
+        return [root.joinpath(kind, *layout.parts(stored.sha256)) for kind in (layout.BLOBS, layout.META)]
     changed = layout.place(root, draft.blob, layout.blob_name(stored.sha256, is_compressed=stored.is_compressed))
     other = layout.PLAIN if stored.is_compressed else layout.GZIPPED  # a damaged one, if any
     layout.remove(root, (layout.BLOBS, *layout.parts(stored.sha256)), stored.sha256 + other)

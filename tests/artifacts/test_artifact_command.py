@@ -86,6 +86,7 @@ def test_nobody_named_means_main(ask, run):
     assert run("fetch", handle, "--agent", "other", "--json")[0] == 1
     ask("stash", "--agent", "Other One", stdin=b"y")
     assert run("fetch", handle, "--agent", "other-one", "--json")[0] == 1
+    assert len(ask("list", "--agent", "Other One")["artifacts"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,9 @@ def test_nobody_named_means_main(ask, run):
         (["verify", "nonsense"], 2),
         (["import", "/nowhere/at/all"], 3),
         (["lint", "/nowhere/at/all"], 3),
+        (["lint", "/nowhere/\udcff"], 3),
+        (["peek", "\udcff"], 2),
+        (["fetch", "ocm_artifact:v1:sha256:" + "0" * 64, "--agent", "x\udcff"], 1),
     ],
 )
 def test_what_goes_wrong_has_a_status_and_a_sentence(run, words, status):

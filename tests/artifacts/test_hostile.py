@@ -1,5 +1,6 @@
 """Files that somebody changed, planted or cut short, and disks without room."""
 
+import errno
 import gzip
 import hashlib
 import os
@@ -60,9 +61,10 @@ def test_the_ends_of_a_long_blob_are_only_shown_when_its_size_is_right(root, mon
         fetch(row)
 
 
-def test_stashing_again_heals_and_keeps_what_was_first(root):
+@pytest.mark.parametrize("damaged", [b"short", b"A LINE\n" * 300])
+def test_stashing_again_heals_and_keeps_what_was_first(root, damaged):
     row, sha256 = stash(meta={"first": True})
-    blob_path(root, sha256).write_bytes(b"short")
+    blob_path(root, sha256).write_bytes(damaged)
     _row, stored = services.stash(DB, b"a line\n" * 300, meta={"first": False}, is_compressed=True)
     assert (stored.is_new, stored.meta) == (True, {"first": True})
     assert fetch(row, mode="head", max_chars=6).text == "a line"
@@ -201,6 +203,21 @@ def test_a_full_disk_in_a_batch_keeps_nothing_of_what_was_not_finished(root, no_
         batch.add(b"small")
         batch.add(os.urandom(200_000))
     assert not Artifact.objects.using(DB).exists()
+    assert not list(root.glob("tmp/*"))
+
+
+def test_metadata_that_finds_no_room_takes_its_blob_with_it(root, monkeypatch):
+    real, drafts = layout.new_draft, []
+
+    def second_fails(folder):
+        if drafts:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        drafts.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(layout, "new_draft", second_fails)
+    with pytest.raises(NoRoom, match="no room"):
+        stash()
     assert not list(root.glob("tmp/*"))
 
 

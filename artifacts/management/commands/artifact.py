@@ -1,3 +1,4 @@
+import json
 import sys
 
 import orjson
@@ -19,6 +20,7 @@ HINT = "openclaw-web artifact VERB --help tells the options."
 
 
 class Command(BaseCommand):
+    requires_system_checks = []  # an agent waits for the answer
     help = "Keep big outputs in the artifact store, and get them back in pieces of known size."
 
     def add_arguments(self, parser):
@@ -34,10 +36,10 @@ class Command(BaseCommand):
             receipt, words, status = VERBS[verb].run(**options)
         except Refused as exc:
             if options["json"]:
-                self._write(orjson.dumps({"error": exc.sentence, "hint": HINT}, option=orjson.OPT_INDENT_2).decode())
+                self._write(_json({"error": exc.sentence, "hint": HINT}))
             raise CommandError(exc.sentence, returncode=STATUSES.get(type(exc), 3)) from exc
         if options["json"]:
-            words = orjson.dumps(receipt, option=orjson.OPT_INDENT_2).decode()
+            words = _json(receipt)
         self._write(words)
         if status:
             raise SystemExit(status)
@@ -46,3 +48,10 @@ class Command(BaseCommand):
         if self.stdout.isatty():  # what agents wrote must not steer the terminal
             text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
         self.stdout.write(text.encode(sys.stdout.encoding or "utf-8", "replace").decode(sys.stdout.encoding or "utf-8"))
+
+
+def _json(facts):
+    try:
+        return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONEncodeError:  # half a character, in a name of a file or an option
+        return json.dumps(facts, indent=2)

@@ -22,8 +22,9 @@ def db_of(agent: str, *, make: bool = False) -> str:
     """The alias of an agent's file; with `make`, an agent that is not there yet is registered."""
     if Agent._meta.db_table not in connection.introspection.table_names():
         raise Refused(_("This home is new. Run once: openclaw-web migrate"))
+    agent = agents.normalise_agent_id(agent)
     if make:
-        return agents.register(agents.normalise_agent_id(agent)).db
+        return agents.register(agent).db
     found = Agent.objects.filter(agent_id=agent).first()
     if found is None:
         raise NoSuchArtifact(_("There is no agent %(agent)s here.") % {"agent": agent})
