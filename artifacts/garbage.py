@@ -60,10 +60,12 @@ def collect(
     referred = {handle[-64:] for db in _agents() for handle in _referred(db)}
     before = time.time() - older_than
     waiting: dict[str, int] = {}
-    for sha256, size, changed_at in inventory.stored(root):
+    for sha256, paths in inventory.stored(root):
         if sha256 in referred:
             result.kept += 1
-        elif changed_at > before:
+            continue
+        size, changed_at = inventory.size_and_time(paths)
+        if changed_at > before:
             result.young += 1
         else:
             waiting[sha256] = size

@@ -43,9 +43,9 @@ def import_folder(db: str, source: Path) -> Imported:
     """
     root, result = _root(source), Imported()
     with services.stashing(db) as batch:
-        for sha256, _size, changed_at in inventory.stored(root):
+        for sha256, paths in inventory.stored(root):
             try:
-                stored = _take(batch, root, sha256, round(changed_at * 1000))
+                stored = _take(batch, root, sha256, round(inventory.size_and_time(paths)[1] * 1000))
             except Refused as exc:
                 result.problems.append({"id": handles.of(sha256), "reason": exc.sentence})
             else:

@@ -1,8 +1,8 @@
-"""Which contents an artifacts folder holds, ours or another program's: names, sizes and times; nothing is opened."""
+"""Which contents an artifacts folder holds, ours or another program's: names only; nothing is opened."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from . import layout
@@ -10,38 +10,48 @@ from . import layout
 _FILE = re.compile(r"([0-9a-f]{64})(?:\.txt|\.txt\.gz|\.json)")
 
 
-def stored(root: Path) -> Iterator[tuple[str, int, float]]:
-    """Hash, bytes on disk and time of every content, and of metadata and links in its place."""
-    for leaf in _leaves(root):
-        found: dict[str, tuple[int, float]] = {}
-        for kind in (layout.BLOBS, layout.META):
-            for name, about in _files(root.joinpath(kind, "sha256", *leaf)):
-                match = _FILE.fullmatch(name)
-                if match and (match[1][:2], match[1][2:4]) == leaf:
-                    size, changed_at = found.get(match[1], (0, 0.0))
-                    found[match[1]] = (size + about.st_size, max(changed_at, about.st_mtime))
-        yield from ((sha256, *about) for sha256, about in sorted(found.items()))
+def stored(root: Path) -> Iterator[tuple[str, list[str]]]:
+    """The hash of every content, in order, and the paths of its files; metadata alone and links count as well."""
+    both = [os.path.join(root, kind, "sha256") for kind in (layout.BLOBS, layout.META)]  # noqa: PTH118 - 100,000 of them
+    for first in _folders(both):
+        above = [f"{parent}/{first}" for parent in both]
+        for second in _folders(above):
+            yield from sorted(_leaf([f"{parent}/{second}" for parent in above], first, second).items())
 
 
-def _leaves(root):
-    """The pairs of folders that contents or metadata are in."""
-    for first in _folders(root / layout.BLOBS / "sha256", root / layout.META / "sha256"):
-        both = (root / kind / "sha256" / first for kind in (layout.BLOBS, layout.META))
-        yield from ((first, second) for second in _folders(*both))
+def size_and_time(paths: Iterable[str]) -> tuple[int, float]:
+    """Bytes on disk, and the latest time, of the files of a content; those that are gone do not count."""
+    size, changed_at = 0, 0.0
+    for path in paths:
+        try:
+            about = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        size, changed_at = size + about.st_size, max(changed_at, about.st_mtime)
+    return size, changed_at
 
 
-def _folders(*parents):
+def _leaf(folders, first, second):
+    found: dict[str, list[str]] = {}
+    for folder in folders:
+        for name in _names(folder):
+            match = _FILE.fullmatch(name)
+            if match and (match[1][:2], match[1][2:4]) == (first, second):
+                found.setdefault(match[1], []).append(f"{folder}/{name}")
+    return found
+
+
+def _folders(parents):
     names = set()
     for parent in parents:
-        if parent.is_dir() and not parent.is_symlink():
+        if os.path.isdir(parent) and not os.path.islink(parent):  # noqa: PTH112, PTH114
             with os.scandir(parent) as entries:
                 names.update(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     return sorted(names)
 
 
-def _files(folder):
+def _names(folder):
     try:
-        with os.scandir(folder) as entries:
-            return [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+        return os.listdir(folder)  # noqa: PTH208
     except (FileNotFoundError, NotADirectoryError):
         return []

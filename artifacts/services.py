@@ -82,7 +82,7 @@ class Stashing:
         row = _row(stored, measured, place, exit_code, **told)
         self._waiting.append((stored, row))
         if len(self._waiting) >= GROUP:
-            self.flush()
+            self.save()
         return row, stored
 
     def flush(self) -> None:
@@ -105,8 +105,9 @@ class Stashing:
 def stashing(db: str) -> Iterator[Stashing]:
     """Stash many contents for the agent whose file is `db`; nothing is cleared away until the block ends.
 
-    Rows are written when the block ends well, or by `save()`. A caller with a transaction of its own opens it inside
-    the block and calls `save()` in it, so that its rows are committed while the block still holds off `gc`.
+    Rows are written group by group, the last when the block ends well, or by `save()`. A caller with a transaction of
+    its own opens it first thing inside the block and calls `save()` at its end, so that all rows are committed with it
+    while the block still holds off `gc`.
     """
     root = layout.root()
     with locks.adopting(root):
@@ -186,11 +187,11 @@ def _checked(kind, meta):
     return text
 
 
-def _chunks(content: Content) -> Iterable[bytes]:
+def _chunks(content: Content) -> bytes | Iterable[bytes]:
     if isinstance(content, str):
-        return [content.encode("utf-8", "replace")]
+        return content.encode("utf-8", "replace")
     if isinstance(content, bytes):
-        return [content]
+        return content
     return iter(lambda: content.read(blobs.CHUNK), b"")
 
 

@@ -86,7 +86,7 @@ class Group:
 
     def add(
         self,
-        chunks: Iterable[bytes],
+        chunks: bytes | Iterable[bytes],
         *,
         kind: str,
         meta: dict[str, Any],
@@ -94,21 +94,34 @@ class Group:
         created_at: str | None = None,
     ) -> tuple[Stored, Measure]:
         """Write a content as a draft; what is known of it. Raises NoRoom when it cannot be written."""
-        with _writing(), self._draft() as (path, handle):
-            measured = Measure()
-            size = _copy(chunks, handle, measured, is_compressed)
-            stored = Stored(measured.sha256, measured.bytes, size, is_compressed, created_at or _now(), kind, meta)
-            known = existing(self.root, stored)
-            if known:
-                path.unlink()
-                self.drafts.append(Draft(known, None, None))
+        measured = Measure()
+        stored = Stored("", 0, 0, is_compressed, created_at or _now(), kind, meta)
+        if isinstance(chunks, bytes):  # in memory already: nothing needs to be written to see whether it is known
+            measured.feed(chunks)
+            if known := self._known(stored, measured):
                 return known, measured
+        with _writing(), self._draft() as (path, handle):
+            if isinstance(chunks, bytes):
+                stored.stored_bytes = _copy([chunks], handle, None, is_compressed)
+            else:
+                stored.stored_bytes = _copy(chunks, handle, measured, is_compressed)
+                if known := self._known(stored, measured):
+                    path.unlink()
+                    return known, measured
             _keep_first(self.root, stored)
         draft = Draft(stored, path, None)
         self.drafts.append(draft)
         with _writing(), self._draft() as (draft.meta, handle):
             _write(handle, stored.as_meta())
         return stored, measured
+
+    def _known(self, stored, measured):
+        """What the store has of a content that was measured now."""
+        stored.sha256, stored.bytes = measured.sha256, measured.bytes
+        known = existing(self.root, stored)
+        if known:
+            self.drafts.append(Draft(known, None, None))
+        return known
 
     def publish(self) -> None:
         """Make every draft durable and give it its name. Raises NoRoom; names that were given stay, without a row."""
@@ -194,12 +207,13 @@ def _name(root, draft):
 
 
 def _copy(chunks, handle, measured, is_compressed):
-    """Write chunks, compressed if asked, while they are measured; how many bytes were written."""
+    """Write chunks, compressed if asked, while they are measured (None: they were); how many bytes were written."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 31) if is_compressed else None  # 31: gzip, without a time
     size = 0
     for chunk in chunks:
-        measured.feed(chunk)
-        if measured.bytes > blobs.MAX_BYTES:
+        if measured:
+            measured.feed(chunk)
+        if measured and measured.bytes > blobs.MAX_BYTES:
             raise NoRoom(_("An artifact may have %(gigabytes)s GB. Nothing was stashed.") % {"gigabytes": 4})
         size += _write(handle, packer.compress(chunk) if packer else chunk)
     return size + (_write(handle, packer.flush()) if packer else 0)
@@ -214,17 +228,19 @@ def _write(handle, data):
 
 def _sync_all(paths):
     # At once, because the file system then answers all of them with one commit: ten times faster than in turn.
-    if paths:
-        with ThreadPoolExecutor(min(SYNCS, len(paths))) as pool:
-            list(pool.map(_sync, dict.fromkeys(paths)))
+    unique = list(dict.fromkeys(paths))
+    parts = [unique[start::SYNCS] for start in range(min(SYNCS, len(unique)))]
+    with ThreadPoolExecutor(SYNCS) as pool:
+        list(pool.map(_sync, parts))
 
 
-def _sync(path):
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _sync(paths):
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager

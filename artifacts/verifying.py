@@ -46,7 +46,7 @@ def verify(wanted: Iterable[str]) -> Verified:
 def everything(db: str) -> Iterator[str]:
     """The hash of every content that is in the store, or that the agent whose file is `db` refers to and is not."""
     seen = set()
-    for sha256, _size, _time in inventory.stored(layout.root()):
+    for sha256, _paths in inventory.stored(layout.root()):
         seen.add(sha256)
         yield sha256
     for handle in Artifact.objects.using(db).values_list("handle", flat=True).distinct().order_by("handle"):

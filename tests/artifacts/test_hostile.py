@@ -3,6 +3,7 @@
 import errno
 import gzip
 import hashlib
+import io
 import os
 import resource
 import signal
@@ -240,5 +241,5 @@ def test_an_artifact_of_somebody_else_is_not_found(root, bob):
 def test_more_than_the_most_is_refused(root, monkeypatch):
     monkeypatch.setattr(blobs, "MAX_BYTES", 1000)
     with pytest.raises(NoRoom):
-        stash(b"x" * 1001)
+        stash(io.BytesIO(b"x" * 1001))
     assert not list(root.glob("tmp/*"))
