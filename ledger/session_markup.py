@@ -23,6 +23,7 @@ ROW = (
     '<td class="num" data-label="%(tokens)s">{tokens}</td>'
     '<td class="num" data-label="%(cost)s">{cost}</td>'
     '<td class="num{bad}" data-label="%(errors)s">{errors}</td>'
+    '<td class="num" data-label="%(started)s">{started}</td>'
     '<td class="num" data-label="%(activity)s">{activity}</td></tr>'
 )
 STATE = '<span class="badge badge--warn">{}</span>'
@@ -33,6 +34,7 @@ COLUMNS = {
     "tokens": _("Tokens"),
     "cost": _("Cost"),
     "errors": _("Errors"),
+    "started": _("Started"),
     "activity": _("Last activity"),
 }
 
@@ -60,5 +62,6 @@ def _row(row, session):
         cost=SafeString(money(session.cost_usd)),
         bad=SafeString(" bad") if session.error_count else NOTHING,
         errors=SafeString(number(session.error_count)),
+        started=ago(session.created_at),
         activity=ago(session.last_activity_at),
     )
