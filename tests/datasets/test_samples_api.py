@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from datasets import api, services
+from datasets import api, verdicts
 from datasets.models import DatasetSample, SampleLabel
 from tests.datasets.conversations import tell_turns
 from tests.factories import SampleFactory
@@ -78,7 +78,7 @@ class TestList:
 class TestDetail:
     def test_it_works(self, client):
         SampleFactory(id="one")
-        services.label_sample("one", "rejected", by="root", notes="No.")
+        verdicts.label_sample("one", "rejected", by="root", notes="No.")
         answer = client.get(f"{SAMPLES}/one").json()
         assert answer["content"]["agentReply"] == "It failed on the last line."
         assert answer["annotation_status"] == "rejected"
