@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from agents import clock
 from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
-from datasets.services import label_sample, make_samples
+from datasets.services import make_samples
+from datasets.verdicts import label_sample
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from operations import accounts, exports, jobs, preparation
