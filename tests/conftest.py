@@ -9,7 +9,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from hypothesis import HealthCheck, settings
 
-from agents import databases
+from agents import clock, databases
 from tests import factories
 from tests.homes import Home
 
@@ -80,6 +80,17 @@ def as_admin(client, admin):
     """A browser signed in as an admin."""
     client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
     return client
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Move the clock on: `later(hours=25)`."""
+    now = clock.now_ms()
+
+    def move(*, hours=0.0, seconds=0.0):
+        monkeypatch.setattr(clock, "now_ms", lambda: now + round((hours * 3600 + seconds) * 1000))
+
+    return move
 
 
 @pytest.fixture(scope="session")
