@@ -6,14 +6,14 @@ from openclaw_web.paging import page_of
 
 from .decorators import agent_view, needs
 from .models import Agent
-from .schemas import AgentOut, AgentPage, PageFilters, listed, problems
+from .schemas import AgentOut, AgentPage, PageQuery, listed, problems
 
 router = Router(tags=["agents"])
 
 
 @router.get("/agents", response={200: AgentPage, **problems(409)})
 @needs("viewer")
-def agent_list(request, filters: Query[PageFilters]):
+def agent_list(request, filters: Query[PageQuery]):
     """Every agent, by id."""
     agents = Agent.objects.select_related("database")
     return listed(page_of(agents, order=("agent_id",), **filters.place))

@@ -32,7 +32,7 @@ def problems(*statuses: int) -> dict[int, type[Schema]]:
     return dict.fromkeys(sorted({401, 403, 422, *statuses}), Problem)
 
 
-class PageFilters(Schema):
+class PageQuery(Schema):
     """Which part of a list: the `next` or `previous` of another part, and how many rows at most."""
 
     after: str | None = Field(None, description="`next` of the answer before; leave it out for the first one")

@@ -159,6 +159,7 @@ class Person:
         return response, response.read()
 
     def work(self, until):
+        self.connection.close()  # the server may have, while the others were getting ready
         while time.perf_counter() < until and self.judge():
             pass
         self.connection.close()
@@ -187,7 +188,7 @@ class Program(Person):
 
 
 class Reader(Person):
-    """Somebody at the page: a verdict goes out with the name of the sample that is shown by then; one more comes back."""
+    """Somebody at the page: a verdict names the sample that is shown by then; one more comes back."""
 
     def __init__(self, site, number):
         super().__init__(site, number)

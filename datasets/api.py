@@ -1,6 +1,6 @@
 """Samples: read them, make them from turns, label them."""
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
@@ -11,7 +11,7 @@ from openclaw_web.paging import page_of
 
 from . import review, services, verdicts
 from .models import DatasetSample
-from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleFilters, SampleOut, SamplePage, SamplesIn
+from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SamplePage, SampleQuery, SamplesIn
 from .versions import named_by, version_of
 
 router = Router(tags=["samples"])
@@ -27,7 +27,7 @@ BUDGET_BYTES = 2_000_000  # of content in one answer
 
 @router.get("/samples", response={200: SamplePage, **problems(409)})
 @needs("viewer")
-def sample_list(request, filters: Query[SampleFilters]):
+def sample_list(request, filters: Query[SampleQuery]):
     """Samples, the newest first; a page also ends after about 2 MB."""
     rows = filters.filters().narrow(DatasetSample.objects.all())
     return listed(page_of(rows, order=review.ORDER, budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
@@ -60,10 +60,12 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
 @needs("labeller")
 def sample_label(request, response: HttpResponse, sample_id: str, body: LabelIn):
     """Add a verdict to a sample, with the reply as it should be learnt. 412 when `If-Match` names an old version."""
-    get_object_or_404(DatasetSample.objects.only("id"), id=sample_id)
     is_version = named_by(request.headers.get("If-Match"))
-    sample = verdicts.label_sample(sample_id, by=request.user.username, is_version=is_version, **body.verdict())
-    response["ETag"] = f'"{version_of(sample)}"'
+    try:
+        sample = verdicts.label_sample(sample_id, by=request.user.username, is_version=is_version, **body.verdict())
+    except verdicts.NoSuchSample as exc:
+        raise Http404 from exc
+    response["ETag"] = f'"{version_of(sample, last_label=sample.label_id)}"'
     return sample
 
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import connection
 from django.utils.translation import gettext as _
 
-from agents import clock
+from agents import clock, turns
 from openclaw_web.errors import Refused
 
 from . import queues
@@ -21,6 +21,9 @@ ON CONFLICT (sample_id) DO UPDATE
 SET claimed_by = excluded.claimed_by, claimed_at = {claimed_at}, expires_at = excluded.expires_at
 WHERE sample_claims.expires_at <= %s OR sample_claims.claimed_by = excluded.claimed_by
 RETURNING sample_id, claimed_at, expires_at"""
+LET_GO = f"""DELETE FROM sample_claims WHERE claimed_by = %s AND sample_id IN (
+SELECT sample_id FROM sample_claims WHERE claimed_by = %s
+ORDER BY sample_id = %s DESC, claimed_at DESC, sample_id LIMIT -1 OFFSET {MOST_HELD})"""  # noqa: S608 - our own words
 THIS_ONE = "SELECT id FROM dataset_samples WHERE id = %s"
 SAME_TIME = """CASE WHEN sample_claims.claimed_by = excluded.claimed_by
     THEN sample_claims.claimed_at ELSE excluded.claimed_at END"""
@@ -43,6 +46,11 @@ class Holder:
     seconds: int
     sample_count: int = 1
 
+    @classmethod
+    def until(cls, name: str, expires_at: int, now: int, sample_count: int = 1) -> "Holder":
+        """Somebody whose claims run out at `expires_at`, seen from `now` (both epoch milliseconds)."""
+        return cls(name, max(1, (expires_at - now) // 1000), sample_count)
+
 
 def take_next(
     queue: queues.Queue, *, by: str, after: str = "", before: str = "", besides: tuple[str, ...] = ()
@@ -51,13 +59,18 @@ def take_next(
 
     From the end it goes on at the top. None when there is none. `besides` are samples not to give out.
     """
+    with turns.writing():
+        return take_following(queue, by=by, after=after, before=before, besides=besides)
+
+
+def take_following(
+    queue: queues.Queue, *, by: str, after: str = "", before: str = "", besides: tuple[str, ...] = ()
+) -> Claim | None:
+    """As `take_next`, inside the caller's transaction."""
     place = queues.position(after or before) if after or before else None
-    with transaction.atomic():
-        found = _take_first(queue, by, besides, place, backwards=bool(before and not after))
-        if found is None and place and not before:
-            found = _take_first(queue, by, besides, None, backwards=False)
-        if found:
-            _let_go_of_more(by)
+    found = _take_first(queue, by, besides, place, backwards=bool(before and not after))
+    if found is None and place and not before:
+        found = _take_first(queue, by, besides, None, backwards=False)
     return found
 
 
@@ -84,7 +97,7 @@ def holder(sample_id: str, *, besides: str) -> Holder | None:
     """Who else holds this sample now."""
     now = clock.now_ms()
     claim = SampleClaim.objects.filter(sample_id=sample_id, expires_at__gt=now).exclude(claimed_by=besides).first()
-    return Holder(claim.claimed_by, _seconds(claim.expires_at - now)) if claim else None
+    return Holder.until(claim.claimed_by, claim.expires_at, now) if claim else None
 
 
 def held_sentence(other: Holder | None) -> str:
@@ -109,7 +122,7 @@ def holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
             " GROUP BY c.claimed_by ORDER BY c.claimed_by LIMIT 10",
             [now, besides, *(value for _condition, values in conditions for value in values)],
         )
-        return [Holder(name, _seconds(until - now), count) for name, until, count in cursor.fetchall()]
+        return [Holder.until(name, until, now, count) for name, until, count in cursor.fetchall()]
 
 
 def _take_first(queue, by, besides, place, *, backwards):
@@ -139,16 +152,6 @@ def _take(which, values, by, claimed_at):
     with connection.cursor() as cursor:
         cursor.execute(TAKE.format(which=which, claimed_at=claimed_at), [by, now, now + LIFETIME_MS, *values, now])
         rows = cursor.fetchall()  # all of them: the statement ends, and with it its transaction
+        if rows:  # nobody holds more than a few, whatever they ask for: the queue is everybody's
+            cursor.execute(LET_GO, [by, by, rows[0][0]])
     return Claim(*rows[0]) if rows else None
-
-
-def _let_go_of_more(by):
-    """A script that walks through the queue must not keep it from everybody else."""
-    mine = SampleClaim.objects.filter(claimed_by=by).order_by("-claimed_at", "sample_id")
-    more = list(mine.values_list("sample_id", flat=True)[MOST_HELD : MOST_HELD + 100])
-    if more:
-        SampleClaim.objects.filter(sample_id__in=more, claimed_by=by).delete()
-
-
-def _seconds(milliseconds):
-    return max(1, milliseconds // 1000)

@@ -60,10 +60,6 @@ class SampleFilters(DayFilters):
         terms += [Term("output", "gt", "")] if "edited" in asked else []
         return narrowed(replace(self.filters(), type="").narrow(samples), terms, order=self.order)
 
-    def in_words(self, name, value):
-        words = {"status": STATUS_WORDS, "type": TYPE_WORDS}.get(name, {})
-        return str(words.get(value, "")) or super().in_words(name, value)
-
 
 class TurnChoice(forms.Form):
     """Which turns of a session: the boxes that were ticked (`turn`), or all of them (`all`)."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db import transaction
+from agents import audit, turns
 
 from . import claims, skips, verdicts
 from .claims import Claim
@@ -17,18 +17,21 @@ def label_and_take_next(
 
     `verdict` is as for `add_verdict`, and is refused as there: then nothing is claimed.
     """
-    with transaction.atomic(durable=True):
+    with turns.writing():
         sample = verdicts.add_verdict(sample_id, by=by, **verdict)
         return sample, _next(queue, sample_id, ahead, by)
 
 
 def skip_and_take_next(queue: Queue, sample_id: str, *, by: str, ahead: str = "") -> Claim | None:
     """Skip a sample and claim the next one, as `label_and_take_next` does."""
-    with transaction.atomic(durable=True):
+    with turns.writing():
         skips.skip_sample(sample_id, by=by)
         return _next(queue, sample_id, ahead, by)
 
 
 def _next(queue, sample_id, ahead, by):
     besides = (sample_id, ahead) if ahead else (sample_id,)
-    return claims.take_next(queue, by=by, after=ahead or sample_id, besides=besides)
+    claim = claims.take_following(queue, by=by, after=ahead or sample_id, besides=besides)
+    if claim:  # the answer shows it
+        audit.record(by, "read", object_type="sample", object_id=claim.sample_id)
+    return claim

@@ -1,12 +1,11 @@
 """The rows of the list of samples, put together as ledger.list_markup does."""
 
-from html import escape
-
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, number
+from openclaw_web.lists import cell_labels, labelled
 
 NOTHING = SafeString("")
 SAMPLE_FIELDS = (
@@ -25,27 +24,26 @@ SAMPLE_COLUMNS = (
 )
 ROW = (
     '<tr><td><a class="clamp" href="{href}">{user}</a></td>'
-    '<td data-label="{labels[1]}"><span class="clamp">{edited}{reply}</span></td>'
-    '<td data-label="{labels[2]}"><span class="badge badge--{status}">{status_word}</span></td>'
-    '<td data-label="{labels[3]}">{agent}</td>'
-    '<td data-label="{labels[4]}">{by}</td>'
-    '<td class="num" data-label="{labels[5]}">{turn}</td>'
-    '<td class="num" data-label="{labels[6]}">{made}</td></tr>'
+    '<td data-label="%s"><span class="clamp">{edited}{reply}</span></td>'
+    '<td data-label="%s"><span class="badge badge--{status}">{status_word}</span></td>'
+    '<td data-label="%s">{agent}</td>'
+    '<td data-label="%s">{by}</td>'
+    '<td class="num" data-label="%s">{turn}</td>'
+    '<td class="num" data-label="%s">{made}</td></tr>'
 )
 EDITED = '<span class="muted">{}</span> '
 
 
 def sample_rows(samples):
     """The rows of a page of samples as `review.in_words` gives them."""
-    labels = [SafeString(escape(str(label))) for _name, label, _is_number in SAMPLE_COLUMNS]
+    row = labelled(ROW, cell_labels(SAMPLE_COLUMNS))
     edited = format_html(EDITED, _("edited:"))
-    return SafeString("".join(_row(labels, edited, sample) for sample in samples))
+    return SafeString("".join(_row(row, edited, sample) for sample in samples))
 
 
-def _row(labels, edited, sample):
+def _row(row, edited, sample):
     return format_html(
-        ROW,
-        labels=labels,
+        row,
         href=sample["href"],
         user=sample["user"],
         edited=edited if sample["is_edited"] else NOTHING,

@@ -103,8 +103,9 @@ def asked(expressions: list[tuple[str, list]]) -> tuple:
 
 def position(sample_id: str) -> tuple[int, str] | None:
     """Where a sample stands in every queue; None when there is no such sample."""
-    found = DatasetSample.objects.filter(id=sample_id).values_list("created_at", "id").first()
-    return tuple(found) if found else None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id])
+        return cursor.fetchone()
 
 
 def _query(chosen):

@@ -2,13 +2,14 @@
 
 from dataclasses import asdict
 
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import needs
 from agents.schemas import problems
 
-from . import bulk, claims, going_on, progress, skips, undo
+from . import bulk, claims, going_on, progress, skips, undo, verdicts
 from .models import DatasetSample
 from .review_schemas import (
     BulkIn,
@@ -41,10 +42,12 @@ def review_next(request, filters: Query[NextFilters]):
 @needs("labeller")
 def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
     """A verdict on one sample and the claim on the next one behind it, both or neither."""
-    get_object_or_404(DatasetSample.objects.only("id"), id=body.sample_id)
-    judged, claim = going_on.label_and_take_next(
-        filters.chosen(), body.sample_id, body.verdict(), by=request.user.username
-    )
+    try:
+        judged, claim = going_on.label_and_take_next(
+            filters.chosen(), body.sample_id, body.verdict(), by=request.user.username
+        )
+    except verdicts.NoSuchSample as exc:
+        raise Http404 from exc
     return {"judged": judged, **_next(request, claim)}
 
 

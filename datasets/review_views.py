@@ -14,7 +14,7 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, go, refuse_post, render_page
 
-from . import claims, going_on, progress, queues, review_keys, sample_page, undo
+from . import claims, going_on, progress, queues, review_keys, sample_page, undo, verdicts
 from .forms import VerdictForm
 from .models import DatasetSample
 from .review_forms import KeysForm, QueuePlace
@@ -42,10 +42,11 @@ def review_label(request):
     """Add a verdict and go on to the next sample."""
     queue, form = QueuePlace(request.GET).place().queue, VerdictForm(request.POST, keys=_keys(request))
     sample_id, ahead, by = request.POST.get("sample", ""), request.POST.get("ahead", ""), request.user.username
-    get_object_or_404(DatasetSample.objects.only("id"), id=sample_id)
     if form.is_valid():
         try:
             judged, claim = going_on.label_and_take_next(queue, sample_id, form.verdict(), by=by, ahead=ahead)
+        except verdicts.NoSuchSample as exc:
+            raise Http404 from exc
         except Refused as refused:  # on the page itself: what was typed must not be lost
             form.add_error(None, refused.sentence)
         else:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 
 from . import parts
 from .forms import LONGEST_NOTES, LONGEST_REPLY
@@ -21,7 +21,7 @@ PartLabel = Literal["correct", "incorrect", "corrected"]
 NO_NUL = r"^[^\x00]*$"
 
 
-class SampleFilters(PageFilters):
+class SampleQuery(PageQuery):
     status: Status | None = None
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None

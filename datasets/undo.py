@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
 
-from agents import audit, clock
+from agents import audit, clock, turns
 from openclaw_web.errors import Refused
 
 from . import verdicts
@@ -18,8 +18,6 @@ from .words import STATUS_WORDS
 
 REMEMBERED = 50
 BATCH = 500
-COLUMNS = ", ".join(f"{name} = %s" for name in verdicts.CHANGED)
-RESTORE = f"UPDATE dataset_samples SET {COLUMNS} WHERE id = %s"  # noqa: S608 - our own words
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ def undo(by: str) -> Undone:
     Raises Refused when there is none, and when somebody else judged the sample since: the next call then goes on to
     the action before it.
     """
-    with transaction.atomic(durable=True):
+    with turns.writing():
         action = _last(by)
         if action is None:
             raise Refused(_("There is nothing to take back: of your last 50 actions none is left."))
@@ -68,9 +66,9 @@ def _take_back_verdict(action):
         action.actor, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
         status=label.status,
     )  # fmt: skip
-    sentence = _("Taken back: %(name)s was %(status)s.") % {
+    sentence = _("Taken back: “%(status)s” on %(name)s.") % {
         "name": name_of(sample),
-        "status": STATUS_WORDS[label.status].lower(),
+        "status": STATUS_WORDS[label.status],
     }
     return Undone(action.kind, sentence, sample.id)
 
@@ -117,7 +115,7 @@ def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None
         rows.append(verdicts.label(sample, now, by=by, at=at, label_id=str(ULID()), undoes=label.id, bulk_id=bulk_id))
         values.append([*before.values(), sample.id])
     with connection.cursor() as cursor:
-        cursor.executemany(RESTORE, values)
+        cursor.executemany(verdicts.CHANGE, values)
     SampleLabel.objects.bulk_create(rows, batch_size=BATCH)
     if len(pairs) == 1:
         SampleClaim.objects.filter(sample_id=pairs[0][0].id, claimed_by=by).delete()

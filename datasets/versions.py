@@ -9,9 +9,12 @@ from django.utils.http import parse_etags
 from .models import DatasetSample
 
 
-def version_of(sample: DatasetSample) -> str:
-    """A text that changes with every column of the sample and with every verdict on it. One look into an index."""
-    last = sample.labels.order_by("-labelled_at", "-id").values_list("id", flat=True).first()
+def version_of(sample: DatasetSample, *, last_label: str | None = None) -> str:
+    """A text that changes with every column of the sample and with every verdict on it.
+
+    The id of the last verdict is looked up in an index, unless the caller has just given it.
+    """
+    last = last_label or sample.labels.order_by("-labelled_at", "-id").values_list("id", flat=True).first()
     columns = [getattr(sample, field.attname) for field in sample._meta.concrete_fields]
     return hashlib.blake2b(orjson.dumps([*columns, last]), digest_size=16).hexdigest()
 

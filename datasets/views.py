@@ -41,6 +41,7 @@ def sample_label(request, sample_id):
             sample.refresh_from_db()
         else:
             return after_post(request, _labelled(sample, filters), to=_next_address(sample, filters))
+    request.opened = ("sample", sample.id)
     return _sample_page(request, sample, form, status=422)
 
 

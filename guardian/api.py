@@ -4,18 +4,18 @@ from django.http import Http404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageFilters, listed, problems
+from agents.schemas import PageQuery, listed, problems
 from openclaw_web.paging import page_of
 
 from . import diffs, unified, versions
 from .schemas import (
-    DiffFilters,
     DiffOut,
+    DiffQuery,
     FilePage,
     OneVersion,
     VersionDetail,
-    VersionFilters,
     VersionPage,
+    VersionQuery,
 )
 
 router = Router(tags=["guardian"])
@@ -24,7 +24,7 @@ router = Router(tags=["guardian"])
 @router.get("/agents/{agent}/files", response={200: FilePage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def file_list(request, agent, filters: Query[PageFilters]):
+def file_list(request, agent, filters: Query[PageQuery]):
     """Files of the workspace: the five memory files first, seen or not; `limit` counts the files after those."""
     page = versions.other_files(agent, **filters.place)
     first = versions.first_files(agent) if page.previous is None and not filters.after else []
@@ -34,7 +34,7 @@ def file_list(request, agent, filters: Query[PageFilters]):
 @router.get("/agents/{agent}/files/versions", response={200: VersionPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def file_versions(request, agent, filters: Query[VersionFilters]):
+def file_versions(request, agent, filters: Query[VersionQuery]):
     """The versions of one file, the newest first."""
     rows = versions.of_file(agent, filters.name)
     page = page_of(rows, order=versions.ORDER, **filters.place)
@@ -54,7 +54,7 @@ def file_version(request, agent, asked: Query[OneVersion]):
 @router.get("/agents/{agent}/files/diff", response={200: DiffOut, **problems(404, 503)})
 @agent_view
 @needs("viewer")
-def file_diff(request, agent, asked: Query[DiffFilters]):
+def file_diff(request, agent, asked: Query[DiffQuery]):
     """What changed between two versions of a file."""
     new = _version(agent, asked.to)
     old = _version(agent, asked.from_id) if asked.from_id else versions.before(new)

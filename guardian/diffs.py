@@ -135,10 +135,11 @@ def view(diff: Diff) -> View:
         if block.is_same:
             folded += _add_same(shown, diff, place, room=FOLDED_ROWS - folded)
             continue
-        for row in _changed_rows(diff, block, effort):
+        for number, row in enumerate(_changed_rows(diff, block, effort)):
             if rows >= SHOWN_ROWS or characters >= SHOWN_CHARACTERS:
-                shown.left += 1
-                continue
+                length = max(block.old_end - block.old_start, block.new_end - block.new_start)
+                shown.left += max(length - number, 1)  # not counted row by row: a file may have a million lines
+                break
             shown.sections[-1].rows.append(row)
             rows += 1
             characters += sum(min(len(line.text), SHOWN_CHARACTERS // 40) for line in (row.old, row.new) if line)

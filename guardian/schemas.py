@@ -5,7 +5,7 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 
 
 class FileOut(Schema):
@@ -25,7 +25,7 @@ class FilePage(Schema):
     previous: str | None
 
 
-class VersionFilters(PageFilters):
+class VersionQuery(PageQuery):
     name: str = Field(max_length=1_000, description="the file, relative to the workspace")
 
 
@@ -52,7 +52,7 @@ class OneVersion(Schema):
     id: str = Field(max_length=1_000)
 
 
-class DiffFilters(Schema):
+class DiffQuery(Schema):
     from_id: str | None = Field(
         None, alias="from", max_length=1_000, description="the id of a version; the one before `to` unless told"
     )

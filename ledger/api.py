@@ -16,11 +16,11 @@ from . import forks, reach
 from .models import Session, TranscriptEventIdentity
 from .schemas import (
     BranchList,
-    EventFilters,
     EventPage,
+    EventQuery,
     SessionOut,
-    TurnFilters,
     TurnPage,
+    TurnQuery,
 )
 
 router = Router(tags=["ledger"])
@@ -39,7 +39,7 @@ def session_detail(request, agent, session_id: str):
 @router.get("/agents/{agent}/sessions/{session_id}/events", response={200: EventPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def session_events(request, agent, session_id: str, filters: Query[EventFilters]):
+def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     """The records of a session in order; what they hold only with `include_payload`."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
     events = _events(session, filters)
@@ -68,7 +68,7 @@ def session_branches(request, agent, session_id: str):
 @router.get("/agents/{agent}/sessions/{session_id}/turns", response={200: TurnPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def session_turns(request, agent, session_id: str, filters: Query[TurnFilters]):
+def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
     """The turns of a session in order, with the words of both sides."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     return _turn_page(session.turns.all(), filters, order=("turn_number",))

@@ -33,6 +33,7 @@ class SessionFilters(AgentFilters):
     """The filters of the list of sessions."""
 
     ORDERS, DEFAULT = listing.SESSION_ORDERS, listing.NEWEST_SESSIONS
+    RARE = ("origin", "state", "cost", "tokens")
     OFFERED = {"channel": "channel_id", "origin": "origin", "model": "model"}
     q = forms.CharField(label=_("Words in the title"), required=False, max_length=200)
     channel = forms.CharField(label=_("Channel"), required=False, max_length=500)
@@ -52,6 +53,7 @@ class EventFilters(AgentFilters):
     """The filters of the list of records."""
 
     ORDERS, DEFAULT = listing.EVENT_ORDERS, listing.NEWEST_EVENTS
+    RARE = ("model", "session")
     OFFERED = {"model": "model"}
     q = forms.CharField(label=_("Words in the record"), required=False, max_length=200)
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=EVENT_WORDS.items())
@@ -69,6 +71,7 @@ class TurnFilters(AgentFilters):
     """The filters of the list of turns."""
 
     ORDERS, DEFAULT = listing.TURN_ORDERS, listing.NEWEST_TURNS
+    RARE = ("session", "cost", "tokens", "branches")
     OFFERED = {"model": "model"}
     q = forms.CharField(label=_("Words of the user"), required=False, max_length=200)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)

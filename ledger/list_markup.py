@@ -1,16 +1,16 @@
-"""The HTML of the rows of the lists of records and turns: quicker than a template (see message_markup)."""
+"""The HTML of the rows of the lists of sessions, records and turns: quicker than a template (see message_markup)."""
 
-from html import escape
 from urllib.parse import quote
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from agents.templatetags.formatting import duration, moment, money, number, tokens
+from agents.templatetags.formatting import ago, duration, moment, money, number, tokens
+from openclaw_web.lists import cell_labels, labelled
 
-from . import glyphs, listing, session_markup
-from .words import EVENT_WORDS, said
+from . import glyphs, listing
+from .words import EVENT_WORDS, STATE_WORDS, said
 
 NOTHING = SafeString("")
 # Name in ORDERS (or nothing), label, whether it is a number.
@@ -53,55 +53,59 @@ SESSION_FIELDS = (
 )
 EVENT_FIELDS = (*listing.EVENT_COLUMNS, "record_id", "text")
 TURN_FIELDS = (*listing.TURN_COLUMNS, "user", "reply")
+SESSION_ROW = (
+    '<tr><td class="wide"><a class="clamp" href="{address}/">{title}</a></td>'
+    '<td data-label="%s"><span class="row"><span class="badge badge--plain">{channel}</span>'
+    '<span class="muted">{origin}</span>{state}</span></td>'
+    '<td class="num" data-label="%s">{turns}</td>'
+    '<td class="num" data-label="%s">{records}</td>'
+    '<td class="num" data-label="%s">{tokens}</td>'
+    '<td class="num" data-label="%s">{cost}</td>'
+    '<td class="num{bad}" data-label="%s">{errors}</td>'
+    '<td class="num" data-label="%s">{started}</td>'
+    '<td class="num" data-label="%s">{activity}</td></tr>'
+)
 EVENT_ROW = (
     '<tr><td class="nowrap"><a href="../sessions/{place}">{time}</a></td>'
-    '<td class="wide" data-label="%(begins)s"><span class="clamp" dir="auto">{text}</span></td>'
-    '<td data-label="%(kind)s"><span class="badge badge--plain">{kind}</span>{failed}</td>'
-    '<td class="small" data-label="%(tool)s">{tool}</td>'
-    '<td class="medium" data-label="%(session)s"><a class="clamp" href="../sessions/{session}/">{title}</a></td>'
-    '<td class="num" data-label="%(turn)s">{turn}</td>'
-    '<td class="num" data-label="%(tokens)s">{tokens}</td>'
-    '<td class="num" data-label="%(cost)s">{cost}</td></tr>'
+    '<td class="wide" data-label="%s"><span class="clamp" dir="auto">{text}</span></td>'
+    '<td data-label="%s"><span class="badge badge--plain">{kind}</span>{failed}</td>'
+    '<td class="small" data-label="%s">{tool}</td>'
+    '<td class="medium" data-label="%s"><a class="clamp" href="../sessions/{session}/">{title}</a></td>'
+    '<td class="num" data-label="%s">{turn}</td>'
+    '<td class="num" data-label="%s">{tokens}</td>'
+    '<td class="num" data-label="%s">{cost}</td></tr>'
 )
 TURN_ROW = (
     '<tr><td class="nowrap"><a href="../sessions/{session}/?turn={number}">{time}</a></td>'
-    '<td class="wide" data-label="%(user)s"><div><span class="clamp" dir="auto">{user}</span>'
+    '<td class="wide" data-label="%s"><div><span class="clamp" dir="auto">{user}</span>'
     '<span class="clamp muted" dir="auto">{reply}</span></div></td>'
-    '<td class="medium" data-label="%(session)s"><a class="clamp" href="../sessions/{session}/">{title}</a></td>'
-    '<td class="nowrap small" data-label="%(model)s">{model}</td>'
-    '<td class="num" data-label="%(calls)s">{calls}</td>'
-    '<td class="num{bad}" data-label="%(errors)s">{errors}</td>'
-    '<td class="num" data-label="%(tokens)s">{tokens}</td>'
-    '<td class="num" data-label="%(cost)s">{cost}</td>'
-    '<td class="num" data-label="%(took)s">{took}</td></tr>'
+    '<td class="medium" data-label="%s"><a class="clamp" href="../sessions/{session}/">{title}</a></td>'
+    '<td class="nowrap small" data-label="%s">{model}</td>'
+    '<td class="num" data-label="%s">{calls}</td>'
+    '<td class="num{bad}" data-label="%s">{errors}</td>'
+    '<td class="num" data-label="%s">{tokens}</td>'
+    '<td class="num" data-label="%s">{cost}</td>'
+    '<td class="num" data-label="%s">{took}</td></tr>'
 )
-LABELS = {
-    "begins": _("Begins with"),
-    "calls": _("Calls"),
-    "cost": _("Cost"),
-    "errors": _("Errors"),
-    "kind": _("Kind"),
-    "model": _("Model"),
-    "session": _("Session"),
-    "tokens": _("Tokens"),
-    "took": _("Took"),
-    "tool": _("Tool or model"),
-    "turn": _("Turn"),
-    "user": _("User and reply"),
-}
 FAILED = SafeString(' <span class="badge badge--failed">{}</span>')
-session_rows = session_markup.rows
+STATE = '<span class="badge badge--warn">{}</span>'
+
+
+def session_rows(sessions):
+    """The rows of a page of Session."""
+    row = labelled(SESSION_ROW, cell_labels(SESSION_COLUMNS))
+    return SafeString("".join(_session_row(row, session) for session in sessions))
 
 
 def event_rows(events, titles):
     """The rows of a page of `listing.event_rows`; `titles` are those of their sessions."""
-    row = _labelled(EVENT_ROW)
+    row = labelled(EVENT_ROW, cell_labels(EVENT_COLUMNS))
     return SafeString("".join(_event_row(row, event, titles) for event in events))
 
 
 def turn_rows(turns, titles):
     """The rows of a page of `listing.turn_rows`; `titles` are those of their sessions."""
-    row = _labelled(TURN_ROW)
+    row = labelled(TURN_ROW, cell_labels(TURN_COLUMNS))
     return SafeString("".join(_turn_row(row, turn, titles) for turn in turns))
 
 
@@ -110,8 +114,25 @@ def event_shape(event):
     return {name: event[name] for name in EVENT_FIELDS[:-1]} | {"text": listing.beginning(event["body"])}
 
 
-def _labelled(row):
-    return row % {name: escape(str(label)).replace("{", "{{").replace("}", "}}") for name, label in LABELS.items()}
+def _session_row(row, session):
+    known = session.origin not in ("unknown", session.channel_id)
+    live = session.source_state == session.State.LIVE
+    return format_html(
+        row,
+        address=SafeString(quote(session.id, safe="")),
+        title=glyphs.readable(session.title or session.id),
+        channel=glyphs.readable(session.channel_id),
+        origin=glyphs.readable(session.origin) if known else NOTHING,
+        state=NOTHING if live else format_html(STATE, STATE_WORDS.get(session.source_state, session.source_state)),
+        turns=SafeString(number(session.turn_count)),
+        records=SafeString(number(session.record_count)),
+        tokens=SafeString(tokens(session.total_tokens)),
+        cost=SafeString(money(session.cost_usd)),
+        bad=SafeString(" bad") if session.error_count else NOTHING,
+        errors=SafeString(number(session.error_count)),
+        started=ago(session.created_at),
+        activity=ago(session.last_activity_at),
+    )
 
 
 def _event_row(row, event, titles):

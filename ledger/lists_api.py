@@ -13,13 +13,13 @@ from . import listing
 from .api import BUDGET_BYTES, HEAVY, event_bytes, open_payloads, turn_bytes
 from .lists_schemas import (
     AgentEventPage,
-    AgentTurnFilters,
     AgentTurnPage,
-    EventFilters,
-    RejectedFilters,
+    AgentTurnQuery,
+    EventQuery,
     RejectedPage,
-    SessionFilters,
+    RejectedQuery,
     SessionPage,
+    SessionQuery,
 )
 from .models import RejectedRecord, TranscriptEventIdentity
 
@@ -29,7 +29,7 @@ router = Router(tags=["ledger"])
 @router.get("/agents/{agent}/sessions", response={200: SessionPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def session_list(request, agent, filters: Query[SessionFilters]):
+def session_list(request, agent, filters: Query[SessionQuery]):
     """Sessions of an agent, the last active first. A search may answer fewer than `limit`, and a `next`."""
     return listed(listing.sessions(agent.db, **filters.asked()).page(**filters.place))
 
@@ -37,7 +37,7 @@ def session_list(request, agent, filters: Query[SessionFilters]):
 @router.get("/agents/{agent}/events", response={200: AgentEventPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def event_list(request, agent, filters: Query[EventFilters]):
+def event_list(request, agent, filters: Query[EventQuery]):
     """Records of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
     found = listing.events(agent.db, **filters.asked())
     rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*HEAVY)
@@ -52,7 +52,7 @@ def event_list(request, agent, filters: Query[EventFilters]):
 @router.get("/agents/{agent}/turns", response={200: AgentTurnPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def turn_list(request, agent, filters: Query[AgentTurnFilters]):
+def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     """Turns of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
     found = listing.turns(agent.db, **filters.asked())
     found = replace(found, rows=found.rows.defer("user_metadata", "agent_metadata"))
@@ -62,7 +62,7 @@ def turn_list(request, agent, filters: Query[AgentTurnFilters]):
 @router.get("/agents/{agent}/rejected", response={200: RejectedPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def rejected_list(request, agent, filters: Query[RejectedFilters]):
+def rejected_list(request, agent, filters: Query[RejectedQuery]):
     """Lines that could not be read, with their place and the reason; the newest first."""
     rejected = RejectedRecord.objects.using(agent.db).all()
     return listed(Listing(rejected, ("-id",), filters.condition()).page(**filters.place))

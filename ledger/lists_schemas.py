@@ -6,7 +6,7 @@ from django.db.models import Q
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 
 from .listing import EVENT_ORDERS, NEWEST_EVENTS, NEWEST_SESSIONS, NEWEST_TURNS, SESSION_ORDERS, TURN_ORDERS
 from .schemas import EventOut, RejectedOut, SessionOut, TurnOut
@@ -20,7 +20,7 @@ LARGEST_FIRST = "`-` before it: the largest or newest first"
 AT_LEAST = {"ge": 0, "le": BIGGEST}
 
 
-class Moments(PageFilters):
+class Moments(PageQuery):
     """A list that can be narrowed to a stretch of time."""
 
     from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: not before this moment")
@@ -33,7 +33,7 @@ class Moments(PageFilters):
         return chosen | {"since": self.from_ts, "until": self.to_ts}
 
 
-class SessionFilters(Moments):
+class SessionQuery(Moments):
     channel: str | None = Field(None, max_length=500)
     model: str | None = Field(None, max_length=500)
     origin: str | None = Field(None, max_length=500, description="main, direct, group, channel, cron, subagent, …")
@@ -49,7 +49,7 @@ class SessionFilters(Moments):
         return self.chosen()
 
 
-class EventFilters(Moments):
+class EventQuery(Moments):
     limit: int = Field(100, ge=1, le=500)
     session_id: str | None = Field(None, max_length=500, description="only this session, in its order")
     types: list[Annotated[str, Field(max_length=500)]] = Field(
@@ -73,7 +73,7 @@ class EventFilters(Moments):
         return condition & one_of if condition and one_of else condition or one_of
 
 
-class AgentTurnFilters(Moments):
+class AgentTurnQuery(Moments):
     branch: Literal["active", "all"] = Field("active", description="the branches that sessions ended with, or all")
     session: str | None = Field(None, max_length=500, description="only this session, in its order")
     model: str | None = Field(None, max_length=500)
@@ -88,7 +88,7 @@ class AgentTurnFilters(Moments):
         return self.chosen("branch") | {"active": self.branch == "active"}
 
 
-class RejectedFilters(PageFilters):
+class RejectedQuery(PageQuery):
     reason: str | None = Field(None, max_length=50, description="one word: not_json, truncated, glued, …")
     session: str | None = Field(None, max_length=500)
 

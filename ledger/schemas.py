@@ -5,7 +5,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 
 from .models import TranscriptEvent
 
@@ -13,7 +13,7 @@ Branch = Literal["active", "all"]
 BRANCH = Field("active", description="the branch the session ended with, or every record")
 
 
-class EventFilters(PageFilters):
+class EventQuery(PageQuery):
     limit: int = Field(100, ge=1, le=500)
     branch: str = Field(
         "active", max_length=300, description="`active`, `all`, or the `leaf_id` of one of the session's branches"
@@ -24,7 +24,7 @@ class EventFilters(PageFilters):
     include_payload: bool = Field(False, description="with the record itself; the page then ends after about 2 MB")
 
 
-class TurnFilters(PageFilters):
+class TurnQuery(PageQuery):
     branch: Branch = BRANCH
 
 

@@ -1,6 +1,5 @@
 """The HTML of the rows of a session's tables of turns and of branches; for the reason message_markup gives."""
 
-from html import escape
 from urllib.parse import quote
 
 from django.utils.html import format_html
@@ -8,62 +7,49 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, duration, money, number, tokens
+from openclaw_web.lists import labelled
 
 from . import glyphs
 from .words import said
 
 WORDS = 160  # characters of a turn
-# The column names (for narrow screens) are filled in first, once for all rows.
 TURN = (
     '<tr><th scope="row"><a href="?turn={number}{branch}#t-{number}">{number}</a>{aside}</th>'
     '<td class="wide"><span class="clamp">{words}</span></td>'
-    '<td class="turns__model" data-label="%(model)s">{model}</td>'
-    '<td class="num" data-label="%(input)s">{input}</td>'
-    '<td class="num" data-label="%(output)s">{output}</td>'
-    '<td class="num" data-label="%(cached)s">{cached}</td>'
-    '<td class="num" data-label="%(cost)s">{cost}</td>'
-    '<td class="num" data-label="%(latency)s">{latency}</td>'
-    '<td class="num" data-label="%(calls)s">{calls}</td>'
-    '<td class="num{bad}" data-label="%(errors)s">{errors}</td></tr>'
+    '<td class="turns__model" data-label="%s">{model}</td>'
+    '<td class="num" data-label="%s">{input}</td>'
+    '<td class="num" data-label="%s">{output}</td>'
+    '<td class="num" data-label="%s">{cached}</td>'
+    '<td class="num" data-label="%s">{cost}</td>'
+    '<td class="num" data-label="%s">{latency}</td>'
+    '<td class="num" data-label="%s">{calls}</td>'
+    '<td class="num{bad}" data-label="%s">{errors}</td></tr>'
 )
 BRANCH = (
     '<tr><td class="wide"><a class="clamp" href="?branch={leaf}">{words}</a></td>'
-    '<td data-label="%(fork)s">{fork}</td>'
-    '<td class="num" data-label="%(own)s">{own}</td>'
-    '<td class="num" data-label="%(ended)s">{ended}</td></tr>'
+    '<td data-label="%s">{fork}</td>'
+    '<td class="num" data-label="%s">{own}</td>'
+    '<td class="num" data-label="%s">{ended}</td></tr>'
 )
 FORK = '<a href="?branch={leaf}&amp;record={id}#r-{id}">{words}</a>'
 ASIDE = ' <span class="badge badge--warn">{}</span>'
-COLUMNS = {
-    "model": _("Model"),
-    "input": _("Tokens in"),
-    "output": _("Out"),
-    "cached": _("Cached"),
-    "cost": _("Cost"),
-    "latency": _("Latency"),
-    "calls": _("Tool calls"),
-    "errors": _("Errors"),
-    "fork": _("Forks off"),
-    "own": _("Records of its own"),
-    "ended": _("Ended"),
-}
+TURN_LABELS = (
+    *(_("Model"), _("Tokens in"), _("Out"), _("Cached"), _("Cost"), _("Latency"), _("Tool calls"), _("Errors")),
+)
+BRANCH_LABELS = (_("Forks off"), _("Records of its own"), _("Ended"))
 NOTHING = SafeString("")
 
 
 def turn_rows(turns):
     """The rows of a table of turns (ConversationTurn), without the table around them."""
-    row = _named(TURN)
+    row = labelled(TURN, TURN_LABELS)
     return SafeString("".join(_turn(row, turn) for turn in turns))
 
 
 def branch_rows(branches):
     """The rows of a table of branches (ledger.forks.Branch, described)."""
-    row = _named(BRANCH)
+    row = labelled(BRANCH, BRANCH_LABELS)
     return SafeString("".join(_branch(row, branch) for branch in branches))
-
-
-def _named(row):
-    return row % {name: escape(str(label)).replace("{", "{{").replace("}", "}}") for name, label in COLUMNS.items()}
 
 
 def _turn(row, turn):

@@ -31,6 +31,7 @@ class CompressionMiddleware:
             not response.streaming
             and not response.has_header("Content-Encoding")
             and not response.has_header("ETag")  # would have to become a weak one, which If-Match refuses
+            and "no-store" not in response.get("Cache-Control", "")  # secrets beside what others wrote: no hint at all
             and TYPES.match(response.get("Content-Type", ""))
             and len(response.content) >= LEAST_BYTES
         )

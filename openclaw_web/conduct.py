@@ -84,6 +84,8 @@ def _carry_out(run, request, values, size):
 def _once(run, request, values, key):
     if not KEY.fullmatch(key):
         return invalid([{"loc": ["header", "Idempotency-Key"], "msg": _("1 to 200 visible ASCII characters")}])
+    if not request.user.has_role(run.__self__.view_func.needs_role):
+        return run(request, **values)  # refused: what a higher role was answered is not for this token
     try:
         claim = idempotency.begin(request.user, key, _fingerprint(request))
     except idempotency.OtherRequest:

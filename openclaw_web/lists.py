@@ -1,10 +1,14 @@
-"""What every list offers: filters and an order in its address, and itself as CSV, JSON or JSON lines."""
+"""What every list offers: filters and an order in its address, and itself as CSV, JSON or JSON lines.
+
+How to add a list: docs/lists.md.
+"""
 
 import csv
 import io
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 
 import orjson
 from django import forms
@@ -15,14 +19,13 @@ from django.utils.translation import gettext_lazy
 from .errors import Refused
 from .paging import every
 
-PLACES = ("after", "before")
 TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "jsonl": "application/x-ndjson; charset=utf-8",
 }
 # What a spreadsheet would take for a formula when a cell begins with it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 DAY_MS = 86_400_000
 BIGGEST = 2**53  # the largest number of tokens or records that an address may name
 
@@ -50,7 +53,7 @@ KINDS = {Day: "date", forms.BooleanField: "checkbox", forms.FloatField: "number"
 
 
 class ListFilters(forms.Form):
-    """The filters of a list, from its address. A subclass adds fields, ORDERS and `narrow(rows)`.
+    """The filters of a list, from its address. A subclass adds fields, ORDERS and `listing(…)`, which narrows rows.
 
     ORDERS names the orders that `sort` may ask for: the columns of each, whose combination is unique. A `-` before the
     name turns all of them round; the first is used when the address asks for none, as `DEFAULT` spells it.
@@ -59,6 +62,7 @@ class ListFilters(forms.Form):
     ORDERS: dict[str, tuple[str, ...]] = {}
     DEFAULT = ""
     HIDDEN: tuple[str, ...] = ()  # filters that only links set
+    RARE: tuple[str, ...] = ()  # filters that the form folds away
     PLACE: tuple[str, ...] = ()  # fields that say which list it is: they stay when all filters are taken away
     offered: dict[str, list[tuple[str, str]]] = {}  # values and words that a field of free text offers
     sort = forms.CharField(required=False, max_length=50)
@@ -117,8 +121,9 @@ class ListFilters(forms.Form):
         return f"?{asked.urlencode()}" if asked else ""
 
     def in_words(self, name, value):
-        """How a chip names the value of a filter; subclasses say it better."""
-        return _("yes") if value is True else str(value)
+        """How a chip names the value of a filter: the word of its choice, where there are choices."""
+        known = dict(getattr(self.fields[name], "choices", ()))
+        return _("yes") if value is True else str(known.get(value, value))
 
     def heads(self, columns):
         """A `Head` for every column: `columns` are `(name, label, is a number)`, the name as in ORDERS, or ""."""
@@ -133,8 +138,17 @@ class ListFilters(forms.Form):
 
     def controls(self):
         """What the filter form shows: a dictionary for each field, drawn by hand because widgets are slow."""
-        names = [name for name in self.fields if name not in ("sort", "format")]
+        names = [name for name in self.fields if name not in ("sort", "format", *self.RARE)]
         return [self._control(name) | {"is_first": name == names[0]} for name in names]
+
+    def rare_controls(self):
+        """The same for the fields that are folded away until they are asked for."""
+        return [self._control(name) for name in self.RARE]
+
+    @property
+    def is_rare_chosen(self):
+        """Whether one of the filters that are folded away is in force."""
+        return any(name in self.RARE for name in self.chosen)
 
     def _control(self, name):
         field, value = self.fields[name], self.data.get(name, "")
@@ -190,6 +204,16 @@ class DayFilters(ListFilters):
 def start_of(day):
     """The first millisecond of a UTC day."""
     return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def labelled(row, labels):
+    """The HTML of a row for `format_html`: its `%s` are the labels of cells, which narrow screens show."""
+    return row % tuple(escape(str(label)).replace("{", "{{").replace("}", "}}") for label in labels)
+
+
+def cell_labels(columns):
+    """The labels of all columns but the first, whose cell needs none; `columns` are those of `ListFilters.heads`."""
+    return [label for _name, label, _is_number in columns[1:]]
 
 
 def file_name(*parts):

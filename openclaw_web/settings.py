@@ -133,12 +133,15 @@ TEMPLATES = [
 ]
 
 
-def sqlite(path, *, timeout=5):
-    """Settings of one SQLite file; `timeout` is how many seconds a writer waits for another one."""
+def sqlite(path, *, timeout=5, kept_seconds=0):
+    """Settings of one SQLite file.
+
+    `timeout` is how many seconds a writer waits for another one, `kept_seconds` how long a thread keeps the file open.
+    """
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
-        "CONN_MAX_AGE": 0,
+        "CONN_MAX_AGE": kept_seconds,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": timeout,
@@ -149,14 +152,19 @@ def sqlite(path, *, timeout=5):
     }
 
 
-# Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them.
-DATABASES = {"default": sqlite(HOME_DIR / "state" / "openclaw.sqlite", timeout=env.int("OPENCLAW_WEB_BUSY_SECONDS", 5))}
+# Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them. The global
+# file stays open: every request asks it, and opening it anew between many writers took longer than their writes.
+DATABASES = {
+    "default": sqlite(
+        HOME_DIR / "state" / "openclaw.sqlite", timeout=env.int("OPENCLAW_WEB_BUSY_SECONDS", 5), kept_seconds=60
+    )
+}
 DATABASE_ROUTERS = ["agents.routers.AgentRouter"]
 
 # Sign-in.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "openclaw_web.hashers.OneAtATimeHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [

@@ -15,13 +15,13 @@ from .schemas import (
     CollectIn,
     DayOut,
     JobDetail,
-    JobFilters,
     JobOut,
     JobPage,
-    OverviewFilters,
+    JobQuery,
     OverviewOut,
-    SummaryFilters,
+    OverviewQuery,
     SummaryPage,
+    SummaryQuery,
 )
 
 router = Router(tags=["operations"])
@@ -32,7 +32,7 @@ BIG_COLUMNS = ("params_json", "log", "result_json")
 
 @router.get("/overview", response={200: OverviewOut, **problems()})
 @needs("viewer")
-def overview_sums(request, filters: Query[OverviewFilters]):
+def overview_sums(request, filters: Query[OverviewQuery]):
     """What all agents did: in total, and on the latest days that saw something."""
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
@@ -41,14 +41,14 @@ def overview_sums(request, filters: Query[OverviewFilters]):
 
 @router.get("/overview/agents", response={200: SummaryPage, **problems(409)})
 @needs("viewer")
-def overview_agents(request, filters: Query[SummaryFilters]):
+def overview_agents(request, filters: Query[SummaryQuery]):
     """What each agent did, by id or in another order."""
     return listed(page_of(AgentSummary.objects.all(), order=SUMMARY_ORDERS[filters.sort], **filters.place))
 
 
 @router.get("/operations/jobs", response={200: JobPage, **problems(409)})
 @needs("viewer")
-def job_list(request, filters: Query[JobFilters]):
+def job_list(request, filters: Query[JobQuery]):
     """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""
     asked = {name: value for name in JOB_COLUMNS if (value := getattr(filters, name))}
     runs = jobs.visible_to(request.user).defer(*BIG_COLUMNS)

@@ -8,7 +8,7 @@ from ninja import Field, Query, Router, Schema
 
 from agents.decorators import needs
 from agents.models import AuditEntry
-from agents.schemas import PageFilters, listed, problems
+from agents.schemas import PageQuery, listed, problems
 from openclaw_web.paging import page_of
 
 from . import audit_entries
@@ -17,7 +17,7 @@ from .audit_entries import AuditFilters
 router = Router(tags=["operations"])
 
 
-class AuditQuery(PageFilters):
+class AuditQuery(PageQuery):
     actor: str | None = Field(None, description="user name", max_length=150)
     action: str | None = Field(None, description="in the past tense: `signed_in`, `labelled`, `read`, …")
     object_type: str | None = Field(None, description="`session`, `sample`, `export`, `user`, …")

@@ -1,6 +1,5 @@
 """The audit log for readers: its filters, its words, and where the objects of its entries are."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -9,7 +8,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import AuditEntry
-from openclaw_web.lists import ListFilters
+from openclaw_web.lists import DAY_MS, ListFilters, start_of
 
 ACTIONS = {
     "activated": _("activated"),
@@ -109,15 +108,10 @@ class AuditFilters(ListFilters):
         columns["agent"] = "agent_id"
         rows = rows.filter(**{columns[name]: value for name, value in asked.items() if name in columns})
         if since := asked.get("since"):
-            rows = rows.filter(at__gte=_start_of(since))
+            rows = rows.filter(at__gte=start_of(since))
         if until := asked.get("until"):
-            rows = rows.filter(at__lt=_start_of(until) + 86_400_000)
+            rows = rows.filter(at__lt=start_of(until) + DAY_MS)
         return rows
-
-    def in_words(self, name, value):
-        if name == "object_type":
-            return str(OBJECTS[value])
-        return super().in_words(name, value)
 
 
 def address_of(entry: AuditEntry) -> str | None:
@@ -142,8 +136,3 @@ def details(entry: AuditEntry) -> str:
     """What else an entry says: `role labeller, days 7`."""
     found = orjson.loads(entry.detail_json)
     return ", ".join(f"{name} {value}" for name, value in found.items() if value not in (None, ""))
-
-
-def _start_of(day):
-    moment = datetime(day.year, day.month, day.day, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return moment // timedelta(milliseconds=1)

@@ -40,7 +40,11 @@ ENTRIES = {
     "data": [
         ("Stat tiles", "stat", ("stat",)),
         ("Table", "table", ("sort_header",)),
-        ("List", "list", ("filter_form", "list_part", "list_bar", "list_tabs", "list_keys")),
+        (
+            "List",
+            "list",
+            ("filter_form", "filter_field", "list_part", "list_bar", "list_files", "list_tabs", "list_keys"),
+        ),
         ("Facts", "facts", ()),
         ("Bar chart", "bars", ("chart",)),
         ("Line chart", "lines", ("chart",)),

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 from datasets import exports
 from datasets.export_options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
 from datasets.models import DatasetExport, DatasetSample
 
 
-class ExportFilters(PageFilters):
+class ExportQuery(PageQuery):
     state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
     kind: Literal["alpaca", "sharegpt"] | None = Field(None, description="the format of its files")
     task: Literal["reply", "gate"] | None = None

@@ -12,7 +12,7 @@ from datasets.models import DatasetExport
 from openclaw_web.paging import Listing
 
 from . import file_answers
-from .export_schemas import ExportDetail, ExportFilters, ExportIn, ExportOut, ExportPage
+from .export_schemas import ExportDetail, ExportIn, ExportOut, ExportPage, ExportQuery
 from .exports import start
 
 router = Router(tags=["exports"])
@@ -29,7 +29,7 @@ COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_
 
 @router.get("/exports", response={200: ExportPage, **problems(409)})
 @needs("viewer")
-def export_list(request, filters: Query[ExportFilters]):
+def export_list(request, filters: Query[ExportQuery]):
     """All exports, the newest first."""
     asked = {column: value for name, column in COLUMNS.items() if (value := getattr(filters, name))}
     rows = DatasetExport.objects.defer("manifest_json", "reasons_json")

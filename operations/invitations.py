@@ -2,6 +2,7 @@
 
 import secrets
 
+from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -42,12 +43,13 @@ def find(secret: str) -> Invitation:
 
 def accept(secret: str, *, username: str, password: str) -> User:
     """Use an invitation up and make the account it is for. Raises Refused when it is gone or the name is taken."""
+    hashed = make_password(password)  # before the transaction: nobody else can write while it lasts
     with transaction.atomic():
         invitation = find(secret)
         # One conditional update decides between two people who come at the same time.
         if not open_ones().filter(id=invitation.id).update(used_at=clock.now_ms(), used_by=username):
             raise _gone()
-        user = accounts.create_user(username, invitation.role, password, by=username)
+        user = accounts.create_user(username, invitation.role, hashed, by=username)
         audit.record(user.username, "invitation_used", object_type="invitation", object_id=invitation.id)
     return user
 

@@ -18,14 +18,14 @@ from openclaw_web.paging import Listing, Term, narrowed
 from .models import JobRun
 from .rejected import REASONS
 
-KINDS = {"collect": gettext_lazy("Collect"), "export": gettext_lazy("Export")}
+JOB_WORDS = {"collect": gettext_lazy("Collect"), "export": gettext_lazy("Export")}
 
 
 class JobFilters(DayFilters):
     """The filters of the list of jobs."""
 
     ORDERS, DEFAULT = {"queued": ("created_at", "id")}, "-queued"
-    kind = forms.ChoiceField(label=gettext_lazy("Kind"), required=False, choices=KINDS.items())
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), required=False, choices=JOB_WORDS.items())
     state = forms.ChoiceField(label=gettext_lazy("State"), required=False, choices=JobRun.State.choices)
     by = forms.CharField(label=gettext_lazy("Started by"), required=False, max_length=150)
 
@@ -33,14 +33,12 @@ class JobFilters(DayFilters):
         """Those of `rows` that fit."""
         return _listing(self, rows, {"kind": "kind", "state": "state", "by": "started_by"}, "created_at")
 
-    def in_words(self, name, value):
-        return _word(self, name, value)
-
 
 class ExportFilters(DayFilters):
     """The filters of the list of exports."""
 
     ORDERS, DEFAULT = {"when": ("exported_at", "id")}, "-when"
+    RARE = ("task", "by")
     export_format = forms.ChoiceField(label=gettext_lazy("Format"), required=False, choices=FORMAT_WORDS.items())
     task = forms.ChoiceField(label=gettext_lazy("Task"), required=False, choices=TASK_WORDS.items())
     state = forms.ChoiceField(label=gettext_lazy("State"), required=False, choices=EXPORT_STATES.items())
@@ -50,9 +48,6 @@ class ExportFilters(DayFilters):
         """Those of `rows` that fit."""
         columns = {"export_format": "export_format", "task": "task", "state": "state", "by": "exported_by"}
         return _listing(self, rows, columns, "exported_at")
-
-    def in_words(self, name, value):
-        return _word(self, name, value)
 
 
 class RejectedFilters(ListFilters):
@@ -72,9 +67,6 @@ class RejectedFilters(ListFilters):
         terms += [Term("session_id", "exact", asked["session"])] if "session" in asked else []
         terms += [Term("file", "icontains", asked["file"])] if "file" in asked else []
         return narrowed(RejectedRecord.objects.using(db).all(), terms, order=self.order)
-
-    def in_words(self, name, value):
-        return _word(self, name, value)
 
 
 LISTS = {
@@ -108,8 +100,3 @@ def _listing(filters, rows, columns, moment):
     ends = {"gte": filters.moments["since"], "lt": filters.moments["until"]}
     terms += [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
     return narrowed(rows, terms, order=filters.order)
-
-
-def _word(filters, name, value):
-    known = dict(getattr(filters.fields[name], "choices", ()))
-    return str(known.get(value, value))

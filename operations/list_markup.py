@@ -1,7 +1,5 @@
 """The rows of the lists of jobs, exports and rejected records, put together as ledger.list_markup does."""
 
-from html import escape
-
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -9,8 +7,9 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, duration, number, size
 from ledger import glyphs
+from openclaw_web.lists import cell_labels, labelled
 
-from .list_filters import KINDS
+from .list_filters import JOB_WORDS
 from .models import JobRun
 
 NOTHING = SafeString("")
@@ -55,30 +54,30 @@ REJECTED_COLUMNS = (
 BADGE = '<span class="badge badge--{tone}">{label}</span>'
 JOB_ROW = (
     '<tr><td><a href="{href}">{label}</a></td>'
-    '<td data-label="{labels[1]}">{state}</td>'
-    '<td class="num" data-label="{labels[2]}">{done}</td>'
-    '<td class="wide" data-label="{labels[3]}">{message}</td>'
-    '<td data-label="{labels[4]}">{by}</td>'
-    '<td data-label="{labels[5]}">{queued}</td>'
-    '<td class="num" data-label="{labels[6]}">{took}</td></tr>'
+    '<td data-label="%s">{state}</td>'
+    '<td class="num" data-label="%s">{done}</td>'
+    '<td class="wide" data-label="%s">{message}</td>'
+    '<td data-label="%s">{by}</td>'
+    '<td data-label="%s">{queued}</td>'
+    '<td class="num" data-label="%s">{took}</td></tr>'
 )
 EXPORT_ROW = (
     '<tr><th scope="row" class="wide break"><a href="{href}">{name}</a></th>'
-    '<td data-label="{labels[1]}">{format}</td>'
-    '<td data-label="{labels[2]}">{task}</td>'
-    '<td data-label="{labels[3]}">{state}</td>'
-    '<td class="num" data-label="{labels[4]}">{rows}</td>'
-    '<td class="num" data-label="{labels[5]}">{size}</td>'
-    '<td data-label="{labels[6]}">{by}</td>'
-    '<td class="num" data-label="{labels[7]}">{when}</td></tr>'
+    '<td data-label="%s">{format}</td>'
+    '<td data-label="%s">{task}</td>'
+    '<td data-label="%s">{state}</td>'
+    '<td class="num" data-label="%s">{rows}</td>'
+    '<td class="num" data-label="%s">{size}</td>'
+    '<td data-label="%s">{by}</td>'
+    '<td class="num" data-label="%s">{when}</td></tr>'
 )
 REJECTED_ROW = (
     '<tr><th scope="row" class="break mono small">{file}</th>'
-    '<td data-label="{labels[1]}"><div>{reason}{detail}</div></td>'
-    '<td data-label="{labels[2]}">{preview}</td>'
-    '<td class="num" data-label="{labels[3]}">{offset}</td>'
-    '<td class="num" data-label="{labels[4]}">{length}</td>'
-    '<td class="num" data-label="{labels[5]}">{found}</td></tr>'
+    '<td data-label="%s"><div>{reason}{detail}</div></td>'
+    '<td data-label="%s">{preview}</td>'
+    '<td class="num" data-label="%s">{offset}</td>'
+    '<td class="num" data-label="%s">{length}</td>'
+    '<td class="num" data-label="%s">{found}</td></tr>'
 )
 LINK = '<a href="{}">{}</a>'
 DETAIL = '<div class="muted small break">{}</div>'
@@ -90,13 +89,12 @@ PREVIEW = (
 
 def job_rows(jobs):
     """The rows of a page of JobRun."""
-    labels = _labels(JOB_COLUMNS)
+    row = labelled(JOB_ROW, cell_labels(JOB_COLUMNS))
     return _joined(
         format_html(
-            JOB_ROW,
-            labels=labels,
+            row,
             href=job.get_absolute_url(),
-            label=KINDS.get(job.kind, job.kind),
+            label=JOB_WORDS.get(job.kind, job.kind),
             state=format_html(BADGE, tone=job.state, label=JobRun.State(job.state).label),
             done=number(job.done) if job.percent is None else f"{job.percent} %",
             message=glyphs.readable(job.message) or "–",
@@ -110,11 +108,10 @@ def job_rows(jobs):
 
 def export_rows(exports, states):
     """The rows of a page of DatasetExport; `states` are the tone and label of each."""
-    labels = _labels(EXPORT_COLUMNS)
+    row = labelled(EXPORT_ROW, cell_labels(EXPORT_COLUMNS))
     return _joined(
         format_html(
-            EXPORT_ROW,
-            labels=labels,
+            row,
             href=export.get_absolute_url(),
             name=glyphs.readable(export.export_name),
             format=export.export_format,
@@ -131,11 +128,10 @@ def export_rows(exports, states):
 
 def rejected_rows(agent, lines):
     """The rows of a page of `rejected.Rejected`."""
-    labels = _labels(REJECTED_COLUMNS)
+    row = labelled(REJECTED_ROW, cell_labels(REJECTED_COLUMNS))
     return _joined(
         format_html(
-            REJECTED_ROW,
-            labels=labels,
+            row,
             file=_file(agent, line),
             reason=line.reason,
             detail=format_html(DETAIL, glyphs.readable(line.row.detail)) if line.row.detail else NOTHING,
@@ -153,17 +149,6 @@ def _file(agent, line):
     if line.session_id is None:
         return file
     return format_html(LINK, reverse("ledger:session_detail", args=[agent.agent_id, line.session_id]), file)
-
-
-class _Labels(tuple):
-    """Escaped words, by their place; format_html would make one text of a plain list."""
-
-    def __html__(self):
-        return self
-
-
-def _labels(columns):
-    return _Labels(SafeString(escape(str(label))) for _name, label, _is_number in columns)
 
 
 def _joined(rows):

@@ -57,12 +57,16 @@ class AuditTrailMiddleware:
 
     def __call__(self, request):
         response = self.get_response(request)
-        has_content = (
-            response.status_code < 300 and response.status_code != 204
-        )  # a poll that finds nothing opens nothing
-        if request.method == "GET" and has_content and request.resolver_match:
+        if request.resolver_match and self._shows(request, response.status_code):
             self._note(request, response)
         return response
+
+    @staticmethod
+    def _shows(request, status):
+        """Whether an answer holds what was asked for. What a write answers with is its service's to note."""
+        if request.method == "GET":
+            return status < 300 and status != 204  # a poll that finds nothing opens nothing
+        return status == 422 and hasattr(request, "opened")  # a form that comes back comes with its sample
 
     def _note(self, request, response):
         route = request.resolver_match.view_name

@@ -8,7 +8,7 @@ from ninja import Query, Router
 
 from agents import configuration
 from agents.decorators import needs
-from agents.schemas import PageFilters, listed, problems
+from agents.schemas import PageQuery, listed, problems
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -58,7 +58,7 @@ def me(request):
 
 @router.get("/me/sign-ins", response={200: SignInPage, **problems(409)})
 @needs("viewer")
-def sign_in_list(request, filters: Query[PageFilters]):
+def sign_in_list(request, filters: Query[PageQuery]):
     """The browsers you are signed in with, the latest sign-in first."""
     return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
 
@@ -75,7 +75,7 @@ def sign_in_end(request, sign_in_id: str):
 
 @router.get("/operations/users", response={200: UserPage, **problems(409)})
 @needs("admin")
-def user_list(request, filters: Query[PageFilters]):
+def user_list(request, filters: Query[PageQuery]):
     """Everybody who has an account, by name."""
     return _people(page_of(User.objects.all(), order=("username",), **filters.place))
 
@@ -143,7 +143,7 @@ def user_unlock(request, username: str):
 
 @router.get("/operations/invitations", response={200: InvitationPage, **problems(409)})
 @needs("admin")
-def invitation_list(request, filters: Query[PageFilters]):
+def invitation_list(request, filters: Query[PageQuery]):
     """Invitations, the newest first, also those that were used or taken back."""
     return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
 
@@ -169,7 +169,7 @@ def invitation_revoke(request, invitation_id: str):
 
 @router.get("/operations/tokens", response={200: TokenPage, **problems(409)})
 @needs("viewer")
-def token_list(request, filters: Query[PageFilters]):
+def token_list(request, filters: Query[PageQuery]):
     """Your tokens, the newest first; an admin sees everybody's. What they say is never shown again."""
     return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
 

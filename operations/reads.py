@@ -14,6 +14,7 @@ READS = {
     "api:file_diff": ("file_version", "{to}"),
     "api:file_version": ("file_version", "{id}"),
     "api:rejected_list": ("agent", "{agent}"),
+    "api:sample_list": ("list", "samples"),
     "api:sample_detail": ("sample", "{sample_id}"),
     "api:session_branches": ("session", "{session_id}"),
     "api:session_detail": ("session", "{session_id}"),

@@ -25,7 +25,7 @@ def durations(numbers: Numbers, addresses: Mapping[str, str]) -> Chart:
     title = _("How long the latest runs took, in seconds") if in_seconds else _("How long the latest runs took, in ms")
     series = (Series(_("Succeeded"), "ok"), Series(_("Failed"), "bad"), Series(_("Neither"), "muted"))
     days = {f"{at(run.ts):%Y-%m-%d}" if at(run.ts) else "" for run in runs}
-    unit, short = 1000 if in_seconds else 1, "%H:%M" if len(days) == 1 else "%m-%d"
+    unit, short = 1000 if in_seconds else 1, "%H:%M" if len(days) == 1 else "%-d %b"
     points = [_point(run, unit, short, addresses) for run in runs]
     chart = bar_chart(points, title=title, unit=_("Run"), series=series)
     places = [_place(run) for run in runs]

@@ -1,4 +1,4 @@
-"""The HTML of the runs of a job: quicker than a template, as ledger.session_markup says."""
+"""The HTML of the runs of a job, put together as ledger.list_markup does."""
 
 from html import escape
 
@@ -10,17 +10,18 @@ from django.utils.translation import ngettext
 
 from agents.templatetags.formatting import duration, moment
 from ledger.glyphs import plain, readable
+from openclaw_web.lists import labelled
 
 from .schedules import FAILED, SUCCEEDED, outcome
 
 SUMMARY_CHARACTERS = 20_000
 SHORT = 200  # characters of a summary that are shown without opening it
 ERROR_CHARACTERS = 500
-ROW = SafeString(
+ROW = (
     '<tr><th scope="row" class="nowrap">{when}</th>'
-    '<td data-label="{status_label}"><span class="badge{tone}">{status}</span></td>'
+    '<td data-label="%s"><span class="badge{tone}">{status}</span></td>'
     '<td class="wide break">{error}{summary}</td>'
-    '<td class="num" data-label="{took_label}">{took}</td></tr>'
+    '<td class="num" data-label="%s">{took}</td></tr>'
 )
 TONES = {SUCCEEDED: SafeString(" badge--ok"), FAILED: SafeString(" badge--bad")}
 NOTHING = SafeString("")
@@ -28,17 +29,16 @@ NOTHING = SafeString("")
 
 def runs(page, addresses):
     """The rows of a page of runs; `addresses` says where their sessions are."""
-    labels = {"status_label": _("Status"), "took_label": _("Took"), "session_label": _("Its session")}
-    return SafeString("".join(_row(run, addresses.get(run.session_id), labels) for run in page))
+    row, title = labelled(ROW, [_("Status"), _("Took")]), _("Its session")
+    return SafeString("".join(_row(row, run, addresses.get(run.session_id), title) for run in page))
 
 
-def _row(run, address, labels):
+def _row(row, run, address, title):
     when = moment(run.ts)
-    link = format_html('<a href="{}" title="{}">{}</a>', address, labels["session_label"], when) if address else when
+    link = format_html('<a href="{}" title="{}">{}</a>', address, title, when) if address else when
     error = readable(Truncator(run.error).chars(ERROR_CHARACTERS))
     return format_html(
-        ROW,
-        **labels,
+        row,
         when=link,
         tone=TONES.get(outcome(run.status), NOTHING),
         status=plain(run.status) or "–",

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 
 from . import schedules
 
@@ -77,7 +77,7 @@ class CronRunPage(Schema):
     previous: str | None
 
 
-class SubagentFilters(PageFilters):
+class SubagentQuery(PageQuery):
     session: str = Field("", max_length=1_000, description="the id or key of a session on either side")
 
 

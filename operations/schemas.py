@@ -7,16 +7,16 @@ from django.conf import settings
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 
 LOG_SHOWN = 50_000  # characters
 
 
-class OverviewFilters(Schema):
+class OverviewQuery(Schema):
     days: int = Field(35, ge=0, le=366, description="how many days at most")
 
 
-class JobFilters(PageFilters):
+class JobQuery(PageQuery):
     kind: str | None = Field(None, max_length=50, description="collect, export, …")
     state: Literal["queued", "running", "finished", "refused", "failed"] | None = None
     started_by: str | None = Field(None, max_length=150, description="user name")
@@ -105,7 +105,7 @@ SUMMARY_ORDERS = {
 }
 
 
-class SummaryFilters(PageFilters):
+class SummaryQuery(PageQuery):
     sort: Literal[tuple(SUMMARY_ORDERS)] = Field("agent_id", description="a column; `-` before it: the biggest first")  # type: ignore[valid-type]
 
 

@@ -33,7 +33,6 @@ class Site:
     def __init__(self, home, openclaw):
         self.home, self.folder = home, home.path.parent
         home.env["OPENCLAW_STATE_DIR"] = str(openclaw.root)
-        home.start("migrate", "--verbosity", "0").end()
         self.token = home.python(MAKE_A_TOKEN)
         self.address = f"{home.serve('--no-watch').address()}/api/v1"
         script = openclaw.transcript(
@@ -72,9 +71,9 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(tmp_path_factory, migrated):
     folder = tmp_path_factory.mktemp("docs")
-    home = Home(folder / "home")
+    home = Home.copied(migrated, folder / "home")
     yield Site(home, OpenClawHome(folder / "openclaw"))
     home.close()
 

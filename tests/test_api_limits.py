@@ -101,11 +101,10 @@ class TestBuckets:
             assert not limits.buckets.take(f"key {number}", 10).is_used_up
 
 
-def test_all_processes_of_a_server_count_together(tmp_path):
-    home = Home(tmp_path / "home")
+def test_all_processes_of_a_server_count_together(tmp_path, migrated):
+    home = Home.copied(migrated, tmp_path / "home")
     home.env["OPENCLAW_WEB_API_PER_MINUTE"] = "40"
     try:
-        home.start("migrate", "--verbosity", "0").end()
         token = home.python(MAKE_A_TOKEN)
         address = home.serve().address()
         answers = [status_of(f"{address}{AGENTS}", token) for _ in range(60)]

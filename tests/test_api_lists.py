@@ -107,7 +107,7 @@ class TestJsonLines:
     def test_who_asks_is_asked_once(self, client, stranger, ada, django_assert_max_num_queries):
         SessionFactory.create_batch(450)
         headers = bearer(stranger)
-        with django_assert_max_num_queries(6):  # in the global file: the token, its use, the agent for each page
+        with django_assert_max_num_queries(7):  # in the global file: the token, its use, the agent for each page
             response = client.get(SESSIONS, {"format": "jsonl"}, headers=headers)
             assert len(lines(response)) == 450
 
@@ -127,10 +127,9 @@ class TestJsonLines:
             response.getvalue()
 
 
-def test_a_stream_that_fails_breaks_the_connection_off(tmp_path):
-    home = Home(tmp_path / "home")
+def test_a_stream_that_fails_breaks_the_connection_off(tmp_path, migrated):
+    home = Home.copied(migrated, tmp_path / "home")
     try:
-        home.start("migrate", "--verbosity", "0").end()
         token = home.python(MAKE_ROWS)
         with closing(sqlite3.connect(home.path / "agents" / "ada" / "agent" / "openclaw-agent.sqlite")) as db:
             db.execute(

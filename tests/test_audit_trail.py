@@ -74,7 +74,6 @@ NO_CONTENT = {
     "api:overview_agents",
     "api:overview_sums",
     "api:review_progress",
-    "api:sample_list",
     "api:session_list",
     "api:setting_list",
     "api:subagent_list",

@@ -37,6 +37,11 @@ def test_files_and_short_answers_go_out_as_they_are(as_admin):
     assert not as_admin.get("/healthz", headers=GZIP).has_header("Content-Encoding")
 
 
+def test_pages_with_secrets_go_out_as_they_are(as_admin):
+    made = as_admin.post("/operations/tokens/make/", {"name": "x", "role": "viewer", "days": "30"}, headers=GZIP)
+    assert b"oc_" in made.content and not made.has_header("Content-Encoding")
+
+
 def test_what_has_an_etag_keeps_it(rf):
     def view(_request):
         return HttpResponse("x" * 5_000, headers={"ETag": '"abc"'})

@@ -5,11 +5,14 @@ import logging
 import re
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from agents.models import AuditEntry
+from openclaw_web.hashers import OneAtATimeHasher
 from operations import accounts, invitations
 from operations.models import User
 from tests.factories import SessionFactory, UserFactory
@@ -69,6 +72,9 @@ class TestRedirects:
         "https://testserver.evil.example/",
         "http://testserver:80@evil.example",
         "http://[::1",
+        "a-word",
+        "operations:sign_out",
+        "http://testserver/",
     )
 
     @pytest.mark.parametrize("target", ELSEWHERE)
@@ -357,3 +363,28 @@ def test_what_is_not_ones_own_does_not_show_that_it_exists(stranger, reviewer, a
         for token_id in (token.id, "nothing")
     ]
     assert answers == [404, 404]
+
+
+def test_nobody_waits_for_a_password_to_be_hashed(monkeypatch):
+    """Hashing takes long on purpose, and in a write transaction it would keep every other write waiting."""
+    encode, outside, inside = MD5PasswordHasher.encode, len(connection.savepoint_ids), []
+
+    def watched(self, *args, **kwargs):
+        inside.append(len(connection.savepoint_ids) > outside)
+        return encode(self, *args, **kwargs)
+
+    monkeypatch.setattr(MD5PasswordHasher, "encode", watched)
+    first = accounts.make_first_admin_link().split("/")[-2]
+    root = accounts.make_first_admin(first, username="root", password=PASSWORD)
+    accounts.sign_in_by_link(accounts.make_sign_in_link(root).split("/")[-2], password=PASSWORD)
+    accounts.change_password(root, PASSWORD)
+    _invitation, path = invitations.invite("viewer", by="root", days=7)
+    invitations.accept(path.split("/")[-2], username="lena", password=PASSWORD)
+    assert inside == [False] * 4
+
+
+def test_passwords_that_were_hashed_before_still_fit():
+    before, now = Argon2PasswordHasher(), OneAtATimeHasher()
+    encoded = before.encode(PASSWORD, before.salt())
+    assert now.verify(PASSWORD, encoded) and not now.verify("another", encoded) and not now.must_update(encoded)
+    assert before.verify(PASSWORD, now.encode(PASSWORD, now.salt()))

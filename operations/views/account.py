@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
 from openclaw_web.html import after_post
-from openclaw_web.paging import page_of
+from openclaw_web.paging import page_of, places
 
 from .. import accounts, sign_ins
 from ..forms import PasswordForm
@@ -65,12 +65,6 @@ def sign_out_everywhere(request):
 
 def _account(request, form):
     rows = sign_ins.open_ones(request.user)
-    page = page_of(
-        rows,
-        order=("-created_at", "-id"),
-        after=request.GET.get("after"),
-        before=request.GET.get("before"),
-        size=SESSIONS_SHOWN,
-    )
+    page = page_of(rows, order=("-created_at", "-id"), size=SESSIONS_SHOWN, **places(request))
     context = {"form": form, "sessions": page, "this": request.session.get(sign_ins.MARK)}
     return render(request, "operations/account.html", context, status=422 if form.is_bound else 200)

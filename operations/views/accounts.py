@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agents.decorators import needs
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, safe_next
-from openclaw_web.paging import page_of
+from openclaw_web.paging import page_of, places
 
 from .. import accounts, lockout, sign_ins
 from ..forms import NewAccountForm, RoleForm, SignInForm, TokenForm, UserForm, WelcomeForm
@@ -195,9 +195,7 @@ def token_revoke(request, token_id):
 
 
 def _user_list(request, form):
-    people = page_of(
-        User.objects.all(), order=("username",), after=request.GET.get("after"), before=request.GET.get("before")
-    )
+    people = page_of(User.objects.all(), order=("username",), **places(request))
     locked = lockout.locked_names([person.username for person in people])
     context = {"people": people, "form": form, "roles": User.Role.choices, "locked": locked}
     return render(request, "operations/user_list.html", context, status=_status(form))
@@ -208,12 +206,7 @@ def _show_link(request, person, path):
 
 
 def _token_list(request, form):
-    tokens = page_of(
-        _visible_tokens(request.user),
-        order=("-created_at", "-id"),
-        after=request.GET.get("after"),
-        before=request.GET.get("before"),
-    )
+    tokens = page_of(_visible_tokens(request.user), order=("-created_at", "-id"), **places(request))
     context = {"tokens": tokens, "form": form, "sees_all": request.user.has_role("admin")}
     return render(request, "operations/token_list.html", context, status=_status(form))
 

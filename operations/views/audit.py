@@ -6,7 +6,7 @@ from agents.decorators import needs
 from agents.list_pages import answer_file
 from agents.models import AuditEntry
 from openclaw_web.html import render_page
-from openclaw_web.paging import page_of
+from openclaw_web.paging import page_of, places
 
 from .. import audit_entries
 from ..audit_entries import AuditFilters
@@ -21,8 +21,7 @@ def audit_list(request):
     if filters.cleaned_data["format"]:
         what = {"order": filters.order, "columns": audit_entries.COLUMNS, "shape": audit_entries.shape}
         return answer_file(request, filters, rows.values(), on="audit", **what)
-    after, before = request.GET.get("after"), request.GET.get("before")
-    page = page_of(rows, order=filters.order, after=after, before=before)
+    page = page_of(rows, order=filters.order, **places(request))
     context = {"filters": filters, "entries": page, "rows": [_row(entry) for entry in page]}
     return render_page(request, "operations/audit_list.html", context)
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agents.decorators import needs
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post
-from openclaw_web.paging import page_of
+from openclaw_web.paging import page_of, places
 
 from .. import invitations, sign_ins
 from ..forms import InvitationForm, NewAccountForm
@@ -69,11 +69,6 @@ def invitation_revoke(request, invitation_id):
 
 
 def _list(request, form):
-    page = page_of(
-        invitations.open_ones(),
-        order=("-created_at", "-id"),
-        after=request.GET.get("after"),
-        before=request.GET.get("before"),
-    )
+    page = page_of(invitations.open_ones(), order=("-created_at", "-id"), **places(request))
     context = {"invitations": page, "form": form}
     return render(request, "operations/invitation_list.html", context, status=422 if form.is_bound else 200)

@@ -15,7 +15,7 @@ from agents.list_pages import Words, answer_file, answer_page
 from openclaw_web.html import after_post, render_page, stop_polling
 from openclaw_web.paging import places
 from operations import collect_report, jobs, list_markup
-from operations.list_filters import KINDS, JobFilters
+from operations.list_filters import JOB_WORDS, JobFilters
 from operations.models import JobRun
 
 RESULT_CHARACTERS = 20_000
@@ -65,7 +65,7 @@ def job_detail(request, job_id):
     result = orjson.loads(job.result_json or "{}")
     context = {
         "job": job,
-        "label": KINDS.get(job.kind, job.kind),
+        "label": JOB_WORDS.get(job.kind, job.kind),
         "made": _made(job),
         "reasons": result.get("reasons", []),
         "result": _in_words(job, result),

@@ -17,12 +17,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def as_reviewer(client, reviewer):
-    client.force_login(reviewer)
-    return client
-
-
-@pytest.fixture
 def queue(ada):
     """Three samples in the order of the queue: one, two (in need of review), three; and one that is judged."""
     SampleFactory(id="one", created_at=1003, turn_number=1)

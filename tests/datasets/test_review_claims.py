@@ -131,6 +131,20 @@ def test_filters(ada, bob, now, queue, wanted):
     assert found == wanted
 
 
+def test_nobody_holds_the_whole_queue(ada, now):
+    ids = [f"s{number}" for number in range(30)]
+    samples(*ids)
+    for sample_id in ids:
+        now.ms += 1
+        claims.take(sample_id, by="ann")
+        claims.renew(sample_id, by="ann")
+    assert set(SampleClaim.objects.values_list("sample_id", flat=True)) == set(ids[-claims.MOST_HELD :])
+    for _step in range(30):
+        claim = claims.take_next(ALL, by="bea", after=ids[0])
+        going_on.skip_and_take_next(ALL, "s0", by="bea", ahead=claim.sample_id)
+    assert SampleClaim.objects.filter(claimed_by="bea").count() <= claims.MOST_HELD
+
+
 class Claims(RuleBasedStateMachine):
     """Whatever people do in whatever order: a sample has one holder, and only a holder's verdict counts."""
 

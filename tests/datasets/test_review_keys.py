@@ -8,12 +8,6 @@ from tests.factories import SampleFactory
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def as_reviewer(client, reviewer):
-    client.force_login(reviewer)
-    return client
-
-
 def save(client, **keys):
     return client.post("/review/keys/save/", {**review_keys.DEFAULTS, **keys}, follow=True)
 

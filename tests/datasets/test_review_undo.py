@@ -36,7 +36,7 @@ def test_it_works(sample):
         "one", "approved", by="ann", output="better", notes="n", gate=PartVerdict("corrected", CORRECTED)
     )
     done = undo.undo("ann")
-    assert (done.sample_id, done.sentence) == ("one", "Taken back: turn 7 of ada was approved.")
+    assert (done.sample_id, done.sentence) == ("one", "Taken back: “Approved” on turn 7 of ada.")
     assert state() == before
     given_, taken_back = SampleLabel.objects.order_by("labelled_at", "id")
     if taken_back.undoes is None:  # both in one millisecond
@@ -118,7 +118,14 @@ def test_of_a_bulk_action_that_others_judged_since_nothing_is_taken_back(ada):
         undo.undo("ann")
 
 
-@pytest.mark.parametrize("change", ["UPDATE sample_labels SET status = 'rejected'", "DELETE FROM sample_labels"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE sample_labels SET status = 'rejected'",
+        "DELETE FROM sample_labels",
+        "REPLACE INTO sample_labels SELECT * FROM sample_labels",
+    ],
+)
 def test_verdicts_stay_whatever_the_program_does(sample, change):
     verdicts.label_sample("one", "approved", by="ann")
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:

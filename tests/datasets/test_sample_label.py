@@ -23,12 +23,6 @@ def sample(ada):
     return SampleFactory(id="one")
 
 
-@pytest.fixture
-def as_reviewer(client, reviewer):
-    client.force_login(reviewer)
-    return client
-
-
 def label(client, sample_id="one", query="", **data):
     return client.post(f"/samples/{sample_id}/label/{query}", data)
 

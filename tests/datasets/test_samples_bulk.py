@@ -11,12 +11,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def as_reviewer(client, reviewer):
-    client.force_login(reviewer)
-    return client
-
-
-@pytest.fixture
 def samples(ada, bob):
     """Six that wait (two of them bob's, one of those in need of review) and two that do not."""
     for number in range(4):

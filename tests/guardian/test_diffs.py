@@ -150,6 +150,7 @@ def test_what_a_file_holds_does_nothing():
         ("a b " * 500_000, "a b " * 499_999 + "c"),
         ("\n".join("ab"[i % 2] for i in range(9_000)), "\n".join("aab"[i % 3] for i in range(9_000))),
         ("".join(f"{i}\n" for i in range(60_000)), "".join(f"{i * 2}\n" for i in range(60_000))),
+        ("".join(f"x{i}\n" for i in range(60_000)), "".join(f"y{i}\n" for i in range(60_000))),
         ("x" * 5_000_000, "y" * 5_000_000),
     ],
 )

@@ -279,6 +279,11 @@ class TestTokens:
         assert "nightly" in page
         assert token_in(response) not in page
 
+    def test_a_hostile_name_is_text_that_turns_nothing_round(self, as_admin, reviewer):
+        accounts.make_token(reviewer, name="<img src=x>\u202enimda", role="viewer")
+        page = as_admin.get(TOKENS).text
+        assert "nimda" in page and "<img" not in page and "\u202e" not in page
+
     def test_only_a_hash_is_kept(self, reviewer):
         _, text = accounts.make_token(reviewer, name="x", role="viewer")
         assert text.split("_", 2)[2] not in str(ApiToken.objects.values())

@@ -31,19 +31,6 @@ def home(settings, tmp_path, ada):
     return tmp_path
 
 
-@pytest.fixture
-def as_reviewer(client, reviewer):
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-@pytest.fixture
-def as_stranger(stranger):
-    browser = Client()
-    browser.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return browser
-
-
 def make(browser, **changes):
     """Ask for an export on the page and let the worker build it."""
     answer = browser.post(reverse("operations:export_create"), WANTED | changes)

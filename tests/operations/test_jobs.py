@@ -28,12 +28,6 @@ def kinds(monkeypatch):
         monkeypatch.setitem(jobs.KINDS, kind, path)
 
 
-@pytest.fixture
-def as_stranger(client, stranger):
-    client.force_login(stranger, backend=BACKEND)
-    return client
-
-
 def run(kind, **params):
     """Start a job and deliver it, as the worker does."""
     job = jobs.start(kind, params, by="root")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import socket
 import stat
@@ -17,22 +16,9 @@ from tests.processes import CHECKOUT, HANG, Home, descendants, is_alive, wait_fo
 pytestmark = pytest.mark.kill
 
 
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory):
-    """A home whose databases and static files are current."""
-    home = Home(tmp_path_factory.mktemp("migrated"))
-    server = home.serve()
-    server.address()
-    server.signal(signal.SIGTERM)
-    assert server.end() == 0
-    home.close()
-    return home.path
-
-
 @pytest.fixture
 def home(tmp_path, migrated):
-    shutil.copytree(migrated, tmp_path / "home", dirs_exist_ok=True)
-    home = Home(tmp_path / "home")
+    home = Home.copied(migrated, tmp_path / "home")
     yield home
     home.close()
 
