@@ -6,18 +6,17 @@ from openclaw_web.paging import page_of
 
 from .decorators import agent_view, needs
 from .models import Agent
-from .schemas import AgentOut, AgentPage, PageFilters, problems
+from .schemas import AgentOut, AgentPage, PageQuery, listed, problems
 
 router = Router(tags=["agents"])
 
 
 @router.get("/agents", response={200: AgentPage, **problems(409)})
 @needs("viewer")
-def agent_list(request, filters: Query[PageFilters]):
+def agent_list(request, filters: Query[PageQuery]):
     """Every agent, by id."""
     agents = Agent.objects.select_related("database")
-    page = page_of(agents, order=("agent_id",), after=filters.after, size=filters.limit)
-    return {"items": page, "next": page.next}
+    return listed(page_of(agents, order=("agent_id",), **filters.place))
 
 
 @router.get("/agents/{agent}", response={200: AgentOut, **problems(404)})

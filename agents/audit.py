@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import orjson
 
-from . import clock
+from . import clock, rows
 from .models import AuditEntry
 
 _via = ContextVar("via", default="command")
@@ -18,13 +18,13 @@ def record(
     by: str, action: str, *, object_type: str = "", object_id: str = "", agent_id: str = "", **detail: object
 ) -> None:
     """Add an entry: `by` did `action` (past tense) to an object. `detail` is for numbers and names, never content."""
-    AuditEntry.objects.create(**_row(by, action, object_type, object_id, agent_id, detail))
+    rows.add(AuditEntry(**_row(by, action, object_type, object_id, agent_id, detail)))
 
 
 def record_many(by: str, action: str, *, object_type: str, object_ids: list[str], **detail: object) -> None:
     """Add one entry for each of these objects: what was done to all of them at once."""
-    rows = [AuditEntry(**_row(by, action, object_type, object_id, "", detail)) for object_id in object_ids]
-    AuditEntry.objects.bulk_create(rows, batch_size=500)
+    entries = [AuditEntry(**_row(by, action, object_type, object_id, "", detail)) for object_id in object_ids]
+    AuditEntry.objects.bulk_create(entries, batch_size=500)
 
 
 @contextmanager

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
+from . import audit
 from .clock import now_ms
 from .models import KeyValue
 
@@ -49,14 +51,28 @@ def get(key: str) -> Any:
     return orjson.loads(row.value_json) if row else known.default
 
 
-def put(key: str, value: Any) -> None:
+def put(key: str, value: Any, *, by: str = "") -> None:
     """Set a setting. Raises Refused for an unknown key or a value of the wrong shape."""
     known = _known(key)
     if not known.accepts(value):
         raise Refused(_("%(key)s must be %(shape)s.") % {"key": key, "shape": known.shape})
-    KeyValue.objects.update_or_create(
-        scope=SCOPE, key=key, defaults={"value_json": orjson.dumps(value).decode(), "updated_at": now_ms()}
-    )
+    with transaction.atomic():
+        KeyValue.objects.update_or_create(
+            scope=SCOPE, key=key, defaults={"value_json": orjson.dumps(value).decode(), "updated_at": now_ms()}
+        )
+        audit.record(by, "setting_changed", object_type="setting", object_id=key)
+
+
+def put_all(values: dict[str, Any], *, by: str = "") -> None:
+    """Set several settings, or none. Raises Refused for the first that is unknown or of the wrong shape."""
+    with transaction.atomic():
+        for key, value in values.items():
+            put(key, value, by=by)
+
+
+def default(key: str) -> Any:
+    """What a setting is while nobody has set it. Raises Refused for a key that does not exist."""
+    return _known(key).default
 
 
 def _known(key):

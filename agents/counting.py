@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import OperationalError, connections
+from django.utils.translation import gettext as _
 
 COUNTED_UP_TO = 10_000
 BUDGET_MS = 100
@@ -18,14 +19,23 @@ class Amount:
     is_more: bool = False
 
 
-def amount(rows, *, up_to=COUNTED_UP_TO, budget_ms=BUDGET_MS):
-    """How many rows a queryset has: counted up to `up_to`, and for about `budget_ms` milliseconds."""
+def in_words(amount: Amount, *, at_least: int = 0) -> str:
+    """`1,234`, or `at least 10,000`; `at_least` is what somebody has already seen."""
+    shown = f"{max(amount.count, at_least):,}"
+    return _("at least %(count)s") % {"count": shown} if amount.is_more else shown
+
+
+def amount(rows, *, column="pk", up_to=COUNTED_UP_TO, budget_ms=BUDGET_MS):
+    """How many rows a queryset has: counted up to `up_to`, and for about `budget_ms` milliseconds.
+
+    `column` is read of each: one that stands in the index of the filter costs least.
+    """
     known, step = 0, 100
     try:
         with time_box(rows.db, budget_ms):
             while True:
                 limit = min(step, up_to)
-                count = rows.order_by().values("pk")[: limit + 1].count()
+                count = rows.order_by().values(column)[: limit + 1].count()
                 if count <= limit:
                     return Amount(count)
                 if limit == up_to:

@@ -135,7 +135,7 @@ def _register(name, file):
     # Replace the mapping, never change it: other threads iterate over it at
     # the start and end of every request.
     with _lock:
-        entry = {**connections.settings["default"], "NAME": file, "ATOMIC_REQUESTS": False}
+        entry = {**connections.settings["default"], "NAME": file, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
         connections.settings = {**connections.settings, name: entry}
 
 

@@ -5,41 +5,49 @@ from typing import Any
 from ninja import Schema
 from pydantic import Field
 
+from openclaw_web.paging import Page
+
+
+class Misfit(Schema):
+    """One part of a request that does not fit."""
+
+    loc: list[str | int] = Field(description="where: `query`, `path`, `header` or `body`, then the name")
+    msg: str
+
 
 class Problem(Schema):
-    """Why nothing was done: a sentence."""
+    """Why nothing was done."""
 
-    detail: str
-
-
-class Refusal(Problem):
-    """Understood and not carried out: a sentence that says what to do next, and the rows in the way."""
-
-    reasons: list[dict[str, Any]] = []
-
-
-class Invalid(Schema):
-    """Which parts of the request do not fit: one entry each with `loc` and `msg`."""
-
-    detail: list[dict[str, Any]]
-
-
-PROBLEMS = {400: Problem, 401: Problem, 403: Problem, 404: Problem, 409: Refusal, 422: Invalid, 503: Problem}
+    detail: str = Field(description="a sentence that says what to do next")
+    code: str = Field(description="the same for programs: `not_found`, `refused`, `in_progress`, …")
+    reasons: list[dict[str, Any]] = Field([], description="409: the rows in the way")
+    errors: list[Misfit] = Field([], description="422: the parts of the request that do not fit")
 
 
 def problems(*statuses: int) -> dict[int, type[Schema]]:
     """The answers of an operation beside the good one: `response={200: AgentOut, **problems(404)}`.
 
-    401, 403 and 422 are in every list.
+    401, 403 and 422 are in every list; 429, 503 and what every write may answer come with openclaw_web.promises.
     """
-    return {status: PROBLEMS[status] for status in sorted({401, 403, 422, *statuses})}
+    return dict.fromkeys(sorted({401, 403, 422, *statuses}), Problem)
 
 
-class PageFilters(Schema):
-    """Which part of a list: the `next` of the part before, and how many rows at most."""
+class PageQuery(Schema):
+    """Which part of a list: the `next` or `previous` of another part, and how many rows at most."""
 
     after: str | None = Field(None, description="`next` of the answer before; leave it out for the first one")
+    before: str | None = Field(None, description="`previous` of the answer after; heeded without `after`")
     limit: int = Field(50, ge=1, le=200)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """As `page_of` takes it."""
+        return {"after": self.after, "before": self.before, "size": self.limit}
+
+
+def listed(page: Page, items: list[Any] | None = None) -> dict[str, Any]:
+    """The answer of a list: a page of rows, or `items` made of them, and the cursors of the pages beside it."""
+    return {"items": page if items is None else items, "next": page.next, "previous": page.previous}
 
 
 class AgentOut(Schema):
@@ -66,6 +74,7 @@ class AgentOut(Schema):
 class AgentPage(Schema):
     items: list[AgentOut]
     next: str | None
+    previous: str | None
 
 
 def _of_file(agent, name):

@@ -82,6 +82,7 @@ def floor(source):
         f"CREATE TABLE e ({', '.join(EVENT_COLUMNS)}, PRIMARY KEY (session_id, seq));"
         f"CREATE TABLE i ({', '.join(IDENTITY_COLUMNS)}, PRIMARY KEY (session_id, event_id));"
         "CREATE INDEX i_seq ON i (session_id, seq);"
+        "CREATE INDEX e_time ON e (created_at);"
         f"CREATE TABLE t ({', '.join(TURN_COLUMNS)}, PRIMARY KEY (id));"
         "CREATE UNIQUE INDEX t_number ON t (session_id, turn_number); CREATE INDEX t_time ON t (created_at, id);"
     )

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = 10_000
-BARS = {"list": 3, "detail": 6, "growth": 1.3}
+BARS = {"list": 3, "detail": 6, "growth": 1.1}
 T0 = 1_767_571_200_000
 UNSEEN = "session, first, its Markdown never rendered before"
 
@@ -76,9 +76,21 @@ def fill(options):
     return {
         "floor": ("/floor/", None),
         "list, 10k, first": ("/agents/small/sessions/", "list"),
+        "list, 10k, end": (f"/agents/small/sessions/?after={place(20)}", "list"),
         "list, 10k, deep": (f"/agents/small/sessions/?after={place(SMALL // 2)}", "list"),
         "list, big, first": ("/agents/big/sessions/", "list"),
         "list, big, deep": (f"/agents/big/sessions/?after={place(options.sessions // 2)}", "list"),
+        "list, big, end": (f"/agents/big/sessions/?after={place(20)}", "list"),
+        "list, big, back from the end": (f"/agents/big/sessions/?before={place(20)}", "list"),
+        "list, big, by cost": ("/agents/big/sessions/?sort=-cost", "list"),
+        "list, big, cheapest first, of some cost": ("/agents/big/sessions/?sort=cost&cost=0.3", "list"),
+        "list, big, days": ("/agents/big/sessions/?from=2026-06-01&to=2026-06-02", "list"),
+        "list, big, channel and errors": ("/agents/big/sessions/?channel=telegram&errors=on", "list"),
+        "list, big, by cost, no such model": ("/agents/big/sessions/?sort=-cost&model=none&errors=on", "list"),
+        "records": ("/agents/big/events/", "list"),
+        "records, failed": ("/agents/big/events/?failed=on", "list"),
+        "records, words": ("/agents/big/events/?q=nowhere", "list"),
+        "turns": ("/agents/big/turns/", "list"),
         "list, big, errors": ("/agents/big/sessions/?errors=on", "list"),
         "list, big, channel": ("/agents/big/sessions/?channel=telegram", "list"),
         "list, big, words": ("/agents/big/sessions/?q=number+77", "list"),
@@ -223,7 +235,7 @@ def measure(client, pages, rounds):
             "kb": round(sizes[name] / 1000, 1),
         }
         for name, (_, kind) in pages.items()
-    ] + [growth(medians, which) for which in ("first", "deep")]
+    ] + [growth(medians, which) for which in ("first", "deep", "end")]
 
 
 def growth(medians, which):

@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 
 from agents import configuration
 from gate.models import MemoryGateDecision
-from ledger.branches import full_record
 from ledger.models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
 from ledger.records import Facts, facts, sender_ids
+from ledger.trimming import full_record
 
 from .models import DatasetSample
 

@@ -1,41 +1,45 @@
 """Samples: read them, make them from turns, label them."""
 
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import problems
+from agents.schemas import listed, problems
 from ledger.models import Session
 from openclaw_web.paging import page_of
 
-from . import review, services
+from . import review, services, verdicts
 from .models import DatasetSample
-from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleFilters, SampleOut, SamplePage, SamplesIn
+from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SamplePage, SampleQuery, SamplesIn
+from .versions import named_by, version_of
 
 router = Router(tags=["samples"])
+IF_MATCH = {
+    "in": "header",
+    "name": "If-Match",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "the ETag of the sample as you saw it",
+}
 BUDGET_BYTES = 2_000_000  # of content in one answer
 
 
 @router.get("/samples", response={200: SamplePage, **problems(409)})
 @needs("viewer")
-def sample_list(request, filters: Query[SampleFilters]):
+def sample_list(request, filters: Query[SampleQuery]):
     """Samples, the newest first; a page also ends after about 2 MB."""
-    page = page_of(
-        filters.filters().narrow(DatasetSample.objects.all()),
-        order=review.ORDER,
-        after=filters.after,
-        size=filters.limit,
-        budget=BUDGET_BYTES,
-        weigh=_bytes,
-    )
-    return {"items": page, "next": page.next}
+    rows = filters.filters().narrow(DatasetSample.objects.all())
+    return listed(page_of(rows, order=review.ORDER, budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
 
 @router.get("/samples/{sample_id}", response={200: SampleDetailOut, **problems(404)})
 @needs("viewer")
-def sample_detail(request, sample_id: str):
-    """One sample with the verdicts on it."""
-    return get_object_or_404(DatasetSample, id=sample_id)
+def sample_detail(request, response: HttpResponse, sample_id: str):
+    """One sample with the verdicts on it. Its ETag is its version: send it as `If-Match` with a verdict."""
+    sample = get_object_or_404(DatasetSample, id=sample_id)
+    response["ETag"] = f'"{version_of(sample)}"'
+    return sample
 
 
 @router.post("/agents/{agent}/sessions/{session_id}/samples", response={200: MadeOut, **problems(400, 404, 409, 503)})
@@ -48,12 +52,21 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
     return services.make_samples(agent, session.id, numbers, by=request.user.username)
 
 
-@router.post("/samples/{sample_id}/label", response={200: SampleOut, **problems(400, 404, 409)})
+@router.post(
+    "/samples/{sample_id}/label",
+    response={200: SampleOut, **problems(400, 404, 409, 412)},
+    openapi_extra={"parameters": [IF_MATCH]},
+)
 @needs("labeller")
-def sample_label(request, sample_id: str, body: LabelIn):
-    """Add a verdict to a sample, with the reply as it should be learnt."""
-    get_object_or_404(DatasetSample.objects.only("id"), id=sample_id)
-    return services.label_sample(sample_id, by=request.user.username, **body.dict())
+def sample_label(request, response: HttpResponse, sample_id: str, body: LabelIn):
+    """Add a verdict to a sample, with the reply as it should be learnt. 412 when `If-Match` names an old version."""
+    is_version = named_by(request.headers.get("If-Match"))
+    try:
+        sample = verdicts.label_sample(sample_id, by=request.user.username, is_version=is_version, **body.verdict())
+    except verdicts.NoSuchSample as exc:
+        raise Http404 from exc
+    response["ETag"] = f'"{version_of(sample, last_label=sample.label_id)}"'
+    return sample
 
 
 def _bytes(sample):

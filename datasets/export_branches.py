@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from ledger.branches import MESSAGE_KINDS
 from ledger.models import TranscriptEvent
 from ledger.records import ToolCall, facts
 from ledger.trimming import untrim
@@ -17,13 +16,14 @@ from .plain_rows import PlainRows
 
 COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd")
 GROUP_SAMPLES, GROUP_SESSIONS = 200, 100
+ROLES = {"user": "user", "assistant": "assistant", "tool_result": "tool"}  # by kind of record
 Row = dict[str, Any]
 Session = tuple[str, str, Iterable[Row]]  # agent, session, the rows of its samples
 
 
 @dataclass(slots=True)
 class Message:
-    """What a row of training data may say of one message; a BranchMessage without what only pages show."""
+    """What a row of training data may say of one message, its text whole; `role` is user, assistant or tool."""
 
     role: str
     text: str
@@ -79,7 +79,7 @@ def _branches(agent_id, session_ids):
 
 
 def _records(db, session_ids):
-    records = TranscriptEvent.objects.filter(is_active=True, kind__in=MESSAGE_KINDS)
+    records = TranscriptEvent.objects.filter(is_active=True, kind__in=ROLES)
     records = records.order_by("session_id", "seq").values_list(*COLUMNS)
     reader = PlainRows(COLUMNS.index("event_json"), db=db)
     while session_ids:
@@ -107,4 +107,4 @@ def _message(row):
     # No row tells times or tokens, and reading them takes a sixth of the export.
     record["timestamp"] = record["message"]["timestamp"] = record["message"]["usage"] = None
     found = facts(record)
-    return Message(MESSAGE_KINDS[kind], found.text, turn_number, found.calls, found.tool_call_id, found.is_synthetic)
+    return Message(ROLES[kind], found.text, turn_number, found.calls, found.tool_call_id, found.is_synthetic)

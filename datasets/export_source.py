@@ -21,6 +21,8 @@ COLUMNS = (
     "output",
     "quality_score",
     "annotation_status",
+    "gate_label",
+    "gate_corrected_output",
 )
 ORDER = ("session_id", "turn_number", "id")
 LISTED = 200

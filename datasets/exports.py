@@ -109,6 +109,13 @@ def file_of(export: DatasetExport, name: str) -> Path | None:
     return path if name in names and path.is_file() else None
 
 
+def checksum_of(export: DatasetExport, name: str) -> str:
+    """The sha256 of a file that `file_of` found."""
+    if name == MANIFEST:
+        return export.checksum or ""
+    return next(file["sha256"] for file in read_manifest(export)["files"] if file["name"] == name)
+
+
 def _write(options, folder, progress):
     source = Source(options)
     total = source.chosen.count()

@@ -1,12 +1,18 @@
 """What comes in from the pages of samples: filters, chosen turns, verdicts."""
 
+from dataclasses import replace
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
+from openclaw_web.lists import DayFilters
+from openclaw_web.paging import Term, narrowed
 
-from .models import DatasetSample
+from . import parts
+from .models import PART_LABELS, DatasetSample
+from .parts import PartVerdict
 from .review import Filters
 from .words import STATUS_WORDS, TYPE_WORDS
 
@@ -21,13 +27,17 @@ LONGEST_REPLY = 1_000_000
 LONGEST_NOTES = 5_000
 
 
-class SampleFilters(forms.Form):
+class SampleFilters(DayFilters):
     """The filters of the list, from its address."""
 
+    ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
+    HIDDEN = ("status", "session")
     agent = forms.ChoiceField(label=_("Agent"), required=False)
     type = forms.ChoiceField(label=_("Type"), required=False, choices=[("", _("All types")), *TYPE_WORDS.items()])
-    status = forms.ChoiceField(required=False, choices=list(STATUS_WORDS.items()))
-    session = forms.CharField(required=False, max_length=500)
+    status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    by = forms.CharField(label=_("Labelled by"), required=False, max_length=150)
+    edited = forms.BooleanField(label=_("Only edited"), required=False)
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -38,7 +48,17 @@ class SampleFilters(forms.Form):
         """The filters in force. Raises Refused for one that does not exist."""
         if not self.is_valid():
             raise Refused(_("This address asks for samples that cannot exist. Start again from the list."))
-        return Filters(**self.cleaned_data)
+        return Filters(**{name: self.cleaned_data[name] for name in ("status", "agent", "type", "session")})
+
+    def listing(self, samples):
+        """Those of `samples` that fit."""
+        asked, moments = self.chosen, self.moments
+        terms = [Term("sample_type", "exact", asked["type"])] if "type" in asked else []
+        terms += [Term("annotated_by", "exact", asked["by"])] if "by" in asked else []
+        terms += [Term("created_at", "gte", moments["since"])] if moments["since"] is not None else []
+        terms += [Term("created_at", "lt", moments["until"])] if moments["until"] is not None else []
+        terms += [Term("output", "gt", "")] if "edited" in asked else []
+        return narrowed(replace(self.filters(), type="").narrow(samples), terms, order=self.order)
 
 
 class TurnChoice(forms.Form):
@@ -60,6 +80,68 @@ class TurnChoice(forms.Form):
         return self.cleaned_data["numbers"]
 
 
+def _part(field, label, **options):
+    widget = forms.Select if field is forms.ChoiceField else forms.TextInput
+    return field(label=label, required=False, widget=widget(attrs={"form": "verdict"}), **options)
+
+
+def _as_gate_output(said):
+    return {"decision": said["decision"], "candidateFact": said["fact"], "reason": said["reason"]} if said else {}
+
+
+def _as_guardian_output(said):
+    return {"status": said["status"], "targetFile": said["file"], "reason": said["reason"]} if said else {}
+
+
+def _part_verdict(label, corrected):
+    return PartVerdict(label, corrected if label == "corrected" else None) if label else None
+
+
+class PartsForm(forms.Form):
+    """What is to be said of the gate's and the guardian's part."""
+
+    gate_label = forms.ChoiceField(required=False, choices=PART_LABELS)
+    gate_decision = _part(forms.ChoiceField, _("Decision"), choices=[(name, name) for name in parts.DECISIONS])
+    gate_fact = _part(forms.CharField, _("Fact"), max_length=LONGEST_NOTES)
+    gate_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
+    guardian_label = forms.ChoiceField(required=False, choices=PART_LABELS)
+    guardian_status = _part(forms.ChoiceField, _("Result"), choices=[(name, name) for name in parts.GUARDIAN_STATUSES])
+    guardian_file = _part(forms.CharField, _("File"), max_length=500)
+    guardian_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
+
+    @classmethod
+    def about(cls, sample):
+        """The form as it is first shown: what was said before, else what a correction starts from."""
+        gate, guardian = parts.gate_of(sample.body), parts.guardian_of(sample.body)
+        own = parts.stored(sample.gate_corrected_output) or _as_gate_output(gate)
+        written = parts.stored(sample.guardian_corrected_output) or _as_guardian_output(guardian)
+        initial = {
+            "gate_label": sample.gate_label,
+            "gate_decision": own.get("decision"),
+            "gate_fact": own.get("candidateFact"),
+            "gate_reason": own.get("reason"),
+            "guardian_label": sample.guardian_label,
+            "guardian_status": written.get("status"),
+            "guardian_file": written.get("targetFile"),
+            "guardian_reason": written.get("reason"),
+        }
+        return cls(initial=initial)
+
+    def verdicts(self):
+        """What `label_sample` takes as `gate` and `guardian`, of a valid form."""
+        said = self.cleaned_data
+        gate = {"decision": said["gate_decision"], "candidateFact": said["gate_fact"], "reason": said["gate_reason"]}
+        done = {
+            "status": said["guardian_status"],
+            "targetFile": said["guardian_file"],
+            "reason": said["guardian_reason"],
+        }
+        return {
+            "gate": _part_verdict(said["gate_label"], gate),
+            "guardian": _part_verdict(said["guardian_label"], done),
+        }
+
+
 class VerdictForm(forms.Form):
     """A verdict on one sample."""
 
@@ -79,9 +161,46 @@ class VerdictForm(forms.Form):
     )
     expected_status = forms.ChoiceField(required=False, choices=list(STATUS_WORDS.items()))
 
+    def __init__(self, data=None, *, keys=None, **kwargs):
+        super().__init__(data, **kwargs)
+        # A form of its own: most samples have no such parts, and many fields make a form slow.
+        self.parts = PartsForm(data) if data and ("gate_label" in data or "guardian_label" in data) else None
+        if keys:
+            self.fields["output"].widget.attrs["data-key"] = keys["edit"]
+            self.fields["notes"].widget.attrs["data-key"] = keys["note"]
+
+    @classmethod
+    def about(cls, sample, *, keys=None):
+        """The form as it is first shown for a sample."""
+        output = sample.body.get("agentReply", "") if sample.output is None else sample.output
+        return cls(initial={"output": output, "notes": sample.annotation_notes or ""}, keys=keys)
+
+    def is_valid(self):
+        """Whether it and its parts are; says so where a part is not."""
+        is_valid = super().is_valid()
+        if self.parts is None or self.parts.is_valid():
+            return is_valid
+        if not self.non_field_errors():
+            self.add_error(None, _("What is said of the gate or of the guardian does not fit."))
+        return False
+
+    def verdict(self):
+        """What `label_sample` takes, of a valid form."""
+        return self.cleaned_data | (self.parts.verdicts() if self.parts else {})
+
     def clean_output(self):
         """None when the page had no box for the reply, which is not the same as an empty one."""
         return self.cleaned_data["output"] if "output" in self.data else None
 
     def clean_expected_status(self):
         return self.cleaned_data["expected_status"] or None
+
+
+class BulkForm(forms.Form):
+    """One verdict on a whole list, and how many samples the person was shown."""
+
+    status = forms.ChoiceField(choices=[(status, STATUS_WORDS[status]) for status in VERDICTS[:2]])
+    expected_count = forms.IntegerField(min_value=0, max_value=10**9)
+    notes = forms.CharField(
+        label=_("Notes"), required=False, max_length=LONGEST_NOTES, widget=forms.Textarea(attrs={"rows": 2})
+    )

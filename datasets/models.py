@@ -8,6 +8,10 @@ from django.urls import reverse
 
 from agents.fields import Count, EpochMs, SpecBoolean
 
+from .fields import OneOf
+
+PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected", "Corrected")]
+
 
 class SampleQuerySet(models.QuerySet):
     FIRST_CHARACTERS = 200
@@ -66,6 +70,11 @@ class DatasetSample(models.Model):
     agent_id = models.TextField()
     turn_number = Count(null=True)
     output = models.TextField(null=True, help_text="the reply as a person edited it; null: as the agent gave it")
+    gate_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's memoryGate.label")
+    gate_corrected_output = models.TextField(null=True, help_text="JSON, the spec's memoryGate.correctedOutput")
+    guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label")
+    guardian_corrected_output = models.TextField(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
+    label_id = models.TextField(null=True, help_text="the verdict in force; null: none, or one older than this column")
 
     objects = SampleQuerySet.as_manager()
 
@@ -116,7 +125,7 @@ class DatasetSample(models.Model):
 
 
 class SampleLabel(models.Model):
-    """One verdict of one person; the latest one is the sample's status. Rows are only ever added."""
+    """One verdict of one person, or one taken back. Rows are only ever added: triggers refuse everything else."""
 
     id = models.TextField(primary_key=True)
     sample = models.ForeignKey(DatasetSample, models.PROTECT, related_name="labels", db_index=False)
@@ -126,13 +135,73 @@ class SampleLabel(models.Model):
     previous_status = models.TextField()
     labelled_by = models.TextField()
     labelled_at = EpochMs()
+    gate_label = OneOf(null=True, choices=PART_LABELS)
+    gate_corrected_output = models.TextField(null=True)
+    guardian_label = OneOf(null=True, choices=PART_LABELS)
+    guardian_corrected_output = models.TextField(null=True)
+    undoes = models.TextField(null=True, help_text="id of the label that this one takes back")
+    bulk_id = models.TextField(null=True, help_text="what verdicts given in one go share")
+    before_json = models.TextField(null=True, help_text="the sample's columns before it, to restore them exactly")
 
     class Meta:
         db_table = "sample_labels"
-        indexes = [models.Index(fields=["sample", "labelled_at", "id"], name="idx_label_sample")]
+        indexes = [
+            models.Index(fields=["sample", "labelled_at", "id"], name="idx_label_sample"),
+            models.Index(fields=["bulk_id"], name="idx_label_bulk", condition=models.Q(bulk_id__isnull=False)),
+        ]
 
     def __str__(self):
         return f"{self.sample_id} {self.status}"
+
+
+class SampleClaim(models.Model):
+    """Who has a sample on the screen, and until when. Whoever wants it meanwhile gets another one."""
+
+    sample_id = models.TextField(primary_key=True)
+    claimed_by = models.TextField()
+    claimed_at = EpochMs(help_text="changes whenever the page is opened anew: an old page does not free it")
+    expires_at = EpochMs()
+
+    class Meta:
+        db_table = "sample_claims"
+
+    def __str__(self):
+        return f"{self.sample_id} {self.claimed_by}"
+
+
+class ReviewAction(models.Model):
+    """One thing a person did to the queue: what “undo” goes back through, and what the day's numbers count."""
+
+    class Kind(models.TextChoices):
+        VERDICT = "verdict"
+        SKIP = "skip"
+        BULK = "bulk"
+
+    class State(models.TextChoices):
+        DONE = "done"
+        UNDONE = "undone"
+        OVERTAKEN = "overtaken"  # somebody judged the sample since: it can no longer be undone
+
+    id = models.BigAutoField(primary_key=True)
+    actor = models.TextField()
+    kind = OneOf(choices=Kind.choices)
+    at = EpochMs()
+    state = OneOf(choices=State.choices, default=State.DONE)
+    sample_id = models.TextField(null=True)
+    label_id = models.TextField(null=True)
+    bulk_id = models.TextField(null=True)
+    sample_count = Count(default=1)
+
+    class Meta:
+        db_table = "review_actions"
+        indexes = [
+            models.Index(fields=["actor", "at"], name="idx_action_actor"),
+            models.Index(fields=["at", "kind", "state", "sample_count"], name="idx_action_at"),
+            models.Index(fields=["actor", "sample_id"], name="idx_action_skip", condition=models.Q(kind="skip")),
+        ]
+
+    def __str__(self):
+        return f"{self.actor} {self.kind} {self.sample_id or self.bulk_id}"
 
 
 class DatasetExport(models.Model):

@@ -5,19 +5,23 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
 
+from . import parts
 from .forms import LONGEST_NOTES, LONGEST_REPLY
+from .parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
 from .review import Filters, history
 
 Status = Literal["pending", "approved", "rejected", "needs_review", "auto_approved"]
 Verdict = Literal["approved", "rejected", "needs_review", "pending"]
 Type = Literal["memory_gate_positive", "memory_gate_negative", "write_guardian_decision", "annotated_turn"]
 
+PartLabel = Literal["correct", "incorrect", "corrected"]
+
 NO_NUL = r"^[^\x00]*$"
 
 
-class SampleFilters(PageFilters):
+class SampleQuery(PageQuery):
     status: Status | None = None
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None
@@ -30,7 +34,40 @@ class SampleFilters(PageFilters):
         )
 
 
-class SampleOut(Schema):
+class GateOutput(Schema):
+    """What memory_gate should have said."""
+
+    decision: Literal[DECISIONS]
+    candidateFact: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+    reason: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+
+
+class GuardianOutput(Schema):
+    """What write_guardian should have done."""
+
+    status: Literal[GUARDIAN_STATUSES]
+    targetFile: str = Field("", max_length=500, pattern=NO_NUL)
+    reason: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+
+
+class PartsOut(Schema):
+    """What people said of the gate's and the guardian's part; null: nothing."""
+
+    gate_label: PartLabel | None
+    gate_corrected_output: GateOutput | None
+    guardian_label: PartLabel | None
+    guardian_corrected_output: GuardianOutput | None
+
+    @staticmethod
+    def resolve_gate_corrected_output(row):
+        return parts.stored(row.gate_corrected_output) or None
+
+    @staticmethod
+    def resolve_guardian_corrected_output(row):
+        return parts.stored(row.guardian_corrected_output) or None
+
+
+class SampleOut(PartsOut):
     id: str
     sample_type: Type
     agent_id: str
@@ -53,15 +90,19 @@ class SampleOut(Schema):
 class SamplePage(Schema):
     items: list[SampleOut]
     next: str | None
+    previous: str | None
 
 
-class LabelOut(Schema):
+class LabelOut(PartsOut):
+    id: str
     status: Status
     previous_status: str
     output: str | None
     notes: str
     labelled_by: str
     labelled_at: int
+    undoes: str | None = Field(description="id of the verdict that this one takes back")
+    bulk_id: str | None = Field(description="the same for verdicts given in one go")
 
 
 class SampleDetailOut(SampleOut):
@@ -98,3 +139,19 @@ class LabelIn(Schema):
     )
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
     expected_status: Status | None = Field(None, description="refuse when the status is another one by now")
+    gate_label: PartLabel | None = Field(None, description="null leaves it")
+    gate_corrected_output: GateOutput | None = Field(None, description="with `corrected` only")
+    guardian_label: PartLabel | None = Field(None, description="null leaves it")
+    guardian_corrected_output: GuardianOutput | None = Field(None, description="with `corrected` only")
+
+    def verdict(self) -> dict[str, Any]:
+        """What `label_sample` takes."""
+        said = self.dict()
+        given = {name: said[name] for name in ("status", "output", "notes", "expected_status")}
+        return given | {name: _part(said, name) for name in ("gate", "guardian")}
+
+
+def _part(said, name):
+    label, corrected = said[f"{name}_label"], said[f"{name}_corrected_output"]
+    # A correction without a label is refused as what it is, not lost.
+    return PartVerdict(label or "", corrected) if label or corrected else None

@@ -1,4 +1,4 @@
-"""Every write to samples: making them from turns, and verdicts on them."""
+"""Making samples from turns. Verdicts on them are in `verdicts`, `bulk` and `undo`."""
 
 import logging
 from collections.abc import Collection
@@ -9,7 +9,6 @@ import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from ulid import ULID
 
 from agents import clock, configuration
 from agents.models import Agent
@@ -19,7 +18,6 @@ from openclaw_web.errors import Refused
 
 from . import annotated_turns
 from .models import DatasetSample
-from .words import STATUS_WORDS
 
 MOST_TURNS = 500
 BATCH = 50
@@ -86,46 +84,6 @@ def make_samples(agent: Agent, session_id: str, turn_numbers: Collection[int] | 
         _make_batch(agent, session_id, moments, result)
     log.info("%s made %d samples of session %s of %s", by, len(result.made), session_id, agent.agent_id)
     return result
-
-
-def label_sample(
-    sample_id: str,
-    status: str,
-    *,
-    by: str,
-    output: str | None = None,
-    notes: str = "",
-    expected_status: str | None = None,
-) -> DatasetSample:
-    """The sample with a verdict added; earlier verdicts stay in its history.
-
-    `output` is the reply as the person left it: None changes nothing, the agent's own words take an edit back.
-    Raises Refused for an empty reply, and when the status is no longer `expected_status`.
-    """
-    if status not in DatasetSample.Status.values:
-        raise Refused(_("There is no status “%(status)s”.") % {"status": status})
-    with transaction.atomic(durable=True):  # IMMEDIATE: from here on nobody else can change the sample
-        sample = DatasetSample.objects.filter(id=sample_id).first()
-        if sample is None:
-            raise Refused(_("This sample is not there any more. Go back to the list."))
-        previous = sample.annotation_status or DatasetSample.Status.PENDING
-        if expected_status is not None and previous != expected_status:
-            raise Refused(_overtaken(sample))
-        if output is not None:
-            sample.output = _edited(sample, output)
-        sample.annotation_status = status
-        sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
-        sample.save(update_fields=["output", "annotation_status", "annotated_by", "annotated_at", "annotation_notes"])
-        sample.labels.create(
-            id=str(ULID()),
-            status=status,
-            output=sample.output,
-            notes=notes,
-            previous_status=previous,
-            labelled_by=by,
-            labelled_at=sample.annotated_at,
-        )
-    return sample
 
 
 def _chosen(agent, session_id, turn_numbers):
@@ -199,27 +157,3 @@ def _add(rows, result):
 
 def _some(numbers, most=10):
     return ", ".join(numbers[:most]) + (" …" if len(numbers) > most else "")
-
-
-def _overtaken(sample):
-    status = STATUS_WORDS[sample.annotation_status]
-    if not sample.annotated_by:
-        return _("The status of this sample changed meanwhile: it is %(status)s now. Look at it again.") % {
-            "status": status
-        }
-    return _(
-        "Somebody else labelled this sample meanwhile: %(who)s says %(status)s. Look at it again, then decide."
-    ) % {"who": sample.annotated_by, "status": status}
-
-
-def _edited(sample, output):
-    """The reply to store: None when it is the agent's own."""
-    output = _as_typed(output)
-    if not output.strip():
-        raise Refused(_("The reply is empty. Write one, or reject the sample and leave the reply as it was."))
-    return None if output == _as_typed(sample.body.get("agentReply") or "") else output
-
-
-def _as_typed(text):
-    """A text as it is after a browser's text box: without this, looking at a reply would be editing it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")

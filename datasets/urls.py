@@ -1,11 +1,22 @@
 from django.urls import path
 
-from . import views
+from . import bulk_views, list_views, review_views, views
 
 app_name = "datasets"
 urlpatterns = [
-    path("samples/", views.sample_list, name="sample_list"),
+    path("samples/", list_views.sample_list, name="sample_list"),
+    path("samples/bulk/", bulk_views.samples_bulk, name="samples_bulk"),
+    path("samples/bulk/label/", bulk_views.samples_bulk_label, name="samples_bulk_label"),
     path("samples/<str:sample_id>/", views.sample_detail, name="sample_detail"),
     path("samples/<str:sample_id>/label/", views.sample_label, name="sample_label"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/", views.samples_make, name="samples_make"),
+    path("review/", review_views.review, name="review"),
+    path("review/label/", review_views.review_label, name="review_label"),
+    path("review/skip/", review_views.review_skip, name="review_skip"),
+    path("review/undo/", review_views.review_undo, name="review_undo"),
+    path("review/waiting/", review_views.review_waiting, name="review_waiting"),
+    path("review/keys/", review_views.review_keys_page, name="review_keys"),
+    path("review/keys/save/", review_views.review_keys_save, name="review_keys_save"),
+    path("review/keys/reset/", review_views.review_keys_reset, name="review_keys_reset"),
+    path("review/<str:queue>/", review_views.review, name="review_queue"),
 ]

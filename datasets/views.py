@@ -1,4 +1,4 @@
-"""Samples: the list, one sample with its verdicts, and making them from turns."""
+"""Samples: one sample with its verdicts, and making them from turns."""
 
 from django.contrib import messages
 from django.shortcuts import get_object_or_404
@@ -8,40 +8,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view, needs
-from ledger import glyphs
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, render_page
-from openclaw_web.paging import page_of
 
-from . import review, services
+from . import review, sample_page, services, verdicts
 from .forms import SampleFilters, TurnChoice, VerdictForm
 from .models import DatasetSample
 from .words import STATUS_WORDS
-
-LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest
-LONGEST_EDITED = 100_000  # a longer reply gets verdicts, but no box to edit it in
-
-
-@require_safe
-@needs("viewer")
-def sample_list(request):
-    """The samples that fit the filters, newest first."""
-    form = SampleFilters(request.GET)
-    filters = form.filters()
-    samples = page_of(
-        filters.narrow(DatasetSample.objects.for_reading()), order=review.ORDER, after=request.GET.get("after")
-    )
-    tabs = review.tabs(filters)
-    context = {
-        "form": form,
-        "filters": filters,
-        "samples": samples,
-        "rows": review.in_words(samples, filters),
-        "tabs": tabs,
-        "current": next(tab for tab in tabs if tab.is_current),
-    }
-    return render_page(request, "datasets/sample_list.html", context)
 
 
 @require_safe
@@ -49,7 +23,7 @@ def sample_list(request):
 def sample_detail(request, sample_id):
     """One sample: what was said, the verdicts so far, and for labellers the next one."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
-    return _sample_page(request, sample, VerdictForm(initial={"output": _reply(sample)}))
+    return _sample_page(request, sample, VerdictForm.about(sample))
 
 
 @require_POST
@@ -61,12 +35,13 @@ def sample_label(request, sample_id):
     form = VerdictForm(request.POST)
     if form.is_valid():
         try:
-            sample = services.label_sample(sample_id, by=request.user.username, **form.cleaned_data)
+            sample = verdicts.label_sample(sample_id, by=request.user.username, **form.verdict())
         except Refused as refused:  # on the page itself: what was typed must not be lost
             form.add_error(None, refused.sentence)
             sample.refresh_from_db()
         else:
             return after_post(request, _labelled(sample, filters), to=_next_address(sample, filters))
+    request.opened = ("sample", sample.id)
     return _sample_page(request, sample, form, status=422)
 
 
@@ -92,31 +67,14 @@ def samples_make(request, agent, session_id):
 def _sample_page(request, sample, form, *, status=200):
     filters = SampleFilters(request.GET).filters()
     before, after = review.neighbours(sample, filters)
-    body, reply = sample.body, _reply(sample)
-    messages_before = body.get("context", [])
     context = {
-        "sample": sample,
-        "body": body,
-        "earlier": messages_before[:-2],
-        "latest": messages_before[-2:],
-        "reply": reply,
-        "form": form,
+        **sample_page.shown(sample, form, may_label=request.user.has_role("labeller")),
         "filters": filters,
         "before": before,
         "after": after,
         "waiting": review.amounts([filters.waiting()])[0],
-        "labels": review.history(sample),
-        "may_label": request.user.has_role("labeller"),
-        "may_edit": len(reply) <= LONGEST_EDITED,
-        "has_hidden": bool(glyphs.HIDDEN.search(reply)),
-        "longest_shown": LONGEST_SHOWN,
-        "longest": f":{LONGEST_SHOWN}",
     }
     return render_page(request, "datasets/sample_detail.html", context, status=status)
-
-
-def _reply(sample):
-    return sample.body.get("agentReply", "") if sample.output is None else sample.output
 
 
 def _labelled(sample, filters):

@@ -18,3 +18,8 @@ TYPE_WORDS = {
     DatasetSample.Type.MEMORY_GATE_NEGATIVE: _("Memory gate, negative"),
     DatasetSample.Type.WRITE_GUARDIAN_DECISION: _("Write guardian decision"),
 }
+PART_WORDS = {
+    "correct": _("correct"),
+    "incorrect": _("incorrect"),
+    "corrected": _("corrected"),
+}

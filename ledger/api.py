@@ -1,39 +1,31 @@
-"""Sessions of an agent, their records and turns."""
+"""One session: its records, branches and turns."""
+
+from dataclasses import asdict
 
 import orjson
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageFilters, problems
+from agents.schemas import listed, problems
+from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
-from . import listing
-from .models import ConversationTurn, RejectedRecord, Session, TranscriptEventIdentity
+from . import forks, reach
+from .models import Session, TranscriptEventIdentity
 from .schemas import (
-    EventFilters,
+    BranchList,
     EventPage,
-    RejectedPage,
-    SessionFilters,
+    EventQuery,
     SessionOut,
-    SessionPage,
-    TurnFilters,
     TurnPage,
+    TurnQuery,
 )
 
 router = Router(tags=["ledger"])
 BUDGET_BYTES = 2_000_000  # of texts in one answer
 HEAVY = ("event_json", "trim_json", "full_zstd")
-
-
-@router.get("/agents/{agent}/sessions", response={200: SessionPage, **problems(404, 409, 503)})
-@agent_view
-@needs("viewer")
-def session_list(request, agent, filters: Query[SessionFilters]):
-    """Sessions of an agent, the last active first. A search for words may answer fewer than there are, and a `next`."""
-    sessions = _narrowed(Session.objects.using(agent.db).for_reading(), filters)
-    page = listing.page(sessions, words=filters.q, after=filters.after, size=filters.limit)
-    return {"items": page, "next": page.next}
 
 
 @router.get("/agents/{agent}/sessions/{session_id}", response={200: SessionOut, **problems(404, 503)})
@@ -47,59 +39,56 @@ def session_detail(request, agent, session_id: str):
 @router.get("/agents/{agent}/sessions/{session_id}/events", response={200: EventPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def session_events(request, agent, session_id: str, filters: Query[EventFilters]):
+def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     """The records of a session in order; what they hold only with `include_payload`."""
-    session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
-    events = session.events.defer("full_zstd") if filters.include_payload else session.events.defer(*HEAVY)
-    if filters.branch == "active":
-        events = events.filter(is_active=True)
-    limits = {"budget": BUDGET_BYTES, "weigh": _event_bytes} if filters.include_payload else {}
-    page = page_of(events, order=("seq",), after=filters.after, size=filters.limit, **limits)
+    session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
+    events = _events(session, filters)
+    limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
+    page = page_of(events, order=("seq",), **filters.place, **limits)
     _say_who(page, session)
     if filters.include_payload:
-        _open_payloads(page)
-    return {"items": page, "next": page.next}
+        open_payloads(page)
+    return listed(page)
+
+
+@router.get("/agents/{agent}/sessions/{session_id}/branches", response={200: BranchList, **problems(404, 503)})
+@agent_view
+@needs("viewer")
+def session_branches(request, agent, session_id: str):
+    """The branches of a session that it did not end with, the latest first."""
+    session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
+    found = forks.branches(session)
+    items = [
+        asdict(branch) | ({"fork_seq": None, "fork_id": None} if branch.fork_seq == forks.ROOT else {})
+        for branch in forks.described(session, found[: forks.SHOWN])
+    ]
+    return {"items": items, "count": len(found)}
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/turns", response={200: TurnPage, **problems(404, 409, 503)})
 @agent_view
 @needs("viewer")
-def session_turns(request, agent, session_id: str, filters: Query[TurnFilters]):
+def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
     """The turns of a session in order, with the words of both sides."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     return _turn_page(session.turns.all(), filters, order=("turn_number",))
 
 
-@router.get("/agents/{agent}/turns", response={200: TurnPage, **problems(404, 409, 503)})
-@agent_view
-@needs("viewer")
-def turn_list(request, agent, filters: Query[TurnFilters]):
-    """Turns of all sessions of an agent, the newest first."""
-    return _turn_page(ConversationTurn.objects.using(agent.db).all(), filters, order=("-created_at", "-id"))
-
-
-@router.get("/agents/{agent}/rejected", response={200: RejectedPage, **problems(404, 409, 503)})
-@agent_view
-@needs("viewer")
-def rejected_list(request, agent, filters: Query[PageFilters]):
-    """Lines that could not be read, with their place and the reason; the newest first."""
-    rejected = RejectedRecord.objects.using(agent.db)
-    page = page_of(rejected, order=("-id",), after=filters.after, size=filters.limit)
-    return {"items": page, "next": page.next}
-
-
-def _narrowed(sessions, filters):
-    columns = {"channel_id": filters.channel, "model": filters.model, "origin": filters.origin}
-    sessions = sessions.filter(**{name: value for name, value in columns.items() if value})
-    return sessions.filter(error_count__gt=0) if filters.errors else sessions
+def _events(session, filters):
+    way = reach.of_branch(session, "" if filters.branch == "active" else filters.branch)
+    if way is None:
+        raise Refused(_("This session has no such branch. The list of its branches says which there are."))
+    columns = {"kind": filters.kind, "is_failed": filters.failed, "tool_name": filters.tool}
+    events = way.events().filter(**{name: value for name, value in columns.items() if value is not None})
+    return events.defer("full_zstd") if filters.include_payload else events.defer(*HEAVY)
 
 
 def _turn_page(turns, filters, *, order):
     if filters.branch == "active":
         turns = turns.active()
     turns = turns.defer("user_metadata", "agent_metadata")
-    page = page_of(turns, order=order, after=filters.after, size=filters.limit, budget=BUDGET_BYTES, weigh=_turn_bytes)
-    return {"items": page, "next": page.next}
+    page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=turn_bytes)
+    return listed(page)
 
 
 def _say_who(events, session):
@@ -114,16 +103,19 @@ def _say_who(events, session):
         event.record_id, event.parent_id = known.get(event.seq, (None, None))
 
 
-def _open_payloads(events):
+def open_payloads(events):
+    """Give events of a page what they hold; of one that is too big only its size."""
     for event in events:
-        event.payload_bytes = _event_bytes(event)
+        event.payload_bytes = event_bytes(event)
         event.payload = orjson.loads(event.event_json) if event.payload_bytes <= BUDGET_BYTES else None
         event.trimmed = orjson.loads(event.trim_json) if event.trim_json else None
 
 
-def _event_bytes(event):
+def event_bytes(event):
+    """How much a record adds to an answer."""
     return len(event.event_json.encode())
 
 
-def _turn_bytes(turn):
+def turn_bytes(turn):
+    """How much a turn adds to an answer."""
     return len(turn.user_message_content.encode()) + len(turn.agent_message_content.encode())

@@ -5,13 +5,15 @@ templates/ledger. Every value goes through format_html; classes are those of sta
 """
 
 from html import escape
+from urllib.parse import urlencode
 
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.templatetags.formatting import duration, money, tokens
 
-from . import glyphs, markdown
+from . import glyphs, markdown, section_markup
 from .words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STOP_WORDS
 from .words import said as _
 
@@ -35,7 +37,7 @@ CALL = (
     '<details class="call call--{tone}"{id}{open}><summary><span class="call__name">{name}</span>'
     '<code class="call__arg">{main}</code><span class="badge badge--{tone}">{outcome}</span>'
     '<span class="call__num">{took}</span><span class="call__num">{size}</span></summary>'
-    '<div class="call__body">{arguments}{more}{change}{result}</div></details>'
+    '<div class="call__body">{child}{arguments}{more}{change}{result}</div></details>'
 )
 PART = '<h3>{}</h3><div class="payload"><pre tabindex="0">{}</pre></div>'
 RESULT = '<h3>{0} <a href="?record={1}#r-{1}">{2}</a></h3>{3}<div class="payload"><pre tabindex="0">{4}</pre>{5}</div>'
@@ -49,6 +51,7 @@ MORE = (
 )
 MORE_CALLS = '<p><a href="{}">{}</a></p>'
 NOTE = '<p class="muted small">{}</p>'
+CHILD = '<p class="small"><a href="{}">{}</a></p>'
 ERROR = '<p class="bad break">{}</p>'
 
 
@@ -65,9 +68,9 @@ def characters(count):
 
 def message(entry, here):
     """What a person or an agent said, with the calls it made; `here` is the address of the session."""
-    return format_html(
+    shown = format_html(
         MESSAGE,
-        role=SafeString(entry.role if entry.is_active else f"{entry.role} record--aside"),
+        role=_classes(entry),
         id=SafeString(escape(entry.record_id)),
         url=entry.url_id,
         time=clock(entry.created_at),
@@ -77,6 +80,24 @@ def message(entry, here):
         calls=SafeString("".join(call(each, here) for each in entry.calls)),
         below=_below(entry, here) if entry.has_rest else NOTHING,
     )
+    return shown + section_markup.switcher(entry.branches) if entry.branches else shown
+
+
+def runs(entries, here):
+    """Entries in order as `(HTML of the messages in a row, the record after them in which nobody speaks or None)`."""
+    said = []
+    for entry in entries:
+        if entry.is_message:
+            said.append(message(entry, here))
+        else:
+            yield SafeString("".join(said)), entry
+            said = []
+    yield SafeString("".join(said)), None
+
+
+def again(entry, here):
+    """A message that takes the place of the one with its id on a page (HTMX, out of band)."""
+    return SafeString(message(entry, here).replace("<article ", '<article hx-swap-oob="true" ', 1))
 
 
 def head(entry):
@@ -102,6 +123,7 @@ def call(call, here):
         name=glyphs.readable(call.name),
         main=glyphs.readable(call.main),
         outcome=_outcome(result),
+        child=_child(call.child) if call.child else NOTHING,
         took=took,
         size=size,
         arguments=SafeString("".join(_part(name, value) for name, value in call.arguments)),
@@ -121,6 +143,33 @@ def images(count):
     """That there were images, and that they are not shown."""
     label = _("1 image, not shown") if count == 1 else _("%(count)s images, not shown") % {"count": count}
     return format_html(NOTE, label) if count else NOTHING
+
+
+def _classes(entry):
+    classes = entry.role
+    if entry.is_failed:
+        classes += " record--failed"
+    return SafeString(classes if entry.is_active else f"{classes} record--aside")
+
+
+def _child(child):
+    """The way to the session that a call started."""
+    if child.session_id:
+        address = reverse("ledger:session_detail", args=[child.agent_id, child.session_id])
+    elif child.agent_id:
+        address = _run_address(child)
+    else:
+        address = ""
+    return format_html(CHILD, address, _("The session of this sub-agent")) if address else NOTHING
+
+
+def _run_address(child):
+    """Where the run is, when this site has a page for runs."""
+    try:
+        runs = reverse("operations:subagent_list", args=[child.agent_id])
+    except NoReverseMatch:
+        return ""
+    return f"{runs}?{urlencode({'session': child.key})}"
 
 
 def _address(record, here):

@@ -87,7 +87,14 @@ class Session(Totals):
             models.Index(
                 fields=["last_activity_at", "id"], name="idx_with_errors", condition=models.Q(error_count__gt=0)
             ),
+            models.Index(fields=["model", "last_activity_at", "id"], name="idx_session_model"),
             models.Index(fields=["session_key"], name="idx_session_key"),
+            # The other orders of the list.
+            models.Index(fields=["created_at", "id"], name="idx_session_started"),
+            models.Index(fields=["cost_usd", "id"], name="idx_session_cost"),
+            models.Index(fields=["total_tokens", "id"], name="idx_session_tokens"),
+            models.Index(fields=["error_count", "id"], name="idx_session_errors"),
+            models.Index(fields=["turn_count", "id"], name="idx_session_turns"),
         ]
 
     def __str__(self):
@@ -95,6 +102,11 @@ class Session(Totals):
 
     def get_absolute_url(self):
         return reverse("ledger:session_detail", args=[self._state.db.removeprefix("agent_"), self.id])
+
+    def mark(self):
+        """What is different once its records are: for what is computed from them and remembered."""
+        names = ("record_count", "leaf_record_id", "last_activity_at", "turn_count", "compaction_count", "error_count")
+        return tuple(getattr(self, name) for name in (*names, "tool_call_count", "total_tokens", "created_at", "title"))
 
 
 class TranscriptEvent(models.Model):
@@ -146,7 +158,9 @@ class TranscriptEvent(models.Model):
         db_table = "transcript_events"
         indexes = [
             # Few records are off the active branch: counting them must not walk through the others.
-            models.Index(fields=["session_id", "seq"], name="idx_event_aside", condition=models.Q(is_active=False))
+            models.Index(fields=["session_id", "seq"], name="idx_event_aside", condition=models.Q(is_active=False)),
+            # The time alone: half the price of an index that holds the session as well, and few records share a moment.
+            models.Index(fields=["created_at"], name="idx_event_created"),
         ]
 
     def __str__(self):

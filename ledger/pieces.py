@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 from django.http import Http404
 
-from .branches import full_record
 from .models import TranscriptEvent
 from .records import Facts, facts
 from .timeline import pretty
+from .trimming import full_record
 
 SIZE = 16_000  # characters
 FIELDS = ("text", "thinking", "arguments", "raw")

@@ -7,8 +7,9 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from . import timeline
+from . import forks, reach, timeline, within
 from .models import Session
+from .reach import Reach
 
 CHUNK = 80  # records
 BUDGET = 150_000  # characters shown
@@ -30,31 +31,45 @@ class Place:
     after: int = -1
     before: int | None = None
     record: str = ""
-    every_branch: bool = False
+    branch: str = ""  # of reach.Reach
     everything: bool = False
     notice: str = ""
 
 
 @dataclass(slots=True)
 class Page:
-    """One chunk of a transcript; `earlier` and `later` are the records that the chunks around it border on."""
+    """One chunk of a transcript; `earlier` and `later` are the records that the chunks around it border on.
+
+    `found` says what a search looked at, when the page is narrowed to what fits a filter.
+    """
 
     place: Place
+    reach: Reach
     sections: list[timeline.Section] = field(default_factory=list)
     record_count: int = 0
     earlier: int | None = None
     later: int | None = None
+    first_seq: int = -1
+    last_seq: int = -1
+    last_id: str = ""
     aside_count: int = 0  # records on other branches
+    roots: list[forks.Branch] = field(default_factory=list)  # branches with a beginning of their own
+    found: within.Found | None = None
 
     @property
     def first_id(self):
         """The id of the first record that is shown."""
         return next((entry.record_id for section in self.sections for entry in section.entries), "")
 
+    @property
+    def last(self):
+        """The section it ends with."""
+        return self.sections[-1] if self.sections else None
+
 
 def find(session: Session, *, after=None, before=None, turn=None, record="", branch="", everything=False) -> Place:
     """The place an address asks for. One that does not exist (any more) leads to the nearest, with a notice."""
-    place = Place(every_branch=branch == "all", everything=everything, record=record)
+    place = Place(branch=branch, everything=everything, record=record)
     if record:
         _go_to_record(session, place)
     elif turn is not None:
@@ -66,24 +81,53 @@ def find(session: Session, *, after=None, before=None, turn=None, record="", bra
     return place
 
 
-def page(session: Session, place: Place) -> Page:
-    """The chunk at a place."""
-    events = session.events.all() if place.every_branch else session.events.filter(is_active=True)
-    rows, has_more = _rows_after(events, place) if place.before is None else _rows_before(events, place)
-    found = Page(place, record_count=len(rows))
+def page(session: Session, place: Place, wanted: within.Filter | None = None) -> Page:
+    """The chunk at a place; only what fits a filter, with one."""
+    way = reach.of_branch(session, place.branch)
+    if way is None:
+        place.notice = place.notice or _("No branch of this session ends with %(id)s.") % {"id": place.branch[:80]}
+        place.branch, way = "", Reach(session)
+    found = Page(place, way)
     found.aside_count = session.events.filter(is_active=False).count()
+    rows = _hits(found, wanted) if wanted else _chunk(found)
     if rows:
-        _open(session, rows)
-        turns = _turns(session, {row["turn_number"] for row in rows} - {None})
-        found.sections = timeline.sections(rows, turns, show_all=place.everything, keep=place.record)
-        backwards = place.before is not None
-        found.earlier = rows[0]["seq"] if (has_more if backwards else place.after >= 0) else None
-        found.later = rows[-1]["seq"] if (has_more or backwards) else None
+        found.sections = sections(way, rows, show_all=place.everything or bool(wanted), keep=place.record)
+        found.record_count, found.first_seq, found.last_seq = len(rows), rows[0]["seq"], rows[-1]["seq"]
+        found.last_id = rows[-1]["record_id"]
     return found
 
 
-def _rows_after(events, place):
-    rows = list(events.filter(seq__gt=place.after).order_by("seq").values(*COLUMNS)[: CHUNK + 1])
+def sections(way: Reach, rows, *, show_all=False, keep=None) -> list[timeline.Section]:
+    """Rows of COLUMNS, in order, as a page shows them."""
+    _open(way.session, rows)
+    if way.is_aside:  # nothing on the branch that is read is beside it
+        for row in rows:
+            row["is_active"] = True
+    turns = _turns(way.session, {row["turn_number"] for row in rows} - {None})
+    return timeline.sections(rows, turns, show_all=show_all, keep=keep)
+
+
+def _chunk(found):
+    place = found.place
+    backwards = place.before is not None
+    rows, has_more = _rows_before(found.reach, place.before) if backwards else rows_after(found.reach, place.after)
+    if rows:
+        found.earlier = rows[0]["seq"] if (has_more if backwards else place.after >= 0) else None
+        more = found.reach.after(rows[-1]["seq"], 1, "seq") if backwards else has_more
+        found.later = rows[-1]["seq"] if more else None
+    return rows
+
+
+def _hits(found, wanted):
+    place = found.place
+    found.found = within.look(found.reach, wanted, COLUMNS, after=place.after, before=place.before)
+    found.earlier, found.later = found.found.earlier, found.found.later
+    return found.found.rows
+
+
+def rows_after(way: Reach, after: int):
+    """The values of a chunk of records after a place, and whether there are more."""
+    rows = way.after(after, CHUNK + 1, *COLUMNS)
     kept = _fitting(rows[:CHUNK])
     has_more = len(kept) < len(rows)
     if has_more:
@@ -91,8 +135,8 @@ def _rows_after(events, place):
     return kept, has_more
 
 
-def _rows_before(events, place):
-    rows = list(events.filter(seq__lt=place.before).order_by("-seq").values(*COLUMNS)[: CHUNK + 1])
+def _rows_before(way, before):
+    rows = way.before(before, CHUNK + 1, *COLUMNS)
     kept = _fitting(rows[:CHUNK])[::-1]
     has_more = len(kept) < len(rows)
     if has_more:  # results whose call would be on the page before go there with it
@@ -139,7 +183,7 @@ def _turns(session, numbers) -> dict[int, dict[str, Any]]:
 
 
 def _go_to_turn(session, place, number):
-    turns = session.turns.all() if place.every_branch else session.turns.active()
+    turns = session.turns.all() if place.branch else session.turns.active()
     columns = ("turn_number", "first_seq", "is_active")
     exact = session.turns.filter(turn_number=number).values(*columns).first()
     nearest = exact or turns.filter(turn_number__lt=number).order_by("-turn_number").values(*columns).first()
@@ -149,7 +193,7 @@ def _go_to_turn(session, place, number):
     if exact is None:
         said = {"number": number, "nearest": nearest["turn_number"]}
         place.notice = _("There is no turn %(number)s. This is turn %(nearest)s, the one before it.") % said
-    place.every_branch = place.every_branch or not nearest["is_active"]
+    _open_branch(session, place, nearest["first_seq"], nearest["is_active"])
     place.after = nearest["first_seq"] - 1
 
 
@@ -161,6 +205,13 @@ def _go_to_record(session, place):
         place.notice = _("This session has no record %(id)s.") % {"id": place.record[:80]}
         return
     turn = session.turns.filter(turn_number=event["turn_number"]).values("first_seq").first()
-    place.every_branch = place.every_branch or not event["is_active"]
+    _open_branch(session, place, event["seq"], event["is_active"])
     begin = turn["first_seq"] if turn else event["seq"]
     place.after = max(begin, event["seq"] - LEAD) - 1
+
+
+def _open_branch(session, place, seq, is_active):
+    """Read every branch when the one that was asked for does not hold the place."""
+    way = reach.of_branch(session, place.branch)
+    if way is None or not way.holds(seq, is_active):
+        place.branch = reach.EVERYTHING

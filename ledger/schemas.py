@@ -5,27 +5,26 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageFilters
+from agents.schemas import PageQuery
+
+from .models import TranscriptEvent
 
 Branch = Literal["active", "all"]
 BRANCH = Field("active", description="the branch the session ended with, or every record")
 
 
-class SessionFilters(PageFilters):
-    channel: str | None = Field(None, max_length=200)
-    model: str | None = Field(None, max_length=200)
-    origin: str | None = Field(None, max_length=50, description="main, direct, group, channel, cron, subagent, …")
-    q: str = Field("", max_length=200, description="words of the title")
-    errors: bool = Field(False, description="only sessions with a failed tool or model call")
-
-
-class EventFilters(PageFilters):
+class EventQuery(PageQuery):
     limit: int = Field(100, ge=1, le=500)
-    branch: Branch = BRANCH
+    branch: str = Field(
+        "active", max_length=300, description="`active`, `all`, or the `leaf_id` of one of the session's branches"
+    )
+    kind: TranscriptEvent.Kind | None = None
+    failed: bool | None = Field(None, description="only records that failed, or only those that did not")
+    tool: str | None = Field(None, max_length=256, description="only results of this tool")
     include_payload: bool = Field(False, description="with the record itself; the page then ends after about 2 MB")
 
 
-class TurnFilters(PageFilters):
+class TurnQuery(PageQuery):
     branch: Branch = BRANCH
 
 
@@ -60,11 +59,6 @@ class SessionOut(TotalsOut):
     withheld_count: int
 
 
-class SessionPage(Schema):
-    items: list[SessionOut]
-    next: str | None
-
-
 class EventOut(Schema):
     seq: int
     record_id: str | None = Field(None, description="the record's id, or @<byte offset> when it has none")
@@ -92,6 +86,25 @@ class EventOut(Schema):
 class EventPage(Schema):
     items: list[EventOut]
     next: str | None
+    previous: str | None
+
+
+class BranchOut(Schema):
+    """A branch that the session did not end with."""
+
+    leaf_id: str = Field(description="the record it ends with")
+    leaf_seq: int
+    first_seq: int = Field(description="the first record that is its own")
+    fork_seq: int | None = Field(description="the record it goes on from; null when it has a beginning of its own")
+    fork_id: str | None
+    record_count: int = Field(description="how many records are its own")
+    ended_at: int | None
+    words: str = Field(description="how it begins")
+
+
+class BranchList(Schema):
+    items: list[BranchOut]
+    count: int = Field(description="how many branches there are; `items` holds the latest 200 at most")
 
 
 class TurnOut(TotalsOut):
@@ -115,6 +128,7 @@ class TurnOut(TotalsOut):
 class TurnPage(Schema):
     items: list[TurnOut]
     next: str | None
+    previous: str | None
 
 
 class RejectedOut(Schema):
@@ -127,8 +141,3 @@ class RejectedOut(Schema):
     raw_preview: str
     session_id: str | None
     created_at: int
-
-
-class RejectedPage(Schema):
-    items: list[RejectedOut]
-    next: str | None

@@ -88,6 +88,7 @@ class Call(Shown):
     result: Result | None = None
     is_asked: bool = True
     is_open: bool = False
+    child: Any = None  # the session it started (ledger.origins.Child)
 
 
 @dataclass(slots=True)
@@ -118,6 +119,7 @@ class Entry(Shown):
     modified_files: list[str] = field(default_factory=list)
     tokens_before: int | None = None
     raw: Preview | None = None
+    branches: list[Any] = field(default_factory=list)  # others that go on from here (ledger.forks.Branch)
 
     @property
     def is_message(self):

@@ -9,6 +9,8 @@ import orjson
 
 from artifacts import packing
 
+from .models import TranscriptEvent
+
 CAP = 8_000  # characters of one text
 PLAIN = 8_000  # bytes of a line below which no text in it can be over the cap
 
@@ -34,6 +36,11 @@ def trim(record: dict[str, Any], line: bytes) -> tuple[bytes, str | None, bytes 
 def untrim(event_json: str, full_zstd: bytes | memoryview | None) -> dict[str, Any]:
     """The record as it was, without an output that it repeated."""
     return orjson.loads(packing.unpack(bytes(full_zstd)) if full_zstd else event_json)
+
+
+def full_record(event: TranscriptEvent) -> dict[str, Any]:
+    """The whole record of a row."""
+    return untrim(event.event_json, event.full_zstd)
 
 
 def _drop_repeated_output(record):

@@ -1,6 +1,6 @@
 from django.urls import path, register_converter
 
-from . import views
+from . import list_views, views
 
 
 class RecordId:
@@ -19,7 +19,9 @@ register_converter(RecordId, "record_id")
 
 app_name = "ledger"
 urlpatterns = [
-    path("agents/<str:agent>/sessions/", views.session_list, name="session_list"),
+    path("agents/<str:agent>/sessions/", list_views.session_list, name="session_list"),
+    path("agents/<str:agent>/events/", list_views.event_list, name="event_list"),
+    path("agents/<str:agent>/turns/", list_views.turn_list, name="turn_list"),
     path("agents/<str:agent>/sessions/<str:session_id>/", views.session_detail, name="session_detail"),
     path(
         "agents/<str:agent>/sessions/<str:session_id>/records/<record_id:record_id>/",

@@ -1,51 +1,63 @@
-"""Sessions of an agent, one session to read, one record whole."""
+"""One session to read, one record whole."""
 
-from django.shortcuts import get_object_or_404
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view, needs
-from openclaw_web.html import render_page
+from openclaw_web.html import render_page, stop_polling
 
-from . import about, listing, pieces, reading
-from .forms import PieceForm, PlaceForm, SessionFilters
+from . import jumps, live, pieces, reach, session_page
+from .forms import PieceForm
 from .models import Session, TranscriptEvent, TranscriptEventIdentity
-
-
-@require_safe
-@agent_view
-@needs("viewer")
-def session_list(request, agent):
-    """The sessions that fit the filters, the last active first."""
-    filters = SessionFilters(request.GET, db=agent.db)
-    sessions = filters.narrow(Session.objects.using(agent.db).for_reading())
-    context = {
-        "agent": agent,
-        "filters": filters,
-        "amount": listing.amount(sessions),
-        "counted_up_to": listing.COUNTED_UP_TO,
-        "window": listing.WINDOW,
-        "sessions": listing.page(sessions, words=filters.words, after=request.GET.get("after")),
-    }
-    return render_page(request, "ledger/session_list.html", context)
+from .session_forms import JumpForm, LiveForm, PlaceForm, ViewForm
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id):
-    """One session, turn by turn."""
+    """One session, turn by turn; `view=` its turns or its branches as a table, `next=` a jump, `live=` a poll."""
+    if "live" in request.GET:
+        return _session_news(request, agent, session_id)
     session = get_object_or_404(Session.objects.using(agent.db).select_related("prompt_report"), id=session_id)
+    if "next" in request.GET or "prev" in request.GET:
+        return _session_jump(request, session)
+    context = {"agent": agent, "may_label": request.user.has_role("labeller"), **session_page.around(session)}
+    if "view" in request.GET:
+        asked = ViewForm(request.GET).asked()
+        context |= session_page.table(session, asked)
+        return render_page(request, f"ledger/session_{asked['view'] or 'turns'}.html", context)
     form = PlaceForm(request.GET)
-    page = reading.page(session, reading.find(session, **form.asked()))
-    context = {
-        "agent": agent,
-        "session": session,
-        "about": about.session(session),
-        "form": form,
-        "page": page,
-        "may_label": request.user.has_role("labeller"),
-    }
+    context |= session_page.transcript(session, form, context["outline"])
     return render_page(request, "ledger/session_detail.html", context, partial="transcript-part")
+
+
+def _session_jump(request, session):
+    """To the next record of a kind; without one, back to where it was looked for, with a notice."""
+    kind, backwards, seq, branch = JumpForm(request.GET).asked()
+    way = reach.of_branch(session, branch) or reach.Reach(session)
+    record_id = jumps.target(way, kind, seq, backwards=backwards)
+    if record_id is None:
+        messages.info(request, jumps.NONE_LEFT[kind][backwards])
+        return redirect(jumps.address(way, seq=seq, backwards=backwards))
+    return redirect(jumps.address(way, record_id=record_id))
+
+
+def _session_news(request, agent, session_id):
+    """What an open page does not show yet: 204 for nothing, 286 when nothing more will come."""
+    asked = LiveForm(request.GET).asked()
+    state = live.changed(agent.db, session_id, asked)
+    if state == "same":
+        return HttpResponse(status=204)
+    context = {"agent": agent, "may_label": request.user.has_role("labeller")}
+    session = Session.objects.using(agent.db).filter(id=session_id).first()
+    if session is None:
+        return stop_polling(render(request, "ledger/_live.html", {**context, "news": live.gone()}))
+    news = live.news(session, asked)
+    response = render(request, "ledger/_live.html", {**context, "session": session, "news": news, "is_poll": True})
+    return stop_polling(response) if news.is_over else response
 
 
 @require_safe

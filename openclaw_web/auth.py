@@ -10,6 +10,10 @@ from operations import accounts
 class TokenAuth(HttpBearer):
     """`Authorization: Bearer oc_…`; the request then is its owner's, limited to the token's role."""
 
+    def __call__(self, request):
+        # The pages of a stream, and the two steps of openclaw_web.conduct, are one request of one person.
+        return getattr(request, "auth", None) or super().__call__(request)
+
     def authenticate(self, request, token):
         user = accounts.user_of_token(token)
         if user:

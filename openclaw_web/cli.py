@@ -1,18 +1,89 @@
-"""The `openclaw-web` command: the project's own commands under one name."""
+"""The `openclaw-web` command: our own verbs under one name, Django's commands behind them."""
 
+import difflib
 import os
 import sys
 
-SITES = {"serve", "demo", "runserver"}
+SERVERS = {"serve", "demo", "runserver"}
+NO_SUCH_COMMAND = 2
+INTERRUPTED = 130
+
+# Here and not asked of the commands, because --help must answer at once, without settings or a home.
+VERBS = {
+    "Run the site": {
+        "serve": "Serve the site, run its jobs and watch OpenClaw's home, until told to stop.",
+        "work": "Run jobs until told to stop. `serve` starts one of these by itself.",
+        "demo": "Write demonstration data, collect it and serve the site, until told to stop.",
+    },
+    "Data": {
+        "collect": "Read an OpenClaw home into the store. Running it again reads only what is new.",
+        "export": "Write approved samples into training files.",
+    },
+    "People": {
+        "create_user": "Add a person and print a one-time sign-in link for them.",
+        "sign_in_link": "Print a link that signs a person in once, within 24 hours.",
+    },
+    "Maintenance": {
+        "jobs": "List the latest runs of jobs, newest first.",
+        "settings": "Show and change what an operator tunes.",
+        "migrate_agents": "Bring every agent's file up to the current schema.",
+        "completion": "Print a script that lets a shell complete our commands.",
+    },
+}
+OURS = [verb for verbs in VERBS.values() for verb in verbs]
+OF_DJANGO = "Django's own commands are there as well: migrate, shell, check, ... (openclaw-web help --commands)."
 
 
 def main():
-    """Run `openclaw-web <command> ...`; Django's own commands are there as well."""
+    """Run `openclaw-web <command> ...` and end with its status: see docs/commands.md."""
+    words = sys.argv[1:]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
-    if not SITES.intersection(sys.argv[1:2]):
+    if words in ([], ["help"], ["-h"], ["--help"]):
+        print(overview())  # noqa: T201 - Django, which has a stream for it, is not there yet
+    elif words == ["--version"]:
+        from openclaw_web import VERSION
+
+        print(f"openclaw-web {VERSION}")  # noqa: T201
+    else:
+        _run(words)
+
+
+def overview() -> str:
+    """What `openclaw-web --help` prints: every verb of ours, one line each."""
+    width = max(map(len, OURS)) + 2
+    parts = ["usage: openclaw-web COMMAND [OPTIONS]"]
+    for group, verbs in VERBS.items():
+        lines = [f"  {verb:<{width}}{sentence}" for verb, sentence in verbs.items()]
+        parts.append("\n".join([f"{group}:", *lines]))
+    parts.append(f"openclaw-web COMMAND --help tells the options, with examples. {OF_DJANGO}")
+    return "\n\n".join(parts)
+
+
+def _run(words):
+    if not SERVERS.intersection(words[:1]):
         os.environ.setdefault("OPENCLAW_WEB_BUSY_SECONDS", "30")  # a command waits for a writer; a page does not
     from django.core.management import ManagementUtility
 
-    utility = ManagementUtility(["openclaw-web", *sys.argv[1:]])
+    if words[0] not in (*OURS, "help"):
+        _check_exists(words[0])
+    utility = ManagementUtility(["openclaw-web", *words])
     utility.prog_name = "openclaw-web"
-    utility.execute()
+    try:
+        utility.execute()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # `openclaw-web jobs | head`: whoever read has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _check_exists(word):
+    from django.core.management import get_commands
+
+    known = [*OURS, *get_commands()]
+    if word in known:
+        return
+    close = difflib.get_close_matches(word.replace("-", "_"), known, n=3, cutoff=0.5)
+    advice = f"Did you mean {' or '.join(close)}?" if close else "openclaw-web --help lists them."
+    print(f"There is no command {word!r}. {advice}", file=sys.stderr)  # noqa: T201
+    sys.exit(NO_SUCH_COMMAND)

@@ -11,3 +11,7 @@ class Refused(Exception):
         super().__init__(str(sentence))
         self.sentence = sentence
         self.reasons = list(reasons)
+
+
+class Outdated(Refused):
+    """Somebody changed the thing since the version that the request names: look at it again."""

@@ -37,9 +37,10 @@ def go(request, to):
 
 
 def safe_next(request, fallback):
-    """The `next` address of a form when it stays on this site, else `fallback`."""
+    """The `next` address of a form when it is a path of this site, else `fallback`."""
     url = request.POST.get("next") or request.GET.get("next") or ""
-    ok = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+    # Only paths: `redirect` takes a bare word for the name of a route.
+    ok = url.startswith("/") and url_has_allowed_host_and_scheme(url, None)
     return url if ok else fallback
 
 

@@ -1,28 +1,59 @@
-"""What every list offers: filters and an order in its address, and itself as CSV, JSON or JSON lines."""
+"""What every list offers: filters and an order in its address, and itself as CSV, JSON or JSON lines.
+
+How to add a list: docs/lists.md.
+"""
 
 import csv
 import io
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
 
 import orjson
 from django import forms
 from django.http import QueryDict, StreamingHttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from .errors import Refused
 from .paging import every
 
-PLACES = ("after", "before")
 TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "jsonl": "application/x-ndjson; charset=utf-8",
 }
 # What a spreadsheet would take for a formula when a cell begins with it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+DAY_MS = 86_400_000
+BIGGEST = 2**53  # the largest number of tokens or records that an address may name
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column: its label, and where it leads when the list can be sorted by it."""
+
+    label: str
+    is_number: bool
+    sorted: str  # ascending, descending, or nothing
+    href: str | None
+
+
+class Day(forms.DateField):
+    """A UTC day of an address, written like 2026-02-21."""
+
+    def __init__(self, label):
+        super().__init__(label=label, required=False, input_formats=["%Y-%m-%d"], widget=forms.DateInput)
+        self.error_messages["invalid"] = gettext_lazy("A day is written like 2026-02-21.")
+
+
+# Fields as <input type=…>; all others are texts.
+KINDS = {Day: "date", forms.BooleanField: "checkbox", forms.FloatField: "number", forms.IntegerField: "number"}
 
 
 class ListFilters(forms.Form):
-    """The filters of a list, from its address. A subclass adds fields, ORDERS and `narrow(rows)`.
+    """The filters of a list, from its address. A subclass adds fields, ORDERS and `listing(…)`, which narrows rows.
 
     ORDERS names the orders that `sort` may ask for: the columns of each, whose combination is unique. A `-` before the
     name turns all of them round; the first is used when the address asks for none, as `DEFAULT` spells it.
@@ -30,14 +61,28 @@ class ListFilters(forms.Form):
 
     ORDERS: dict[str, tuple[str, ...]] = {}
     DEFAULT = ""
+    HIDDEN: tuple[str, ...] = ()  # filters that only links set
+    RARE: tuple[str, ...] = ()  # filters that the form folds away
+    PLACE: tuple[str, ...] = ()  # fields that say which list it is: they stay when all filters are taken away
+    offered: dict[str, list[tuple[str, str]]] = {}  # values and words that a field of free text offers
     sort = forms.CharField(required=False, max_length=50)
     format = forms.ChoiceField(required=False, choices=[(name, name) for name in TYPES])
 
     def checked(self):
-        """This form; raises Refused when the address asks for what cannot exist."""
-        if not self.is_valid() or self.sorting.removeprefix("-") not in self.ORDERS:
-            raise Refused(_("This address asks for what this list cannot show. Start again from the list."))
+        """This form; raises Refused, naming the value, when the address asks for what cannot exist."""
+        if not self.is_valid():
+            raise Refused(self._why())
+        if self.sorting.removeprefix("-") not in self.ORDERS:
+            raise Refused(_("This list cannot be sorted like that. Start again from the list."))
         return self
+
+    def _why(self):
+        name, problems = next(iter(self.errors.items()))
+        label = self.fields[name].label or name if name in self.fields else ""
+        what = f"{label}: {problems[0]}" if label else problems[0]
+        return _("This address asks for what this list cannot show. %(what)s Start again from the list.") % {
+            "what": what
+        }
 
     @property
     def sorting(self):
@@ -53,7 +98,15 @@ class ListFilters(forms.Form):
     @property
     def chosen(self):
         """`{name: value}` of every filter in force."""
-        return {name: value for name, value in self.cleaned_data.items() if value and name not in ("sort", "format")}
+        left_out = ("sort", "format", *self.PLACE)
+        return {name: value for name, value in self.cleaned_data.items() if value and name not in left_out}
+
+    @property
+    def home(self):
+        """The end of the address of the whole list."""
+        asked = QueryDict(mutable=True)
+        asked.update({name: self.data[name] for name in self.PLACE if self.data.get(name)})
+        return f"?{asked.urlencode()}"
 
     @property
     def query(self):
@@ -62,21 +115,111 @@ class ListFilters(forms.Form):
 
     def query_with(self, **changes):
         """`query` with some of its fields set to other values; None takes one away."""
-        kept = {name: self.data[name] for name in (*self.chosen, "sort") if self.data.get(name)}
+        kept = {name: self.data[name] for name in (*self.PLACE, *self.chosen, "sort") if self.data.get(name)}
         asked = QueryDict(mutable=True)
         asked.update({name: value for name, value in {**kept, **changes}.items() if value is not None})
         return f"?{asked.urlencode()}" if asked else ""
 
     def in_words(self, name, value):
-        """How a chip names the value of a filter; subclasses say it better."""
-        return _("yes") if value is True else str(value)
+        """How a chip names the value of a filter: the word of its choice, where there are choices."""
+        known = dict(getattr(self.fields[name], "choices", ()))
+        return _("yes") if value is True else str(known.get(value, value))
+
+    def heads(self, columns):
+        """A `Head` for every column: `columns` are `(name, label, is a number)`, the name as in ORDERS, or ""."""
+        name, is_descending = self.sorting.removeprefix("-"), self.sorting.startswith("-")
+        found = []
+        for column, label, is_number in columns:
+            here = column == name
+            href = self.query_with(sort=column if here and is_descending else f"-{column}")
+            way = "descending" if is_descending else "ascending"
+            found.append(Head(label, is_number, way if here else "", href if column in self.ORDERS else None))
+        return found
+
+    def controls(self):
+        """What the filter form shows: a dictionary for each field, drawn by hand because widgets are slow."""
+        names = [name for name in self.fields if name not in ("sort", "format", *self.RARE)]
+        return [self._control(name) | {"is_first": name == names[0]} for name in names]
+
+    def rare_controls(self):
+        """The same for the fields that are folded away until they are asked for."""
+        return [self._control(name) for name in self.RARE]
+
+    @property
+    def is_rare_chosen(self):
+        """Whether one of the filters that are folded away is in force."""
+        return any(name in self.RARE for name in self.chosen)
+
+    def _control(self, name):
+        field, value = self.fields[name], self.data.get(name, "")
+        choices = self.offered.get(name) or getattr(field, "choices", ())
+        choices = [(str(known), word) for known, word in choices if known]
+        if choices and value and value not in dict(choices):
+            choices.append((value, value))
+        kind = (
+            "hidden"
+            if name in (*self.HIDDEN, *self.PLACE)
+            else "select"
+            if choices
+            else KINDS.get(type(field), "search")
+        )
+        longest = getattr(field, "max_length", None)
+        return {
+            "name": name,
+            "label": field.label,
+            "kind": kind,
+            "value": value,
+            "choices": choices,
+            "longest": longest,
+        }
 
     def chips(self):
         """`(label, value in words, address without it)` of every filter in force."""
         return [
-            (self.fields[name].label, self.in_words(name, value), self.query_with(**{name: None}) or "?")
+            (self.fields[name].label, self.in_words(name, value), self.query_with(**{name: None}) or self.home)
             for name, value in self.chosen.items()
         ]
+
+
+class DayFilters(ListFilters):
+    """A list that can be narrowed to UTC days: `from` and `to`, the last day included."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields |= {"from": Day(gettext_lazy("From day (UTC)")), "to": Day(gettext_lazy("To day"))}
+
+    def clean(self):
+        """Refuses days that come the wrong way round."""
+        first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
+        if first and last and first > last:
+            self.add_error("from", _("The first day comes after the last."))
+
+    @property
+    def moments(self):
+        """`since` and `until` in milliseconds, the second one excluded; None for an open end."""
+        first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
+        return {"since": first and start_of(first), "until": last and start_of(last) + DAY_MS}
+
+
+def start_of(day):
+    """The first millisecond of a UTC day."""
+    return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def labelled(row, labels):
+    """The HTML of a row for `format_html`: its `%s` are the labels of cells, which narrow screens show."""
+    return row % tuple(escape(str(label)).replace("{", "{{").replace("}", "}}") for label in labels)
+
+
+def cell_labels(columns):
+    """The labels of all columns but the first, whose cell needs none; `columns` are those of `ListFilters.heads`."""
+    return [label for _name, label, _is_number in columns[1:]]
+
+
+def file_name(*parts):
+    """A name for a download without its ending: `sessions-ada-2026-11-21`."""
+    today = datetime.now(UTC).date().isoformat()
+    return "-".join(re.sub(r"[^A-Za-z0-9_.-]+", "_", part) for part in (*parts, today) if part)
 
 
 def download(rows, *, order, columns, shape, name, kind):

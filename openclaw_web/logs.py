@@ -3,11 +3,18 @@
 import logging
 import re
 
-SECRET = re.compile(r"(/welcome/|oc_[0-9a-f]{8}_)[\w%-]+")
+SECRET = re.compile(r"(/welcome/|/join/|oc_[0-9a-f]{8}_)[\w%-]+")
 
 
 class LineFormatter(logging.Formatter):
-    """One line a record; one-time links and tokens appear without what makes them work."""
+    """One line a record; one-time links and tokens appear without what makes them work.
+
+    A request that failed has the reference which its page shows.
+    """
+
+    def formatMessage(self, record):
+        reference = getattr(getattr(record, "request", None), "reference", None)
+        return super().formatMessage(record) + (f" (reference {reference})" if reference else "")
 
     def format(self, record):
         return SECRET.sub(r"\1…", super().format(record))

@@ -2,15 +2,21 @@
 
 import base64
 import binascii
+from dataclasses import dataclass
+from typing import Any
 
 import orjson
-from django.db.models import Q
+from django.db.models import BigIntegerField, F, Field, FloatField, Q, QuerySet, TextField, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, IContains, LessThan
 from django.utils.translation import gettext as _
 
 from .errors import Refused
 
 HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because they are big
 WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
+AT = "~"  # before a cursor: the row itself is meant as well
+LOOKUPS = {"exact": Exact, "gt": GreaterThan, "gte": GreaterThanOrEqual, "lt": LessThan, "icontains": IContains}
 
 
 class Page(list):
@@ -19,6 +25,59 @@ class Page(list):
     next: str | None = None
     previous: str | None = None
     is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition of a list: a column, one of LOOKUPS, and a value."""
+
+    column: str
+    lookup: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows in an order: `rows` are narrowed as far as an index goes, `condition` (None: nothing) is left to search."""
+
+    rows: QuerySet
+    order: tuple[str, ...]
+    condition: Q | None = None
+    window: int = WINDOW
+
+    def page(self, *, after=None, before=None, size=50, **limits):
+        """One `Page`; with a condition it looks through `window` rows, and heeds no byte limits."""
+        place = {"after": after, "before": before, "size": size}
+        if self.condition is None:
+            return page_of(self.rows, order=self.order, **place, **limits)
+        return search(self.rows, self.condition, order=self.order, window=self.window, **place)
+
+    @property
+    def all(self):
+        """Every row that fits, as a queryset in no particular order: to count, or to write into a file."""
+        return self.rows if self.condition is None else self.rows.filter(self.condition)
+
+
+def narrowed(rows, terms, *, order, seeks=(), window=WINDOW):
+    """A `Listing` of those of `rows` that fit every one of `terms`.
+
+    `seeks` are the columns that have an index in which `order` follows them. What no index serves is hidden from
+    SQLite behind an expression: else it may choose the index of a filter and sort all that fits.
+    """
+    first = order[0].lstrip("-")
+    seek = next((term for term in terms if term.lookup in ("exact", "gt") and term.column in seeks), None)
+    left = []
+    for term in terms:
+        if term is seek or (term.column == first and term.lookup in ("gte", "lt", "gt")):
+            rows = rows.filter(**{f"{term.column}__{term.lookup}": term.value})
+        else:
+            left.append(_hidden(term))
+    return Listing(rows, tuple(order), Q(*left) if left else None, window)
+
+
+def places(request):
+    """Where in a list an address is: the arguments `after` and `before` of `page_of`."""
+    return {"after": request.GET.get("after"), "before": request.GET.get("before")}
 
 
 def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh=None):
@@ -58,7 +117,8 @@ def search(rows, condition, *, order, after=None, before=None, size=50, window=W
     if backwards and not more and not end:
         return search(rows, condition, order=order, size=size, window=window)
     onwards = _cursor_of(page[-1], order) if more else cursor(end) if end else None
-    back = _cursor_of(page[0], order) if page and start else start
+    # Beside a page without a row begins the window that ended with the row of the cursor: that row is in it.
+    back = _cursor_of(page[0], order) if page and start else start and AT + start.removeprefix(AT)
     if backwards:
         page.reverse()
     page.previous, page.next = (onwards, back) if backwards else (back, onwards)
@@ -83,9 +143,9 @@ def rows_after(rows, *, order, after):
     if not after:
         return rows
     names = _names(order)
-    values = read_cursor(after, len(names))
+    values = read_cursor(after.removeprefix(AT), len(names))
     try:
-        return rows.filter(_beyond(names, values, descending=_descends(order)))
+        return rows.filter(_beyond(names, values, descending=_descends(order), or_at=after.startswith(AT)))
     except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
         raise _foreign() from exc
 
@@ -110,6 +170,12 @@ def read_cursor(text, length):
     if not plain or len(values) != length:
         raise _foreign()
     return values
+
+
+def _hidden(term):
+    kinds: dict[type, tuple[Any, Field]] = {str: ("", TextField()), float: (0.0, FloatField())}
+    nothing, field = kinds.get(type(term.value), (0, BigIntegerField()))
+    return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(nothing), output_field=field), term.value)
 
 
 def _walk(rows, order, after, size, budget=None, weigh=None):

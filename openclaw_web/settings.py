@@ -10,8 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 from whitenoise.compress import Compressor
 
+from . import VERSION as VERSION
+
 env = environ.Env()
-VERSION = "0.1.0"  # pyproject.toml says the same
 PROJECT_DIR = Path(__file__).resolve().parent
 BASE_DIR = PROJECT_DIR.parent
 
@@ -90,6 +91,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "openclaw_web.compression.CompressionMiddleware",
     "openclaw_web.middleware.PrivateAnswersMiddleware",
     "openclaw_web.middleware.ActingThroughMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -104,6 +106,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "openclaw_web.middleware.SayWhyMiddleware",
+    "operations.middleware.SeenMiddleware",
+    "operations.middleware.AuditTrailMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "openclaw_web.urls"
@@ -129,12 +133,15 @@ TEMPLATES = [
 ]
 
 
-def sqlite(path, *, timeout=5):
-    """Settings of one SQLite file; `timeout` is how many seconds a writer waits for another one."""
+def sqlite(path, *, timeout=5, kept_seconds=0):
+    """Settings of one SQLite file.
+
+    `timeout` is how many seconds a writer waits for another one, `kept_seconds` how long a thread keeps the file open.
+    """
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
-        "CONN_MAX_AGE": 0,
+        "CONN_MAX_AGE": kept_seconds,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": timeout,
@@ -145,14 +152,19 @@ def sqlite(path, *, timeout=5):
     }
 
 
-# Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them.
-DATABASES = {"default": sqlite(HOME_DIR / "state" / "openclaw.sqlite", timeout=env.int("OPENCLAW_WEB_BUSY_SECONDS", 5))}
+# Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them. The global
+# file stays open: every request asks it, and opening it anew between many writers took longer than their writes.
+DATABASES = {
+    "default": sqlite(
+        HOME_DIR / "state" / "openclaw.sqlite", timeout=env.int("OPENCLAW_WEB_BUSY_SECONDS", 5), kept_seconds=60
+    )
+}
 DATABASE_ROUTERS = ["agents.routers.AgentRouter"]
 
 # Sign-in.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "openclaw_web.hashers.OneAtATimeHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
@@ -172,12 +184,21 @@ AXES_LOCKOUT_TEMPLATE = "operations/locked_out.html"
 AXES_HTTP_RESPONSE_CODE = 429
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+AXES_DISABLE_ACCESS_LOG = True  # sign_ins and the audit log say it, and are bounded
 SILENCED_SYSTEM_CHECKS = ["axes.W003"]  # the standalone backend is listed above
 SESSION_COOKIE_AGE = 14 * 86400
 SESSION_COOKIE_NAME = "openclaw_web_session"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_NAME = "openclaw_web_csrf"
 CSRF_COOKIE_HTTPONLY = True
+
+CSRF_FAILURE_VIEW = "openclaw_web.problems.csrf_failure"
+
+# Requests to the API that one person may make in a minute, and wrong tokens that one address may show; 0: no limit.
+API_PER_MINUTE = env.int("OPENCLAW_WEB_API_PER_MINUTE", 20_000)
+API_FAILURES_PER_MINUTE = env.int("OPENCLAW_WEB_API_FAILURES_PER_MINUTE", 60)
+if min(API_PER_MINUTE, API_FAILURES_PER_MINUTE) < 0:
+    raise ImproperlyConfigured("OPENCLAW_WEB_API_PER_MINUTE and OPENCLAW_WEB_API_FAILURES_PER_MINUTE are 0 or more.")
 
 # What a browser may do with our pages: load our own files, and nothing else.
 CONTENT_SECURITY_POLICY = {

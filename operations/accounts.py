@@ -5,6 +5,7 @@ import hmac
 import logging
 import secrets
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -13,34 +14,40 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from agents import clock
+from agents import audit, clock
 from openclaw_web.errors import Refused
 
-from .models import ApiToken, OneTimeLink, User
+from . import sign_ins
+from .models import ApiToken, OneTimeLink, SignIn, User
 
 log = logging.getLogger(__name__)
 
-LINK_LIFETIME_MS = 24 * 3_600_000
+DAY_MS = 86_400_000
+LINK_LIFETIME_MS = DAY_MS
 USE_NOTED_EVERY_MS = 60_000
+# Every request of a program begins with these two: written out, because the ORM takes longer to write than to ask them.
+BY_PREFIX = """SELECT t.* FROM api_tokens t JOIN users u ON u.id = t.user_id AND u.is_active
+WHERE t.prefix = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s)"""
+OWNER = "SELECT * FROM users WHERE id = %s"
 
 
 def make_first_admin_link() -> str:
     """The path of a link that makes the first admin. Raises Refused once there is a user."""
     if User.objects.exists():
         raise Refused(_("There are users already. To sign one in, run: openclaw-web sign_in_link NAME"))
-    return _make_link(None)
+    return _make_link(None, by="")
 
 
-def make_sign_in_link(user: User) -> str:
+def make_sign_in_link(user: User, *, by: str = "") -> str:
     """The path of a link that signs `user` in once, without a password."""
     if not user.is_active:
         raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
-    return _make_link(user)
+    return _make_link(user, by=by)
 
 
 def find_link(secret: str) -> OneTimeLink:
     """The link that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
-    found = OneTimeLink.objects.filter(_usable(), token_sha256=_digest(secret)).select_related("user").first()
+    found = OneTimeLink.objects.filter(_usable(), token_sha256=digest(secret)).select_related("user").first()
     if found is None or (User.objects.exists() if found.user is None else not found.user.is_active):
         raise _dead_link()
     return found
@@ -48,19 +55,27 @@ def find_link(secret: str) -> OneTimeLink:
 
 def make_first_admin(secret: str, *, username: str, password: str) -> User:
     """Use the first admin's link up and make that admin."""
+    hashed = make_password(password)
     with transaction.atomic():
         _use_up(secret)
-        return _create(username, User.Role.ADMIN, password)
+        return create_user(username, User.Role.ADMIN, hashed, by=username)
 
 
 def sign_in_by_link(secret: str, *, password: str = "") -> User:
     """Use a sign-in link up; the person it was for, with a new password if one is given."""
+    hashed = make_password(password) if password else ""
     with transaction.atomic():
         user = _use_up(secret).user
-        if password:
-            user.set_password(password)
-            user.save(update_fields=["password"])
+        if hashed:
+            _set_password(user, hashed, by=user.username)
     return user
+
+
+def change_password(user: User, password: str) -> None:
+    """Give a person the password they chose. Their browsers are signed out, their links stop working; tokens stay."""
+    hashed = make_password(password)
+    with transaction.atomic():
+        _set_password(user, hashed, by=user.username)
 
 
 def check_name_fits(username: str) -> None:
@@ -75,14 +90,33 @@ def check_password_fits(password: str, *, username: str) -> None:
     validate_password(password, User(username=username))
 
 
+def create_user(username: str, role: str, hashed: str | None, *, by: str) -> User:
+    """A new person; without a password (None) only a link signs them in. Raises Refused for a name that cannot be.
+
+    `hashed` is the password after `make_password`, which takes longer than a write may keep others waiting.
+    """
+    name = User.normalize_username(username)
+    if User.objects.filter(username__iexact=name).exists():
+        raise Refused(_("There is already a user %(name)s. Choose another name.") % {"name": name})
+    user = User(username=name, role=role, password=hashed or make_password(None))  # of None: no password works
+    try:
+        check_name_fits(name)
+        user.full_clean(exclude=["password"])
+    except ValidationError as exc:
+        raise Refused(" ".join(exc.messages)) from exc
+    user.save()
+    audit.record(by, "user_added", object_type="user", object_id=name, role=role)
+    return user
+
+
 def add_user(username: str, role: str, *, by: str = "") -> tuple[User, str]:
     """A new person without a password, and the path of the one-time link to hand over.
 
     `by` is for the log; a command leaves it out, it says itself what it did.
     """
     with transaction.atomic():
-        user = _create(username, role, None)
-        path = make_sign_in_link(user)
+        user = create_user(username, role, None, by=by)
+        path = make_sign_in_link(user, by=by)
     if by:
         log.info("%s added the user %s (%s)", by, user.username, role)
     return user, path
@@ -94,8 +128,9 @@ def change_role(user: User, role: str, *, by: str) -> None:
         user.refresh_from_db()  # under the write lock: two admins cannot demote each other
         if role != User.Role.ADMIN:
             _keep_an_admin(user)
-        user.role = role
+        before, user.role = user.role, role
         user.save(update_fields=["role"])
+        audit.record(by, "role_changed", object_type="user", object_id=user.username, before=before, role=role)
     log.info("%s made %s a %s", by, user.username, role)
 
 
@@ -105,39 +140,51 @@ def deactivate(user: User, *, by: str) -> None:
         user.refresh_from_db()
         _keep_an_admin(user)
         user.is_active = False
-        user.session_epoch += 1
-        user.save(update_fields=["is_active", "session_epoch"])
+        user.save(update_fields=["is_active"])
+        sign_ins.end_all(user, because=SignIn.End.DEACTIVATED)
         OneTimeLink.objects.filter(user=user).delete()
+        audit.record(by, "deactivated", object_type="user", object_id=user.username)
     log.info("%s deactivated %s", by, user.username)
 
 
 def activate(user: User, *, by: str) -> None:
     """Let a person in again, with the role and the tokens they had."""
-    user.is_active = True
-    user.save(update_fields=["is_active"])
+    with transaction.atomic():
+        user.is_active = True
+        user.save(update_fields=["is_active"])
+        audit.record(by, "activated", object_type="user", object_id=user.username)
     log.info("%s activated %s", by, user.username)
 
 
-def make_token(user: User, *, name: str, role: str) -> tuple[ApiToken, str]:
-    """A token for programs of `user`, and its text, which is never shown again."""
+def make_token(user: User, *, name: str, role: str, days: int | None = None) -> tuple[ApiToken, str]:
+    """A token for programs of `user`, good for `days` or for ever, and its text, which is never shown again."""
     if not user.has_role(role):
         raise Refused(_("A token cannot carry a role above your own. Choose a lower one."))
     prefix, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        id=str(ULID()),
-        user=user,
-        name=name,
-        prefix=prefix,
-        secret_sha256=_digest(secret),
-        role=role,
-        created_at=clock.now_ms(),
-    )
+    now = clock.now_ms()
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            id=str(ULID()),
+            user=user,
+            name=name,
+            prefix=prefix,
+            secret_sha256=digest(secret),
+            role=role,
+            created_at=now,
+            expires_at=now + days * DAY_MS if days else None,
+        )
+        audit.record(user.username, "token_made", object_type="token", object_id=prefix, role=role, days=days)
     return token, f"oc_{prefix}_{secret}"
 
 
 def revoke_token(token: ApiToken, *, by: str) -> None:
     """End a token. Ending it again changes nothing."""
-    if ApiToken.objects.filter(id=token.id, revoked_at=None).update(revoked_at=clock.now_ms()):
+    with transaction.atomic():
+        changed = ApiToken.objects.filter(id=token.id, revoked_at=None).update(revoked_at=clock.now_ms())
+        if changed:
+            owner = token.user.username
+            audit.record(by, "token_revoked", object_type="token", object_id=token.prefix, owner=owner)
+    if changed:
         log.info("%s revoked the token %s of %s", by, token.prefix, token.user.username)
 
 
@@ -145,14 +192,15 @@ def user_of_token(text: str) -> User | None:
     """The person a token speaks for, limited to the token's role; None when it is not valid. Notes the use."""
     mark, _sep, rest = text.partition("_")
     prefix, _sep, secret = rest.partition("_")
-    token = ApiToken.objects.filter(prefix=prefix, revoked_at=None, user__is_active=True).select_related("user").first()
+    token = next(iter(ApiToken.objects.raw(BY_PREFIX, [prefix, clock.now_ms()])), None)
     # The hash is compared also without a row, so that the time taken does not tell which prefixes exist.
-    same = hmac.compare_digest(_digest(secret), token.secret_sha256 if token else _digest(""))
+    same = hmac.compare_digest(digest(secret), token.secret_sha256 if token else digest(""))
     if mark != "oc" or token is None or not same:
         return None
     _note_use(token)
-    token.user.role_limit = token.role
-    return token.user
+    user = next(iter(User.objects.raw(OWNER, [token.user_id])))
+    user.role_limit, user.token = token.role, token
+    return user
 
 
 def public_part(text: str) -> str:
@@ -166,13 +214,14 @@ def _note_use(token):
         ApiToken.objects.filter(id=token.id).update(last_used_at=now)
 
 
-def _make_link(user):
+def _make_link(user, *, by):
     now = clock.now_ms()
-    OneTimeLink.objects.filter(expires_at__lt=now).delete()
     secret = secrets.token_urlsafe(32)
-    OneTimeLink.objects.create(
-        token_sha256=_digest(secret), user=user, created_at=now, expires_at=now + LINK_LIFETIME_MS
-    )
+    with transaction.atomic():
+        OneTimeLink.objects.create(
+            token_sha256=digest(secret), user=user, created_at=now, expires_at=now + LINK_LIFETIME_MS
+        )
+        audit.record(by, "link_made", object_type="user", object_id=user.username if user else _("the first admin"))
     return reverse("operations:one_time_link", args=[secret])
 
 
@@ -195,19 +244,12 @@ def _usable():
     return Q(used_at=None, expires_at__gt=clock.now_ms())
 
 
-def _create(username, role, password):
-    name = User.normalize_username(username)
-    if User.objects.filter(username__iexact=name).exists():
-        raise Refused(_("There is already a user %(name)s. Choose another name.") % {"name": name})
-    user = User(username=name, role=role)
-    user.set_password(password)  # None: no password works
-    try:
-        check_name_fits(name)
-        user.full_clean(exclude=["password"])
-    except ValidationError as exc:
-        raise Refused(" ".join(exc.messages)) from exc
-    user.save()
-    return user
+def _set_password(user, hashed, *, by):
+    user.password = hashed
+    user.save(update_fields=["password"])
+    sign_ins.end_all(user, because=SignIn.End.RESET)
+    OneTimeLink.objects.filter(user=user, used_at=None).delete()
+    audit.record(by, "password_changed", object_type="user", object_id=user.username)
 
 
 def _keep_an_admin(user):
@@ -219,5 +261,6 @@ def _active_admins():
     return User.objects.filter(role=User.Role.ADMIN, is_active=True)
 
 
-def _digest(secret):
+def digest(secret: str) -> str:
+    """What is kept of a secret."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

@@ -1,25 +1,38 @@
 """Jobs, collecting, and all agents together."""
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from agents.schemas import PageFilters, problems
-from openclaw_web.paging import page_of
+from agents.schemas import listed, problems
+from openclaw_web.paging import Listing, page_of
 
 from . import jobs, overview
 from .models import AgentDailyStat, AgentSummary
-from .schemas import CollectIn, DayOut, JobDetail, JobOut, JobPage, OverviewFilters, OverviewOut, SummaryPage
+from .schemas import (
+    SUMMARY_ORDERS,
+    CollectIn,
+    DayOut,
+    JobDetail,
+    JobOut,
+    JobPage,
+    JobQuery,
+    OverviewOut,
+    OverviewQuery,
+    SummaryPage,
+    SummaryQuery,
+)
 
 router = Router(tags=["operations"])
 WHAT_IS_NEW = CollectIn()
+JOB_COLUMNS = ("kind", "state", "started_by")
 BIG_COLUMNS = ("params_json", "log", "result_json")
 
 
 @router.get("/overview", response={200: OverviewOut, **problems()})
 @needs("viewer")
-def overview_sums(request, filters: Query[OverviewFilters]):
+def overview_sums(request, filters: Query[OverviewQuery]):
     """What all agents did: in total, and on the latest days that saw something."""
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
@@ -28,19 +41,18 @@ def overview_sums(request, filters: Query[OverviewFilters]):
 
 @router.get("/overview/agents", response={200: SummaryPage, **problems(409)})
 @needs("viewer")
-def overview_agents(request, filters: Query[PageFilters]):
-    """What each agent did, by id."""
-    page = page_of(AgentSummary.objects.all(), order=("agent_id",), after=filters.after, size=filters.limit)
-    return {"items": page, "next": page.next}
+def overview_agents(request, filters: Query[SummaryQuery]):
+    """What each agent did, by id or in another order."""
+    return listed(page_of(AgentSummary.objects.all(), order=SUMMARY_ORDERS[filters.sort], **filters.place))
 
 
 @router.get("/operations/jobs", response={200: JobPage, **problems(409)})
 @needs("viewer")
-def job_list(request, filters: Query[PageFilters]):
+def job_list(request, filters: Query[JobQuery]):
     """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""
+    asked = {name: value for name in JOB_COLUMNS if (value := getattr(filters, name))}
     runs = jobs.visible_to(request.user).defer(*BIG_COLUMNS)
-    page = page_of(runs, order=("-created_at", "-id"), after=filters.after, size=filters.limit)
-    return {"items": page, "next": page.next}
+    return listed(Listing(runs, ("-created_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
 
 
 @router.get("/operations/jobs/{job_id}", response={200: JobDetail, **problems(404)})

@@ -12,11 +12,6 @@ def result_of(job) -> dict | None:
     return orjson.loads(job.result_json) if job.state == job.State.FINISHED else None
 
 
-def as_json(result: dict) -> str:
-    """The receipt: one JSON object with a stable schema name."""
-    return orjson.dumps({"schema": SCHEMA, **result}, option=orjson.OPT_INDENT_2).decode()
-
-
 def in_words(result: dict) -> str:
     """A short report: a line an agent, then what needs a person's eye."""
     lines = [_("Collected %(source)s") % {"source": result["source"]}]
@@ -30,13 +25,18 @@ def in_words(result: dict) -> str:
         )
     lines += [f"  {note}" for note in result["notes"]]
     if result["rejected"]:
-        text = ngettext(
-            "%(count)s line was not a record. See Operations, Rejected records.",
-            "%(count)s lines were not records. See Operations, Rejected records.",
-            result["rejected"],
-        )
-        lines.append(text % {"count": result["rejected"]})
+        lines.append(rejected_words(result))
     return "\n".join(lines)
+
+
+def rejected_words(result: dict) -> str:
+    """How many lines could not be read, and where they are."""
+    text = ngettext(
+        "%(count)s line was not a record. See Operations, Rejected records.",
+        "%(count)s lines were not records. See Operations, Rejected records.",
+        result["rejected"],
+    )
+    return text % {"count": result["rejected"]}
 
 
 def _agent_line(agent):

@@ -5,9 +5,17 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from agents.schemas import PageQuery
 from datasets import exports
 from datasets.export_options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
 from datasets.models import DatasetExport, DatasetSample
+
+
+class ExportQuery(PageQuery):
+    state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
+    kind: Literal["alpaca", "sharegpt"] | None = Field(None, description="the format of its files")
+    task: Literal["reply", "gate"] | None = None
+    exported_by: str | None = Field(None, max_length=150, description="user name")
 
 
 class ExportIn(Schema):
@@ -65,6 +73,7 @@ class ExportOut(Schema):
 class ExportPage(Schema):
     items: list[ExportOut]
     next: str | None
+    previous: str | None
 
 
 class ReasonOut(Schema):

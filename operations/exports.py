@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from django.db import transaction
+
+from agents import audit
 from datasets import exports
 from datasets.models import DatasetExport
 
@@ -18,20 +21,28 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 def start(name: str, format: str, task: str, *, by: str, **choices: Any) -> DatasetExport:
     """Ask for an export and queue the job that builds it. Raises Refused for what cannot be exported."""
-    export = exports.request(name, format, task, by=by, **choices)
-    job = jobs.start("export", {"export_id": export.id}, by=by)
-    return _with_job(export, job)
+    with transaction.atomic():
+        export = _request(name, format, task, by, choices)
+        job = jobs.start("export", {"export_id": export.id}, by=by)
+        return _with_job(export, job)
 
 
 def make_here(
     name: str, format: str, task: str, *, by: str, listener: Listener | None = None, **choices: Any
 ) -> tuple[DatasetExport, JobRun]:
     """Ask for an export and build it in this process; the export and its job, however that ended."""
-    export = exports.request(name, format, task, by=by, **choices)
+    export = _request(name, format, task, by, choices)
     job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)
     _with_job(export, job)
     export.refresh_from_db()
     return export, job
+
+
+def _request(name, format, task, by, choices):
+    with transaction.atomic():
+        export = exports.request(name, format, task, by=by, **choices)
+        audit.record(by, "exported", object_type="export", object_id=export.id, format=format, task=task)
+    return export
 
 
 def _with_job(export, job):

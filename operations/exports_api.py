@@ -1,28 +1,39 @@
 """Exports: ask for one, see how far it is, download its files."""
 
-from django.http import FileResponse, Http404
+from django.db.models import Q
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from agents.schemas import PageFilters, problems
+from agents.schemas import listed, problems
 from datasets import exports
 from datasets.models import DatasetExport
-from openclaw_web.paging import page_of
+from openclaw_web.paging import Listing
 
-from .export_schemas import ExportDetail, ExportIn, ExportOut, ExportPage
+from . import file_answers
+from .export_schemas import ExportDetail, ExportIn, ExportOut, ExportPage, ExportQuery
 from .exports import start
 
 router = Router(tags=["exports"])
+ANY_CONTENT = {"content": {"*/*": {}}}
+RANGE = {
+    "in": "header",
+    "name": "Range",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "`bytes=1000-`: the part to send, with status 206; a download goes on where it was cut off",
+}
+COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_by": "exported_by"}
 
 
 @router.get("/exports", response={200: ExportPage, **problems(409)})
 @needs("viewer")
-def export_list(request, filters: Query[PageFilters]):
+def export_list(request, filters: Query[ExportQuery]):
     """All exports, the newest first."""
+    asked = {column: value for name, column in COLUMNS.items() if (value := getattr(filters, name))}
     rows = DatasetExport.objects.defer("manifest_json", "reasons_json")
-    page = page_of(rows, order=("-exported_at", "-id"), after=filters.after, size=filters.limit)
-    return {"items": page, "next": page.next}
+    return listed(Listing(rows, ("-exported_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
 
 
 @router.post("/exports", response={202: ExportOut, **problems(400, 409)})
@@ -41,13 +52,15 @@ def export_detail(request, export_id: str):
 
 @router.get(
     "/exports/{export_id}/files/{name}",
-    response={200: None, **problems(404)},
-    openapi_extra={"responses": {200: {"content": {"*/*": {}}}}},
+    response={200: None, 206: None, **problems(404, 416)},
+    openapi_extra={"parameters": [RANGE], "responses": {200: ANY_CONTENT, 206: ANY_CONTENT}},
 )
 @needs("viewer")
 def export_file(request, export_id: str, name: str):
-    """One file of a ready export: the files its manifest names, and `manifest.json`."""
-    path = exports.file_of(get_object_or_404(DatasetExport, id=export_id), name)
+    """One file of a ready export: the files its manifest names, and `manifest.json`. Its ETag is its sha256."""
+    export = get_object_or_404(DatasetExport, id=export_id)
+    path = exports.file_of(export, name)
     if path is None:
         raise Http404
-    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=exports.content_type(name))
+    checksum, content_type = exports.checksum_of(export, name), exports.content_type(name)
+    return file_answers.download(request, path, checksum=checksum, content_type=content_type)

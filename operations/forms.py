@@ -2,6 +2,7 @@
 
 import orjson
 from django import forms
+from django.contrib.auth import authenticate
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
@@ -26,8 +27,8 @@ class SignInForm(AuthenticationForm):
         self.fields["username"].label = _("User name")
 
 
-class FirstAdminForm(forms.Form):
-    """Who the first admin will be."""
+class NewAccountForm(forms.Form):
+    """What somebody chooses who makes their own account."""
 
     username = forms.CharField(label=_("User name"), max_length=150, validators=[accounts.check_name_fits], widget=NAME)
     password = forms.CharField(
@@ -62,6 +63,58 @@ class WelcomeForm(forms.Form):
         return self.cleaned_data
 
 
+class PasswordForm(forms.Form):
+    """Another password for somebody who is signed in; the one they have is asked, when they have one."""
+
+    current = forms.CharField(
+        label=_("Current password"),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    password = forms.CharField(
+        label=_("New password"),
+        strip=False,
+        widget=NEW_PASSWORD,
+        help_text=_("At least 10 characters, not only digits."),
+    )
+    again = forms.CharField(label=_("The same password again"), strip=False, widget=NEW_PASSWORD)
+
+    def __init__(self, *args, request, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.request = request
+        if not request.user.has_usable_password():
+            del self.fields["current"]
+
+    def clean_current(self):
+        # Through the backends, so that wrong ones are counted as at sign-in.
+        name, current = self.request.user.get_username(), self.cleaned_data["current"]
+        if authenticate(self.request, username=name, password=current) is None:
+            raise ValidationError(_("This is not your password."))
+        return current
+
+    def clean(self):
+        _check_new_password(self, self.request.user.get_username())
+        return self.cleaned_data
+
+
+class InvitationForm(forms.Form):
+    """An invitation: what the person may do, and how long the link works."""
+
+    role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
+    days = forms.TypedChoiceField(
+        label=_("The link works for"),
+        choices=[(1, _("1 day")), (7, _("7 days")), (30, _("30 days"))],
+        coerce=int,
+        initial=7,
+    )
+    note = forms.CharField(
+        label=_("Whom it is for"),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
 class UserForm(forms.Form):
     """A new person."""
 
@@ -87,6 +140,12 @@ class TokenForm(forms.Form):
         label=_("What it is for"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
     role = forms.ChoiceField(label=_("Role"), help_text=_("It can do what this role can, and never more than you."))
+    days = forms.TypedChoiceField(
+        label=_("It works for"),
+        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("a year")), (0, _("ever, until it is revoked"))],
+        coerce=int,
+        initial=90,
+    )
 
     def __init__(self, *args, owner, **kwargs):
         super().__init__(*args, **kwargs)

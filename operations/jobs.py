@@ -12,7 +12,7 @@ from django_tasks import TaskResultStatus
 from django_tasks_db.models import DBTaskResult
 from ulid import ULID
 
-from agents import clock
+from agents import audit, clock
 
 from . import liveness, running
 from .models import JobRun
@@ -37,6 +37,7 @@ def start(kind: str, params: dict, *, by: str) -> JobRun:
         if job is None:
             job = _create(kind, params, by)
             deliver.enqueue(job.id)
+            audit.record(by, f"{kind}_started", object_type="job", object_id=job.id)
     return job
 
 

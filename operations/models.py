@@ -4,7 +4,10 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.urls import reverse
 
+from agents import clock
 from agents.fields import Count, EpochMs
+
+from . import browsers
 
 
 class User(AbstractUser):
@@ -21,6 +24,7 @@ class User(AbstractUser):
     role = models.TextField(choices=Role.choices, default=Role.VIEWER)
     session_epoch = Count(default=0, help_text="raised to end every session of this person for good")
     role_limit = None  # set while a token speaks for this person: the role it carries at most
+    token = None  # and the token itself
 
     class Meta:
         db_table = "users"
@@ -55,6 +59,7 @@ class ApiToken(models.Model):
     role = models.TextField(choices=User.Role.choices)
     created_at = EpochMs()
     last_used_at = EpochMs(null=True)
+    expires_at = EpochMs(null=True, help_text="null: never")
     revoked_at = EpochMs(null=True)
 
     class Meta:
@@ -62,6 +67,11 @@ class ApiToken(models.Model):
 
     def __str__(self):
         return f"{self.name} ({self.prefix})"
+
+    @property
+    def is_out_of_date(self):
+        """Whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= clock.now_ms()
 
 
 class OneTimeLink(models.Model):
@@ -78,6 +88,73 @@ class OneTimeLink(models.Model):
 
     def __str__(self):
         return f"link for {self.user or 'the first admin'}"
+
+
+class Invitation(models.Model):
+    """An address that works once: whoever opens it makes their own account, with the role it was made for."""
+
+    id = models.TextField(primary_key=True)
+    token_sha256 = models.TextField(unique=True)
+    role = models.TextField(choices=User.Role.choices)
+    note = models.TextField(default="", help_text="whom it is for, in the words of whoever made it")
+    made_by = models.TextField()
+    created_at = EpochMs()
+    expires_at = EpochMs()
+    used_at = EpochMs(null=True)
+    used_by = models.TextField(default="")
+    revoked_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "invitations"
+        indexes = [models.Index(fields=["created_at", "id"], name="idx_invitation_created")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role__in=["viewer", "labeller", "operator", "admin"]), name="invitation_role"
+            )
+        ]
+
+    def __str__(self):
+        return f"invitation {self.id} ({self.role})"
+
+
+class SignIn(models.Model):
+    """One browser that a person is or was signed in with. Kept for a while after it has ended."""
+
+    class End(models.TextChoices):
+        SIGNED_OUT = "signed_out"
+        ENDED = "ended"
+        REPLACED = "replaced"
+        RESET = "password_changed"
+        DEACTIVATED = "deactivated"
+        EXPIRED = "expired"
+
+    id = models.TextField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
+    session_key = models.TextField(null=True, unique=True, help_text="of Django's session; null once it has ended")
+    how = models.TextField(help_text="password, link, first_admin or invitation")
+    address = models.TextField(default="")
+    user_agent = models.TextField(default="")
+    created_at = EpochMs()
+    last_seen_at = EpochMs()
+    expires_at = EpochMs()
+    ended_at = EpochMs(null=True)
+    ended_because = models.TextField(default="", choices=[("", ""), *End.choices])
+
+    class Meta:
+        db_table = "sign_ins"
+        indexes = [
+            models.Index(fields=["user", "created_at", "id"], name="idx_sign_in_user"),
+            models.Index(fields=["ended_at"], name="idx_sign_in_ended"),
+            models.Index(fields=["expires_at"], name="idx_sign_in_expires"),
+        ]
+
+    def __str__(self):
+        return f"sign-in {self.id} of {self.user_id}"
+
+    @property
+    def browser(self):
+        """Browser and system in words."""
+        return browsers.in_words(self.user_agent)
 
 
 class JobRun(models.Model):
@@ -179,7 +256,11 @@ class CronRunLog(models.Model):
 
     class Meta:
         db_table = "cron_run_logs"
-        indexes = [models.Index(fields=["agent_id", "ts"], name="idx_cron_run_ts")]
+        indexes = [
+            models.Index(fields=["agent_id", "ts"], name="idx_cron_run_ts"),
+            models.Index(fields=["job_id", "ts", "seq"], name="idx_cron_run_job"),
+            models.Index(fields=["session_id"], name="idx_cron_run_session"),
+        ]
 
     def __str__(self):
         return f"{self.job_id} {self.ts}"
@@ -204,6 +285,7 @@ class SubagentRun(models.Model):
         indexes = [
             models.Index(fields=["child_session_key"], name="idx_subagent_child"),
             models.Index(fields=["requester_session_key"], name="idx_subagent_requester"),
+            models.Index(fields=["agent_id", "created_at", "run_id"], name="idx_subagent_agent"),
         ]
 
     def __str__(self):
@@ -254,3 +336,26 @@ class AgentSummary(models.Model):
 
     def __str__(self):
         return self.agent_id
+
+
+class IdempotencyKey(models.Model):
+    """A write of the API that its sender may repeat: what was asked, and for a day what was answered."""
+
+    id = models.AutoField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, db_index=False)
+    key = models.TextField()
+    fingerprint = models.TextField(help_text="sha256 of method, address and body")
+    claim = models.TextField(help_text="who carries it out")
+    leased_until = EpochMs(help_text="when whoever carries it out is taken for dead")
+    status = Count(null=True, help_text="null: no answer yet")
+    content_type = models.TextField(default="")
+    body_zstd = models.BinaryField(null=True, help_text="null: none yet, or it held a secret")
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "idempotency_keys"
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_once")]
+        indexes = [models.Index(fields=["created_at"], name="idx_idempotency_created")]
+
+    def __str__(self):
+        return self.key

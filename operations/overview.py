@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import clock
+from openclaw_web.charts import Chart, Point, Series, bar_chart
 from openclaw_web.errors import Refused
 
-from .charts import Chart, Point, Series, bar_chart
 from .models import AgentDailyStat, AgentSummary
 
 RANGES = {"7": 7, "35": 35, "90": 90, "all": None}
@@ -103,13 +103,16 @@ def sums_in(period: Period) -> list[dict]:
     )
 
 
-def activity(chosen: str) -> Chart:
-    """Turns and errors of all agents over a range of RANGES; it ends today, or with the latest day there is."""
+def activity(chosen: str, agents: Sequence[AgentSummary] = ()) -> Chart:
+    """Turns and errors of all agents over a range of RANGES; it ends today, or with the latest day there is.
+
+    Of `agents` a single one has bars that lead to its turns.
+    """
     period = _period_of(chosen)
     step = next(days for days in STEPS if not period or period.days <= days * MOST_BARS)
     parts = list(period.parts(step)) if period else []
     return bar_chart(
-        _points(period, parts) if period else [],
+        _points(period, parts, agents) if period else [],
         title=_("Turns and errors, %(period)s") % {"period": period} if period else _("Turns and errors"),
         unit=STEPS[step],
         series=[Series(_("Turns"), "accent"), Series(_("Errors"), "bad", is_below=True)],
@@ -130,12 +133,14 @@ def _period_of(chosen):
     return Period(end - timedelta(days=days - 1), end)
 
 
-def _points(period, parts):
+def _points(period, parts, agents):
     sums = {
         row["date"]: (row["turns"], row["errors"])
         for row in _days(period).values("date").annotate(turns=Sum("turn_count"), errors=Sum("error_count"))
     }
-    address = reverse("operations:agent_list")
+    # The rows behind a bar: the turns of these days; with several agents first what each of them did.
+    only = [row.agent_id for row in agents] if len(agents) == 1 else None
+    address = reverse("ledger:turn_list", args=only) if only else reverse("operations:agent_list")
     return [
         Point(str(part), date_format(part.end, "j M"), _sum_of(part, sums), f"{address}?{part.query}") for part in parts
     ]

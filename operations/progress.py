@@ -1,11 +1,14 @@
 """How far long work is: what a job function reports to, and how a terminal shows it."""
 
+import os
 import shutil
 import sys
 import threading
 import time
+import unicodedata
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from django.utils.translation import gettext as _
@@ -83,7 +86,7 @@ class Terminal:
 
     def __init__(self, stream: TextIO | None = None):
         self.stream = stream or sys.stderr
-        self.is_tty = self.stream.isatty()
+        self.is_live = self.stream.isatty() and os.environ.get("TERM") != "dumb"
         self._due = 0.0
         self._last = ""
         self._shown = ""
@@ -91,33 +94,64 @@ class Terminal:
     def __call__(self, done: int, total: int | None, message: str) -> None:
         self._last = self._line(done, total, message)
         if (now := time.monotonic()) >= self._due:
-            self._due = now + (self.REDRAW_SECONDS if self.is_tty else self.LINE_SECONDS)
+            self._due = now + (self.REDRAW_SECONDS if self.is_live else self.LINE_SECONDS)
             self._show()
 
     def close(self) -> None:
         """Show the last state and leave the line."""
         if self._last != self._shown:
             self._show()
-        if self.is_tty and self._shown:
+        if self.is_live and self._shown:
             self.stream.write("\n")
             self.stream.flush()
 
     def _show(self):
         # \x1b[2K empties the line: the one before may have been longer.
-        self.stream.write(f"\r\x1b[2K{self._last}" if self.is_tty else f"{self._last}\n")
+        self.stream.write(f"\r\x1b[2K{self._last}" if self.is_live else f"{self._last}\n")
         self.stream.flush()
         self._shown = self._last
 
     def _line(self, done, total, message):
         if not total:
-            text = f"{done:,}  {message}"
+            text = f"{done:,}  {message}" if done else message
         else:
             percent = min(100, done * 100 // total)
             count = _("%(done)s of %(total)s") % {"done": f"{done:,}", "total": f"{total:,}"}
             text = f"{self._bar(percent)}{count}  {percent} %  {message}"
         # A line that wraps cannot be redrawn.
-        return text.rstrip()[: shutil.get_terminal_size().columns - 1] if self.is_tty else text.rstrip()
+        return _cut(text.rstrip(), self._columns() - 1) if self.is_live else text.rstrip()
 
     def _bar(self, percent):
         full = self.BAR_WIDTH * percent // 100
-        return f"[{'#' * full}{'.' * (self.BAR_WIDTH - full)}] " if self.is_tty else ""
+        return f"[{'#' * full}{'.' * (self.BAR_WIDTH - full)}] " if self.is_live else ""
+
+    def _columns(self):
+        # Not shutil's answer alone: that is about standard output, which may be a file.
+        if "COLUMNS" not in os.environ:
+            with suppress(OSError):
+                return os.get_terminal_size(self.stream.fileno()).columns or 80
+        return shutil.get_terminal_size().columns
+
+
+@contextmanager
+def listener_on(stream: TextIO, *, is_quiet: bool = False) -> Iterator[Listener | None]:
+    """What a command gives to a job as its listener; None when nobody wants to hear of progress."""
+    if is_quiet:
+        yield None
+        return
+    # Django wraps the stream and ends whatever is written with a line feed.
+    terminal = Terminal(getattr(stream, "_out", stream))
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def _cut(text, columns):
+    # Chinese takes two columns a character.
+    taken = 0
+    for index, character in enumerate(text):
+        taken += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if taken > columns:
+            return text[:index]
+    return text

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import Agent
 from ledger import glyphs
 from ledger.models import RejectedRecord, Session
-from openclaw_web.paging import Page, page_of
+from openclaw_web.paging import Page
 
 from .models import AgentSummary
 
@@ -46,14 +46,11 @@ def agents_with_some():
     return AgentSummary.objects.filter(rejected_count__gt=0).order_by("-rejected_count", "agent_id")
 
 
-def page(agent: Agent, after: str | None) -> Page:
-    """One page of an agent's rejected lines, the newest first, as `Rejected`."""
-    found = page_of(RejectedRecord.objects.using(agent.db), order=("-id",), after=after)
-    asked = {row.session_id for row in found if row.session_id}
+def in_words(agent: Agent, page: Page) -> list[Rejected]:
+    """A page of an agent's rejected lines as `Rejected`."""
+    asked = {row.session_id for row in page if row.session_id}
     known = set(Session.objects.using(agent.db).filter(id__in=asked).values_list("id", flat=True))
-    shown = Page(_in_words(row, known) for row in found)
-    shown.next = found.next
-    return shown
+    return [_in_words(row, known) for row in page]
 
 
 def _in_words(row, known_sessions):

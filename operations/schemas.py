@@ -1,17 +1,25 @@
 """What the API says about jobs, and about all agents together."""
 
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from django.conf import settings
 from ninja import Schema
 from pydantic import Field
 
+from agents.schemas import PageQuery
+
 LOG_SHOWN = 50_000  # characters
 
 
-class OverviewFilters(Schema):
+class OverviewQuery(Schema):
     days: int = Field(35, ge=0, le=366, description="how many days at most")
+
+
+class JobQuery(PageQuery):
+    kind: str | None = Field(None, max_length=50, description="collect, export, …")
+    state: Literal["queued", "running", "finished", "refused", "failed"] | None = None
+    started_by: str | None = Field(None, max_length=150, description="user name")
 
 
 class CollectIn(Schema):
@@ -42,6 +50,7 @@ class JobOut(Schema):
 class JobPage(Schema):
     items: list[JobOut]
     next: str | None
+    previous: str | None
 
 
 class JobDetail(JobOut):
@@ -89,6 +98,17 @@ class OverviewOut(Schema):
     days: list[DayOut] = Field(description="days on which something happened, oldest first")
 
 
+SUMMARY_ORDERS = {
+    f"{sign}{name}": tuple(f"{sign}{column}" for column in dict.fromkeys((name, "agent_id")))
+    for name in ("agent_id", "session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "rejected_count")
+    for sign in ("", "-")
+}
+
+
+class SummaryQuery(PageQuery):
+    sort: Literal[tuple(SUMMARY_ORDERS)] = Field("agent_id", description="a column; `-` before it: the biggest first")  # type: ignore[valid-type]
+
+
 class SummaryOut(Schema):
     agent_id: str
     session_count: int
@@ -104,3 +124,4 @@ class SummaryOut(Schema):
 class SummaryPage(Schema):
     items: list[SummaryOut]
     next: str | None
+    previous: str | None

@@ -5,6 +5,8 @@ import fcntl
 import ipaddress
 import os
 import socket
+import struct
+import sys
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -28,6 +30,8 @@ from .processes import Child, die_with_parent, keep_up
 SITE_GRACE_SECONDS = 15
 WATCH_AFTER_SECONDS = 1  # the site comes up first
 BACKLOG = 512
+HALF_REQUEST_SECONDS = 20
+SWITCH_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,9 @@ class Site(BaseApplication):
             "preload_app": True,
             "loglevel": "warning",
             "control_socket_disable": True,
+            "forwarder_headers": "",  # gunicorn takes SCRIPT_NAME and PATH_INFO from loopback, where proxies are
             "worker_tmp_dir": str(shared_memory) if os.access(shared_memory, os.W_OK) else None,
-            "post_fork": lambda server, _worker: die_with_parent(server.pid, "site"),
+            "post_fork": lambda server, _worker: _begin_web_process(server.pid),
         }
         super().__init__()
 
@@ -78,6 +83,12 @@ class Site(BaseApplication):
 
     def load(self):
         return import_string("openclaw_web.wsgi.application")
+
+
+def _begin_web_process(parent):
+    die_with_parent(parent, "site")
+    # A thread in a write transaction waits this long for its next moment: the others wait for that transaction.
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def _children(options, listener, link, say):
@@ -132,6 +143,8 @@ def _listening(options):
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it: whoever stops in the middle of a request does not keep a thread for ever.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", HALF_REQUEST_SECONDS, 0))
         try:
             listener.bind((options.host, options.port))
             listener.listen(BACKLOG)

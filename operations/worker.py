@@ -14,7 +14,7 @@ from django_tasks_db.utils import is_locked_database_exception
 
 from agents import databases
 
-from . import jobs
+from . import jobs, sign_ins
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ def _look_after_runs():
             jobs.recover()
             if rounds % PRUNE_EVERY == 0:
                 jobs.prune_deliveries()
+                sign_ins.prune()
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)
             connections.close_all()

@@ -99,16 +99,15 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (document.querySelector("dialog[open]")) return;
-  if (event.key === "j") walk(1);
-  else if (event.key === "k") walk(-1);
-  else if (event.key === "?") showKeys();
-  else {
-    const control = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
-    if (!control) return;
+  const control = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+  if (control) {
     event.preventDefault();
+    if (event.repeat) return;
     if (control.matches("input, textarea, select")) control.focus();
     else control.click();
-  }
+  } else if (event.key === "j") walk(1);
+  else if (event.key === "k") walk(-1);
+  else if (event.key === "?") showKeys();
 });
 
 /* After a swap: focus stays, or goes to what asks for it; what changed is said aloud. */

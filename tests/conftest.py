@@ -2,15 +2,17 @@
 
 import os
 import shutil
+import signal
 import socket
 
 import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import Client
 from hypothesis import HealthCheck, settings
 
-from agents import databases
-from tests import factories
+from agents import clock, databases
+from tests import factories, processes
 from tests.homes import Home
 
 # No time limits in tests: a slow machine is no fault of the code.
@@ -18,6 +20,7 @@ settings.register_profile("suite", deadline=None, max_examples=60, suppress_heal
 settings.load_profile("suite")
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # sync playwright keeps a loop in the test's thread
 ALL = ["default", "agent_ada", "agent_bob"]
+BACKEND = "django.contrib.auth.backends.ModelBackend"
 ROLES = ("viewer", "labeller", "operator", "admin")
 
 
@@ -78,8 +81,34 @@ def stranger(db):
 @pytest.fixture
 def as_admin(client, admin):
     """A browser signed in as an admin."""
-    client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(admin, backend=BACKEND)
     return client
+
+
+@pytest.fixture
+def as_reviewer(client, reviewer):
+    """A browser of somebody who labels."""
+    client.force_login(reviewer, backend=BACKEND)
+    return client
+
+
+@pytest.fixture
+def as_stranger(stranger):
+    """A browser of its own, of somebody who may only look."""
+    browser = Client()
+    browser.force_login(stranger, backend=BACKEND)
+    return browser
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Move the clock on: `later(hours=25)`."""
+    now = clock.now_ms()
+
+    def move(*, hours=0.0, seconds=0.0):
+        monkeypatch.setattr(clock, "now_ms", lambda: now + round((hours * 3600 + seconds) * 1000))
+
+    return move
 
 
 @pytest.fixture(scope="session")
@@ -112,6 +141,18 @@ def real_files(monkeypatch, settings, tmp_path, agent_template, db):
 def home(tmp_path, real_files):
     """An empty OpenClaw home with the agent main, beside a store of its own."""
     return Home(tmp_path / "openclaw")
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory):
+    """The folder of a home of ours whose databases and static files are current, for `processes.Home.copied`."""
+    home = processes.Home(tmp_path_factory.mktemp("migrated") / "home")
+    server = home.serve()
+    server.address()
+    server.signal(signal.SIGTERM)
+    assert server.end() == 0, server.said
+    home.close()
+    return home.path
 
 
 @pytest.fixture(scope="session")

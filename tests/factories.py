@@ -1,5 +1,7 @@
 """The smallest valid row of each model; `db=` says whose file."""
 
+import hashlib
+
 import factory
 import orjson
 from factory.django import DjangoModelFactory
@@ -7,8 +9,9 @@ from factory.django import DjangoModelFactory
 from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
 from gate.models import MemoryGateDecision
+from guardian.models import FileSnapshot, WorkspaceFile
 from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
-from operations.models import JobRun, User
+from operations.models import CronJob, CronRunLog, JobRun, SubagentRun, User
 
 T0 = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 
@@ -171,3 +174,61 @@ class JobFactory(DjangoModelFactory):
     id = factory.Sequence("job-{}".format)
     kind = "collect"
     created_at = T0
+
+
+class SnapshotFactory(InFile):
+    class Meta:
+        model = FileSnapshot
+
+    db = "agent_ada"
+    file_name = "MEMORY.md"
+    content = "# Memory\n"
+    content_hash = factory.LazyAttribute(lambda version: hashlib.sha256(version.content.encode()).hexdigest())
+    created_at = factory.Sequence(lambda n: T0 + n * 60_000)
+    id = factory.LazyAttribute(lambda version: f"{version.file_name}@{version.content_hash[:32]}@{version.created_at}")
+    size_bytes = factory.LazyAttribute(lambda version: len(version.content.encode()))
+
+
+class WorkspaceFileFactory(SnapshotFactory):
+    class Meta:
+        model = WorkspaceFile
+
+    file_name = "AGENTS.md"
+
+
+class CronJobFactory(DjangoModelFactory):
+    class Meta:
+        model = CronJob
+
+    id = factory.Sequence("job-{}".format)
+    agent_id = "ada"
+    name = "Morning brief"
+    prompt = "Summarise the night."
+    schedule_json = '{"kind":"cron","expr":"0 7 * * *","tz":"Asia/Shanghai"}'
+    job_json = "{}"
+
+
+class CronRunFactory(DjangoModelFactory):
+    class Meta:
+        model = CronRunLog
+
+    job_id = "job"
+    seq = factory.Sequence(int)
+    agent_id = "ada"
+    ts = factory.Sequence(lambda n: T0 + n * 60_000)
+    status = "ok"
+    duration_ms = 1_500
+    entry_json = "{}"
+
+
+class SubagentRunFactory(DjangoModelFactory):
+    class Meta:
+        model = SubagentRun
+
+    run_id = factory.Sequence("run-{}".format)
+    agent_id = "ada"
+    requester_session_key = "agent:main:main"
+    child_session_key = factory.LazyAttribute("agent:main:subagent:{0.run_id}".format)
+    created_at = factory.Sequence(lambda n: T0 + n * 60_000)
+    ended_at = factory.LazyAttribute(lambda run: run.created_at + 2_000)
+    payload_json = '{"task":"count the files","label":"counter","outcome":{"status":"ok"}}'

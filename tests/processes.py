@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -107,6 +108,11 @@ class Home:
             "PYTHONUNBUFFERED": "1",
         }
         self.processes = []
+
+    @classmethod
+    def copied(cls, other, path):
+        """A home at `path` that begins as a copy of the folder `other`."""
+        return cls(shutil.copytree(other, path))
 
     def start(self, *args, **options):
         self.processes.append(Process(self.env, *args, **options))

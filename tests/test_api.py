@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError
 from django.test import Client
 from ninja import Router
 
@@ -21,6 +22,7 @@ GOLDEN = Path(__file__).parent / "data" / "openapi.json"
 DOCS = Path(__file__).parent.parent / "docs" / "api.md"
 AGENTS = "/api/v1/agents"
 COLLECT = "/api/v1/operations/collect"
+SAID = {"detail", "code"}
 pytestmark = pytest.mark.django_db
 
 
@@ -68,6 +70,8 @@ def test_every_operation_declares_its_failures_and_its_role():
         assert operation["description"], f"{method} {path}"
         assert "{agent}" not in path or 404 in declared, f"{method} {path}"
         assert "requestBody" not in operation or 400 in declared, f"{method} {path}"
+        assert {429, 503} <= declared, f"{method} {path}"
+        assert {409, 413, 415} <= declared if method == "POST" else 304 in declared, f"{method} {path}"
 
 
 def test_an_operation_without_a_role_stops_the_start(monkeypatch):
@@ -83,7 +87,7 @@ class TestWhoIsAsking:
         response = client.get(AGENTS)
         assert response.status_code == 401
         assert response["WWW-Authenticate"] == "Bearer"
-        assert set(response.json()) == {"detail"}
+        assert set(response.json()) == SAID
 
     def test_a_token_is_enough(self, client, reviewer):
         assert client.get(AGENTS, headers=bearer(reviewer)).status_code == 200
@@ -98,7 +102,7 @@ class TestWhoIsAsking:
         client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
         response = client.post(COLLECT, {}, "application/json")
         assert response.status_code == 403
-        assert set(response.json()) == {"detail"}
+        assert set(response.json()) == SAID
         client.get("/operations/tokens/")
         headers = {"X-CSRFToken": client.cookies["openclaw_web_csrf"].value}
         assert client.post(COLLECT, {}, "application/json", headers=headers).status_code == 202
@@ -121,12 +125,12 @@ class TestWhoIsAsking:
 class TestFailures:
     def test_a_role_too_low(self, client, reviewer):
         response = client.post(COLLECT, {}, "application/json", headers=bearer(reviewer))
-        assert (response.status_code, set(response.json())) == (403, {"detail"})
+        assert (response.status_code, set(response.json())) == (403, SAID)
 
     @pytest.mark.parametrize("path", ["agents/nobody", "agents/nobody/sessions", "nothing/here", "operations/jobs/x"])
     def test_nothing_there(self, as_admin, path):
         response = as_admin.get(f"/api/v1/{path}")
-        assert (response.status_code, set(response.json())) == (404, {"detail"})
+        assert (response.status_code, set(response.json())) == (404, SAID)
 
     def test_an_agent_whose_file_is_gone(self, as_admin):
         AgentFactory(agent_id="carol")
@@ -151,18 +155,64 @@ class TestFailures:
     def test_a_limit_that_does_not_fit(self, as_admin, limit):
         response = as_admin.get(AGENTS, {"limit": limit})
         assert response.status_code == 422
-        assert response.json()["detail"][0]["loc"] == ["query", "limit"]
+        assert response.json()["errors"][0]["loc"] == ["query", "limit"]
+        assert "query.limit" in response.json()["detail"]
 
     @pytest.mark.parametrize("body", ["{", "1.5", "[]", "null", '{"include_deleted": "\\ud800"}', b"\xed\xb3\xbf"])
     def test_a_body_that_is_no_json(self, as_admin, body):
         response = as_admin.post(COLLECT, body, "application/json")
-        assert (response.status_code, set(response.json())) == (400, {"detail"})
+        assert (response.status_code, set(response.json())) == (400, SAID)
 
     def test_a_body_that_does_not_fit(self, as_admin):
         assert as_admin.post(COLLECT, {"include_deleted": 7}, "application/json").status_code == 422
 
     def test_a_method_that_is_not_offered(self, as_admin):
-        assert as_admin.post(AGENTS).status_code == 405
+        response = as_admin.post(AGENTS)
+        assert (response.status_code, set(response.json()), response["Allow"]) == (405, SAID, "GET")
+
+    def test_a_body_that_is_not_json(self, as_admin):
+        response = as_admin.post(COLLECT, {"include_deleted": "1"})
+        assert (response.status_code, response.json()["code"]) == (415, "not_json")
+
+    def test_a_body_that_is_too_big(self, as_admin, settings):
+        settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
+        response = as_admin.post(COLLECT, {"include_deleted": True}, "application/json")
+        assert (response.status_code, response.json()["code"]) == (413, "too_big")
+
+    def test_an_unknown_host(self, client, settings):
+        settings.ALLOWED_HOSTS = ["here"]
+        response = client.get(AGENTS, headers={"Host": "there"})
+        assert (response.status_code, set(response.json())) == (400, SAID)
+
+    def test_an_address_beside_the_api(self, as_admin):
+        response = as_admin.get("/api/v2/agents")
+        assert (response.status_code, set(response.json())) == (404, SAID)
+
+    def test_pages_say_it_as_pages(self, as_admin):
+        assert as_admin.get("/nothing/here/at/all")["Content-Type"].startswith("text/html")
+
+    def test_an_error_of_ours(self, as_admin, ada, monkeypatch):
+        def broken(agent_id):
+            raise RuntimeError
+
+        monkeypatch.setattr(databases, "alias", broken)
+        as_admin.raise_request_exception = False
+        response = as_admin.get("/api/v1/agents/ada/sessions")
+        assert (response.status_code, set(response.json())) == (500, SAID)
+
+    def test_a_writer_that_takes_too_long(self, as_admin, ada, monkeypatch):
+        def locked(agent_id):
+            raise OperationalError("database is locked")
+
+        monkeypatch.setattr(databases, "alias", locked)
+        response = as_admin.get("/api/v1/agents/ada/sessions")
+        assert (response.status_code, response["Retry-After"]) == (503, "1")
+
+    def test_a_csrf_failure_beside_an_operation(self, admin):
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+        response = client.post("/api/v1/docs")
+        assert (response.status_code, response.json()["code"]) == (403, "csrf")
 
 
 class TestDocumentation:

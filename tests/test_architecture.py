@@ -11,7 +11,13 @@ from django.urls import URLResolver, get_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDER = ["agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web"]
-LEAVES = {"openclaw_web.html", "openclaw_web.lists", "openclaw_web.paging", "openclaw_web.errors"}
+LEAVES = {
+    "openclaw_web.charts",
+    "openclaw_web.html",
+    "openclaw_web.lists",
+    "openclaw_web.paging",
+    "openclaw_web.errors",
+}
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
 MODULES = sorted(f for app in ORDER for f in (ROOT / app).rglob("*.py") if "migrations" not in f.parts)
 ALL_MODULES = MODULES + sorted(f for folder in ("tests", "benchmarks") for f in (ROOT / folder).rglob("*.py"))

@@ -98,6 +98,10 @@ class Served:
             self.start()
         return True
 
+    def come_to_rest(self):
+        """Wait until no job is left to do."""
+        wait_for(lambda: self.rows("SELECT count(*) FROM job_runs WHERE state IN ('queued', 'running')") == [(0,)])
+
     def rows(self, sql):
         with closing(sqlite3.connect(self.home.path / "state" / "openclaw.sqlite", timeout=30)) as db:
             return db.execute(sql).fetchall()
@@ -147,12 +151,17 @@ def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
     for labeller in labellers:
         labeller.join()
 
-    wait_for(lambda: served.rows("SELECT count(*) FROM job_runs WHERE state IN ('queued', 'running')") == [(0,)])
+    served.come_to_rest()
     served.post("/operations/collect", {})
-    wait_for(lambda: served.rows("SELECT count(*) FROM job_runs WHERE state IN ('queued', 'running')") == [(0,)])
-
+    served.come_to_rest()
     assert [problem for labeller in labellers for problem in labeller.unexpected] == []
-    answered = [sample_id for labeller in labellers for sample_id in labeller.answered]
+    check_verdicts(served, [sample_id for labeller in labellers for sample_id in labeller.answered])
+    check_jobs(served, set(asked))
+    check_store(served)
+
+
+def check_verdicts(served, answered):
+    """What was answered is stored, and no sample has two verdicts."""
     stored = [sample_id for (sample_id,) in served.rows("SELECT sample_id FROM sample_labels")]
     assert len(answered) == len(set(answered)) > 0
     assert len(stored) == len(set(stored))
@@ -160,18 +169,23 @@ def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
     judged = served.rows("SELECT count(*) FROM dataset_samples WHERE annotation_status = 'approved'")
     assert judged == [(len(stored),)]
 
+
+def check_jobs(served, asked):
+    """Every run finished, and there is one export for each that was asked for."""
     states = served.rows("SELECT kind, state, count(*), max(message) FROM job_runs GROUP BY kind, state")
     assert {state for _kind, state, _count, _message in states} == {"finished"}, states
     exports = served.rows("SELECT export_name, state, count(*) FROM dataset_exports GROUP BY export_name, state")
     assert {state for _name, state, _count in exports} == {"ready"}, exports
     assert all(count == 1 for _name, _state, count in exports), exports
-    assert set(asked) <= {name for name, _state, _count in exports}
+    assert asked <= {name for name, _state, _count in exports}
 
+
+def check_store(served):
+    """Every line of the OpenClaw home is there once."""
+    wanted = 20 * 41 + KILLS * 3
     with closing(sqlite3.connect(next(served.home.path.glob("agents/main/agent/openclaw-agent.sqlite")))) as db:
         assert db.execute("SELECT count(*) FROM sessions").fetchone() == (20 + KILLS,)
-        assert db.execute("SELECT count(*), count(DISTINCT session_id || seq) FROM transcript_events").fetchone() == (
-            *(20 * 41 + KILLS * 3,),
-            *(20 * 41 + KILLS * 3,),
-        )
+        events = db.execute("SELECT count(*), count(DISTINCT session_id || ' ' || seq) FROM transcript_events")
+        assert events.fetchone() == (wanted, wanted)
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert served.rows("PRAGMA integrity_check") == [("ok",)]

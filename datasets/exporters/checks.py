@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from . import alpaca, metadata, sharegpt
+from . import alpaca, sharegpt
 from .conversations import Broken, Conversation, broken_messages
 
 COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS}
@@ -22,12 +22,6 @@ def broken_rules(kind: str, row: dict[str, Any]) -> list[Broken]:
         if not isinstance(value, str) and name != "conversations":
             return [Broken("not_text", name)]
     return _alpaca(row) if kind == "alpaca" else _sharegpt(row)
-
-
-def reserved_columns(kind: str) -> list[str]:
-    """Columns of ours whose names mean something else to a trainer."""
-    own = {"system", "tools"} if kind == "sharegpt" else set()
-    return sorted(metadata.RESERVED & set(COLUMNS[kind]) - own)
 
 
 def _alpaca(row):

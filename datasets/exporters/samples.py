@@ -69,10 +69,17 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
         quality_score=row["quality_score"],
     )
     if isinstance(gate := body.get("memoryGate"), dict):
-        corrected = _gate_answer(gate.get("correctedOutput"))
+        label, corrected = _judged_gate(row, gate)
         sample.gate = corrected or _gate_answer(gate.get("output"))
-        sample.is_gate_wrong = gate.get("label") == "incorrect" and not corrected
+        sample.is_gate_wrong = label == "incorrect" and not corrected
     return sample
+
+
+def _judged_gate(row, gate):
+    """Label and correction of the gate's part: what people said here counts, else what the sample came with."""
+    if label := row.get("gate_label"):
+        return label, _gate_answer(_object(row["gate_corrected_output"])) if label == "corrected" else None
+    return gate.get("label"), _gate_answer(gate.get("correctedOutput"))
 
 
 def _object(content):

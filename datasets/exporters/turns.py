@@ -25,7 +25,7 @@ class Call(Protocol):
 
 
 class Said(Protocol):
-    """A message of a branch: see ledger.branches.BranchMessage."""
+    """A message of a branch: see datasets.export_branches.Message."""
 
     role: str
     text: str

@@ -2,7 +2,7 @@
 
 from django import template
 
-from ..words import STATUS_WORDS, TYPE_WORDS
+from ..words import PART_WORDS, STATUS_WORDS, TYPE_WORDS
 
 register = template.Library()
 
@@ -17,3 +17,9 @@ def status_word(status):
 def type_word(sample_type):
     """`annotated_turn` as “Annotated turn”."""
     return TYPE_WORDS.get(sample_type, sample_type)
+
+
+@register.filter
+def part_word(label):
+    """`corrected` as it stands in a sentence."""
+    return PART_WORDS.get(label, label)

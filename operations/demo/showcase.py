@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import Min
 from django.utils.translation import gettext as _
 
 from agents import clock
 from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
-from datasets.services import label_sample, make_samples
+from datasets.services import make_samples
+from datasets.verdicts import label_sample
+from guardian.services import keep_version
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from operations import accounts, exports, jobs, preparation
@@ -24,6 +27,7 @@ from operations.progress import Terminal
 from .home import write_home
 from .moments import DAY
 from .vocabulary import PEOPLE
+from .workspace import shipped
 
 NOBODYS_WORDS = ("A new session was started", "[System Message]")
 MARKER = "openclaw-web-demo.json"
@@ -54,6 +58,7 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
     _mark(store, is_complete=True)
     preparation.bring_up_to_date(say)
     _collect(source)
+    _remember_the_first_day()
     with _quiet():
         _judge()
         _export()
@@ -129,6 +134,14 @@ def _collect(source):
     terminal.close()
     if job.state != JobRun.State.FINISHED:
         raise Refused(job.message)
+
+
+def _remember_the_first_day():
+    """The workspace files as the agents were given them: earlier versions, as a collect on that day had kept them."""
+    for agent in Agent.objects.filter(agent_id__in=("main", "research")):
+        began = Session.objects.using(agent.db).aggregate(began=Min("created_at"))["began"] or 0
+        for name, text in shipped(agent.agent_id).items():
+            keep_version(agent.db, name, text.encode(), modified_ms=began)
 
 
 def _judge():

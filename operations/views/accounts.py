@@ -1,6 +1,5 @@
 """Signing in and out, users, tokens."""
 
-from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import BadRequest
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,15 +12,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agents.decorators import needs
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, safe_next
-from openclaw_web.paging import page_of
+from openclaw_web.paging import page_of, places
 
-from .. import accounts
-from ..forms import FirstAdminForm, RoleForm, SignInForm, TokenForm, UserForm, WelcomeForm
+from .. import accounts, lockout, sign_ins
+from ..forms import NewAccountForm, RoleForm, SignInForm, TokenForm, UserForm, WelcomeForm
 from ..models import ApiToken, User
 
 require_form = require_http_methods(["GET", "HEAD", "POST"])
-# A link signs in without a password, so no backend has said whose session it will be.
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 @require_form
@@ -35,8 +32,11 @@ def sign_in(request):
         return redirect(target)
     form = SignInForm(request, _posted(request))
     if form.is_valid():
-        login(request, form.get_user())
+        sign_ins.begin(request, form.get_user(), how="password")
         return redirect(target)
+    if form.is_bound and "username" in form.cleaned_data:
+        is_locked = getattr(request, "axes_locked_out", False)
+        lockout.note_failed_sign_in(form.cleaned_data["username"], is_locked=is_locked)
     context = {"form": form, "next": target, "has_users": User.objects.exists()}
     return render(request, "operations/sign_in.html", context, status=_status(form))
 
@@ -45,7 +45,7 @@ def sign_in(request):
 @needs("viewer")
 def sign_out(request):
     """End the session."""
-    logout(request)
+    sign_ins.sign_out(request)
     return redirect("operations:sign_in")
 
 
@@ -57,9 +57,10 @@ def one_time_link(request, token):
     """What a one-time link opens. Only the button uses it up: programs that look at links must not."""
     link = accounts.find_link(token)
     data = _posted(request)
-    form = WelcomeForm(data, username=link.user.username) if link.user else FirstAdminForm(data)
+    form = WelcomeForm(data, username=link.user.username) if link.user else NewAccountForm(data)
     if form.is_valid():
-        login(request, _welcome(token, link, form.cleaned_data), backend=BACKEND)
+        person = _welcome(token, link, form.cleaned_data)
+        sign_ins.begin(request, person, how="link" if link.user else "first_admin")
         return redirect("operations:overview")
     return render(request, "operations/welcome.html", {"form": form, "person": link.user}, status=_status(form))
 
@@ -100,7 +101,7 @@ def user_link(request, username):
     """Make another one-time link for a person and show it."""
     person = get_object_or_404(User, username=username)
     try:
-        path = accounts.make_sign_in_link(person)
+        path = accounts.make_sign_in_link(person, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=reverse("operations:user_list"))
     return _show_link(request, person, path)
@@ -144,6 +145,26 @@ def user_activate(request, username):
     return after_post(request, said, to=reverse("operations:user_list"))
 
 
+@require_POST
+@needs("admin")
+def user_sign_out(request, username):
+    """Send a person out of every browser; they may sign in again."""
+    person = get_object_or_404(User, username=username)
+    count = sign_ins.sign_out_everywhere(person, by=request.user.username)
+    said = _("%(name)s is signed out everywhere (browsers: %(count)s).") % {"name": person.username, "count": count}
+    return after_post(request, said, to=reverse("operations:user_list"))
+
+
+@require_POST
+@needs("admin")
+def user_unlock(request, username):
+    """Let a person try their password again after too many wrong ones."""
+    person = get_object_or_404(User, username=username)
+    lockout.unlock(person, by=request.user.username)
+    said = _("%(name)s may try again at once.") % {"name": person.username}
+    return after_post(request, said, to=reverse("operations:user_list"))
+
+
 @require_safe
 @needs("viewer")
 def token_list(request):
@@ -174,8 +195,9 @@ def token_revoke(request, token_id):
 
 
 def _user_list(request, form):
-    people = page_of(User.objects.all(), order=("username",), after=request.GET.get("after"))
-    context = {"people": people, "form": form, "roles": User.Role.choices}
+    people = page_of(User.objects.all(), order=("username",), **places(request))
+    locked = lockout.locked_names([person.username for person in people])
+    context = {"people": people, "form": form, "roles": User.Role.choices, "locked": locked}
     return render(request, "operations/user_list.html", context, status=_status(form))
 
 
@@ -184,7 +206,7 @@ def _show_link(request, person, path):
 
 
 def _token_list(request, form):
-    tokens = page_of(_visible_tokens(request.user), order=("-created_at", "-id"), after=request.GET.get("after"))
+    tokens = page_of(_visible_tokens(request.user), order=("-created_at", "-id"), **places(request))
     context = {"tokens": tokens, "form": form, "sees_all": request.user.has_role("admin")}
     return render(request, "operations/token_list.html", context, status=_status(form))
 

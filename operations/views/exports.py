@@ -2,32 +2,47 @@
 
 from urllib.parse import urlencode
 
-from django.http import FileResponse, Http404
+from django.http import FileResponse, Http404, QueryDict
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
+from agents.list_pages import Words, answer_file, answer_page
 from datasets import export_words, exports
 from datasets.export_options import read_options
 from datasets.models import DatasetExport, DatasetSample
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, render_page, stop_polling
-from openclaw_web.paging import page_of
+from openclaw_web.paging import places
+from operations import list_markup
 from operations.export_forms import ExportForm
 from operations.exports import start
 from operations.jobs import visible_to
+from operations.list_filters import ExportFilters
 from operations.models import JobRun
 
 BIG_COLUMNS = ("manifest_json", "reasons_json")
+EXPORTS = Words(
+    counted=ngettext_lazy("%(shown)s export", "%(shown)s exports", "count"),
+    uncounted=gettext_lazy("Exports"),
+    none=gettext_lazy("There are no exports yet"),
+    how=gettext_lazy("An export writes approved samples into files that a trainer reads. Approve some samples first."),
+    icon="arrow-down-tray",
+)
 WORKING = (DatasetExport.State.WAITING, DatasetExport.State.RUNNING)
 
 
 @require_safe
 @needs("viewer")
 def export_list(request):
-    """All exports, newest first, and for labellers the form for a new one."""
+    """The exports that fit the filters, newest first, and the form for a new one; as a file with `format`.
+
+    With other fields of the form than the ones that filters share, the address is what a new export starts with.
+    """
     known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
+    known = known if known.keys() - {"format", "task"} else {}
     return _list_page(request, ExportForm(initial=known), has_choices=bool(known))
 
 
@@ -81,18 +96,28 @@ def export_file(request, export_id, name):
 
 
 def _list_page(request, form, *, has_choices, status=200):
-    rows = DatasetExport.objects.defer(*BIG_COLUMNS)
-    page = page_of(rows, order=("-exported_at", "-id"), after=request.GET.get("after"))
-    for export in page:
-        export.words = _state(export, export.state in WORKING)
-    context = {
-        "exports": page,
-        "count": DatasetExport.objects.count(),
-        "form": form,
-        "has_choices": has_choices,
-        "may_export": request.user.has_role("labeller"),
-    }
-    return render_page(request, "operations/export_list.html", context, status=status)
+    filters = ExportFilters(QueryDict() if has_choices else request.GET).checked()
+    found = filters.listing(DatasetExport.objects.defer(*BIG_COLUMNS))
+    if filters.cleaned_data["format"]:
+        fields = list_markup.EXPORT_FIELDS
+        return answer_file(request, filters, found.all.values(*fields), on="exports", order=found.order, columns=fields)
+    page = found.page(**places(request))
+    states = [_state(export, export.state in WORKING) for export in page]
+    return answer_page(
+        request,
+        "operations/export_list.html",
+        filters,
+        found,
+        page,
+        on="exports",
+        words=EXPORTS,
+        columns=list_markup.EXPORT_COLUMNS,
+        rows=list_markup.export_rows(page, states),
+        form=form,
+        has_choices=has_choices,
+        may_export=request.user.has_role("labeller"),
+        status=status,
+    )
 
 
 def _state(export, is_working):

@@ -1,32 +1,59 @@
 """The runs of jobs, one of them as it goes on, and the button that starts a collect."""
 
+from dataclasses import replace
+
 import orjson
 from django.conf import settings
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET, require_POST
+from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from agents.decorators import needs
+from agents.list_pages import Words, answer_file, answer_page
 from openclaw_web.html import after_post, render_page, stop_polling
-from openclaw_web.paging import page_of
-from operations import collect_report, jobs
+from openclaw_web.paging import places
+from operations import collect_report, jobs, list_markup
+from operations.list_filters import JOB_WORDS, JobFilters
 from operations.models import JobRun
 
-KIND_LABELS = {"collect": gettext_lazy("Collect"), "export": gettext_lazy("Export")}
 RESULT_CHARACTERS = 20_000
+ALL_JOBS = Words(
+    counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
+    uncounted=gettext_lazy("Jobs"),
+    none=gettext_lazy("No jobs yet"),
+    how=gettext_lazy("Every collect and every export is listed here, with its progress, its log and how it ended."),
+    icon="queue-list",
+)
+OWN_JOBS = replace(
+    ALL_JOBS,
+    counted=ngettext_lazy("%(shown)s job you started", "%(shown)s jobs you started", "count"),
+    uncounted=gettext_lazy("Jobs you started"),
+)
 
 
-@require_GET
+@require_safe
 @needs("viewer")
 def job_list(request):
-    rows = jobs.visible_to(request.user).defer("log", "result_json", "params_json")
-    page = page_of(rows, order=("-created_at", "-id"), after=request.GET.get("after"))
-    for job in page:
-        job.label = KIND_LABELS.get(job.kind, job.kind)
-    context = {"jobs": page, "sees_all": request.user.has_role("operator")}
-    return render_page(request, "operations/job_list.html", context)
+    """The jobs that fit the filters, the newest first; as a file with `format`."""
+    filters = JobFilters(request.GET).checked()
+    found = filters.listing(jobs.visible_to(request.user).defer("log", "result_json", "params_json"))
+    if filters.cleaned_data["format"]:
+        fields = list_markup.JOB_FIELDS
+        return answer_file(request, filters, found.all.values(*fields), on="jobs", order=found.order, columns=fields)
+    page = found.page(**places(request))
+    return answer_page(
+        request,
+        "operations/job_list.html",
+        filters,
+        found,
+        page,
+        on="jobs",
+        words=ALL_JOBS if request.user.has_role("operator") else OWN_JOBS,
+        columns=list_markup.JOB_COLUMNS,
+        rows=list_markup.job_rows(page),
+    )
 
 
 @require_GET
@@ -38,7 +65,7 @@ def job_detail(request, job_id):
     result = orjson.loads(job.result_json or "{}")
     context = {
         "job": job,
-        "label": KIND_LABELS.get(job.kind, job.kind),
+        "label": JOB_WORDS.get(job.kind, job.kind),
         "made": _made(job),
         "reasons": result.get("reasons", []),
         "result": _in_words(job, result),

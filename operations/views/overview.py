@@ -23,7 +23,7 @@ def overview(request):
         "agents": rows[:AGENTS_SHOWN],
         "columns": COLUMNS.items(),
         "totals": totals(rows),
-        "chart": activity(chosen),
+        "chart": activity(chosen, rows),
         "chosen": chosen,
         "ranges": list(RANGES),
     }

@@ -28,7 +28,7 @@ def setting_save(request, key):
     if key not in configuration.KEYS:
         raise Http404
     form = _form(key, request.POST)
-    if form.is_valid() and _put(form):
+    if form.is_valid() and _put(form, request.user.username):
         return after_post(request, _("%(key)s is saved.") % {"key": key}, to=reverse("operations:settings"))
     forms = [form if name == key else _form(name) for name in configuration.KEYS]
     return _settings(request, forms, status=422)
@@ -38,9 +38,9 @@ def _form(key, data=None):
     return SettingForm(data, key=key, known=configuration.KEYS[key], current=configuration.get(key))
 
 
-def _put(form):
+def _put(form, by):
     try:
-        configuration.put(form.key, form.cleaned_data["value"])
+        configuration.put(form.key, form.cleaned_data["value"], by=by)
     except Refused as refused:
         form.add_error("value", refused.sentence)
     return not form.errors

@@ -21,7 +21,7 @@ class Call:
 
 @dataclass(slots=True)
 class Said:
-    """Like ledger.branches.BranchMessage."""
+    """Like datasets.export_branches.Message."""
 
     role: str
     text: str = ""

@@ -273,6 +273,21 @@ def test_the_corrected_decision_wins():
     assert row["output"] == "Decision: UPDATE_SOUL\nFact: is called Ada\nReason: It is about itself."
 
 
+@pytest.mark.parametrize(
+    ("columns", "wanted", "decision"),
+    [
+        ({"gate_label": "correct"}, None, "NO_WRITE"),
+        ({"gate_label": "incorrect"}, "decision_incorrect", "NO_WRITE"),
+        ({"gate_label": "corrected", "gate_corrected_output": '{"decision": "UPDATE_USER"}'}, None, "UPDATE_USER"),
+    ],
+)
+def test_what_people_said_here_counts_more_than_what_the_sample_came_with(columns, wanted, decision):
+    gate = {"output": {"decision": "NO_WRITE"}, "label": "corrected", "correctedOutput": {"decision": "UPDATE_SOUL"}}
+    found = read_sample(stored({"memoryGate": gate}) | columns)
+    assert unfit(Shape("alpaca", "gate"), found) == wanted
+    assert found.gate.decision == decision
+
+
 # Reading samples
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from datasets.exporters import changes
-from datasets.exporters.checks import broken_rules, reserved_columns
+from datasets.exporters import changes, metadata
+from datasets.exporters.checks import COLUMNS, broken_rules
 from datasets.exporters.conversations import Conversation, Exchange
 from datasets.exporters.dates import PIECE, DateColumns
 from datasets.exporters.samples import read_sample
@@ -106,7 +106,8 @@ def test_sharegpt_rows_that_trainers_misread(change, rule):
 
 
 def test_no_column_has_a_name_that_trainers_take():
-    assert reserved_columns("alpaca") == reserved_columns("sharegpt") == []
+    meant = {"alpaca": set(), "sharegpt": {"system", "tools"}}
+    assert {kind: metadata.RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
 
 
 # Dates

@@ -3,7 +3,7 @@
 import pytest
 
 from agents import configuration
-from datasets import services
+from datasets import services, verdicts
 from datasets.models import DatasetSample
 from ledger.models import ConversationContext, ConversationTurn
 from openclaw_web.errors import Refused
@@ -71,7 +71,7 @@ def test_a_verdict_survives_making_again(as_admin, ada):
     tell_turns(1)
     as_admin.post(URL, {"all": "1"})
     sample = DatasetSample.objects.get()
-    services.label_sample(sample.id, "approved", by="root", output="better")
+    verdicts.label_sample(sample.id, "approved", by="root", output="better")
     as_admin.post(URL, {"turn": "1"})
     sample.refresh_from_db()
     assert (sample.annotation_status, sample.output) == ("approved", "better")
@@ -88,7 +88,7 @@ def test_the_list_shows_them_in_the_order_of_the_conversation(as_admin, ada):
     tell_turns(60)
     as_admin.post(URL, {"all": "1"})
     page = as_admin.get(LIST)
-    assert [sample["turn_number"] for sample in page.context["samples"]] == list(range(1, 51))
+    assert [sample["turn_number"] for sample in page.context["page"]] == list(range(1, 51))
 
 
 def test_long_words_are_kept_whole(as_admin, ada):

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from datasets import services
+from datasets import verdicts
 from datasets.models import DatasetSample
 from tests.factories import SampleFactory
 
@@ -73,8 +73,8 @@ def test_samples_of_the_same_moment_are_walked_through_one_by_one(as_admin, ada)
 
 
 def test_the_history_names_everybody(as_admin, sample):
-    services.label_sample("one", "needs_review", by="reviewer", notes="Is nine right?")
-    services.label_sample("one", "approved", by="root", output="The one at ten.")
+    verdicts.label_sample("one", "needs_review", by="reviewer", notes="Is nine right?")
+    verdicts.label_sample("one", "approved", by="root", output="The one at ten.")
     page = as_admin.get("/samples/one/").text
     for words in ("reviewer", "Is nine right?", "root", "with an edited reply", "The one at ten.", "The one at nine."):
         assert words in page
@@ -92,7 +92,7 @@ def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
     evil = "</textarea><script>alert(1)</script>\u202e"
     SampleFactory(id="evil", content=content(userMessage=evil, agentReply=evil, context=[
         {"role": "user", "message": evil}, {"role": "agent", "message": evil}]))  # fmt: skip
-    services.label_sample("evil", "rejected", by="<b>root</b>", notes=evil)
+    verdicts.label_sample("evil", "rejected", by="<b>root</b>", notes=evil)
     page = as_admin.get("/samples/evil/").text
     assert "<script>alert" not in page
     assert page.count("</textarea>") == 2
@@ -131,8 +131,9 @@ def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_qu
     for rows in (1, 30):
         sample = SampleFactory.create_batch(rows, content=content(context=CONTEXT * rows))[-1]
         for _ in range(rows):
-            services.label_sample(sample.id, "approved", by="root")
-        # session, user, the sample, agents of the filter, before, after, how many wait, history
-        with django_assert_num_queries(8), django_assert_num_queries(0, using="agent_ada"):
+            verdicts.label_sample(sample.id, "approved", by="root")
+        # session, user, the sample, agents of the filter, before, after, how many wait, history;
+        # was it read lately, the entry that it was
+        with django_assert_num_queries(10), django_assert_num_queries(0, using="agent_ada"):
             as_admin.get(sample.get_absolute_url())
     assert DatasetSample.objects.count() == 31

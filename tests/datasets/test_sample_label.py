@@ -9,7 +9,7 @@ import orjson
 import pytest
 from django.db import connections
 
-from datasets import services
+from datasets import verdicts
 from datasets.models import DatasetSample, SampleLabel
 from openclaw_web.errors import Refused
 from tests.factories import SampleFactory
@@ -21,12 +21,6 @@ REPLY = "It failed on the last line."
 @pytest.fixture
 def sample(ada):
     return SampleFactory(id="one")
-
-
-@pytest.fixture
-def as_reviewer(client, reviewer):
-    client.force_login(reviewer)
-    return client
 
 
 def label(client, sample_id="one", query="", **data):
@@ -125,7 +119,7 @@ def test_a_bad_form_comes_back(as_reviewer, sample, data):
 
 
 def test_what_was_typed_is_not_lost_when_somebody_was_quicker(as_reviewer, sample):
-    services.label_sample("one", "rejected", by="root")
+    verdicts.label_sample("one", "rejected", by="root")
     answer = label(as_reviewer, status="approved", output="my careful edit", expected_status="pending")
     assert answer.status_code == 422
     assert "Somebody else labelled this sample meanwhile: root says Rejected." in answer.text
@@ -190,15 +184,15 @@ def test_of_two_at_the_same_time_one_wins(global_file):
 
     def judge(who):
         start.wait()
-        return services.label_sample("one", "approved", by=who, output=f"by {who}", expected_status="pending").output
+        return verdicts.label_sample("one", "approved", by=who, output=f"by {who}", expected_status="pending").output
 
     with ThreadPoolExecutor(2) as threads:
         threads.submit(elsewhere, SampleFactory, id="one").result()
         answers = [future.result() for future in [threads.submit(elsewhere, judge, who) for who in ("ada", "bob")]]
         stored = threads.submit(elsewhere, DatasetSample.objects.get, id="one").result()
-        verdicts = threads.submit(elsewhere, list, SampleLabel.objects.values_list("labelled_by", flat=True)).result()
+        judged_by = threads.submit(elsewhere, list, SampleLabel.objects.values_list("labelled_by", flat=True)).result()
     winner = "ada" if answers[0] == "by ada" else "bob"
     assert f"by {winner}" in answers
     assert any(f"meanwhile: {winner} says Approved" in answer for answer in answers)
     assert (stored.annotated_by, stored.output) == (winner, f"by {winner}")
-    assert verdicts == [winner]
+    assert judged_by == [winner]

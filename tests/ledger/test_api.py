@@ -118,9 +118,10 @@ class TestEvents:
 
     def test_the_number_of_queries_does_not_grow(self, client, django_assert_num_queries):
         session = SessionFactory(id="long")
+        client.get(f"{ADA}/sessions/long/events")  # the audit log has its entry from here on
         for rows in (1, 30):
             EventFactory.create_batch(rows, session=session)
-            with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(3):
+            with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(4):
                 client.get(f"{ADA}/sessions/long/events", {"include_payload": "true"})
 
 

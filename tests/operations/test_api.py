@@ -9,12 +9,6 @@ API = "/api/v1"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def as_stranger(client, stranger):
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def test_collecting_queues_one_job(as_admin):
     response = as_admin.post(f"{API}/operations/collect", {}, "application/json")
     assert response.status_code == 202

@@ -1,6 +1,18 @@
 import pytest
 
-from operations.charts import PLOT_HEIGHT, ROOM_ABOVE, Point, Series, bar_chart, round_step, short_number
+from openclaw_web.charts import (
+    PLOT_HEIGHT,
+    ROOM_ABOVE,
+    Point,
+    Series,
+    bar_chart,
+    heatmap,
+    histogram,
+    line_chart,
+    ranges_of,
+    round_step,
+    short_number,
+)
 
 TURNS = Series("Turns")
 ERRORS = Series("Errors", "bad", is_below=True)
@@ -83,3 +95,59 @@ def test_steps_are_round(least, step):
 )
 def test_numbers_beside_an_axis_are_short(value, text):
     assert short_number(value) == text
+
+
+def lines(*values, **more):
+    points = [Point(f"day {i}", f"d{i}", value) for i, value in enumerate(values)]
+    return line_chart(
+        points, title="Time to answer", unit="Day", series=[Series("Median"), Series("Slow", "bad")], **more
+    )
+
+
+def test_lines_start_at_zero_and_break_at_gaps():
+    drawn = lines((0, 10), (5, None), (None, 10), (5, 20))
+    assert [line.path.count("M") for line in drawn.lines] == [2, 2]
+    assert drawn.lines[0].path.startswith(f"M12.5 {ROOM_ABOVE + PLOT_HEIGHT}.0L37.5 ")
+    assert [len(bar.dots) for bar in drawn.bars] == [2, 1, 1, 2]
+    assert drawn.bars[1].tip == "day 1 · Median 5 · Slow –"
+
+
+def test_a_line_has_its_latest_value_in_the_legend():
+    drawn = lines((1.5, 2), (2.5, 3), in_words=lambda value: f"{value:.1f} s")
+    assert [total for _series, total in drawn.legend] == ["2.5 s", "3.0 s"]
+    assert drawn.bars[0].said == ("1.5 s", "2.0 s")
+
+
+def test_one_point_is_a_dot():
+    [bar] = lines((4, 2)).bars
+    assert (len(bar.dots), bar.band_x) == (2, 0)
+
+
+@pytest.mark.parametrize("values", [(), ((None, None),)])
+def test_lines_without_a_value_are_not_drawn(values):
+    assert lines(*values).bars == []
+
+
+def test_a_histogram_is_packed():
+    points = ranges_of([1, 2, 3, 11, 49])
+    assert [(point.name, point.values[0]) for point in points][:3] == [("0 – 5", 3), ("5 – 10", 0), ("10 – 15", 1)]
+    drawn = histogram(points, title="Turns of a session", unit="Turns", label="Sessions")
+    assert drawn.bar_width == pytest.approx(drawn.band_width * 0.96, abs=0.01)
+    assert drawn.totals == [5]
+
+
+def test_ranges_hold_every_value_once():
+    for values in ([], [7], [0, 0], [0.4, 999.6], list(range(1000))):
+        assert sum(point.values[0] for point in ranges_of(values)) == len(values)
+        assert len(ranges_of(values)) <= 13
+
+
+def test_a_heatmap_has_levels():
+    drawn = heatmap(
+        [[0, 1], [50, 100]], title="When", rows=["Mon", "Tue"], columns=["0", "1"], in_words="{} {} {}".format,
+        href=lambda row, column: f"/{row}/{column}/",
+    )  # fmt: skip
+    cells = [cell for _name, row in drawn.rows for cell in row]
+    assert [cell.level for cell in cells] == [0, 1, 3, 5]
+    assert (cells[0].href, cells[3].href, cells[3].tip) == (None, "/1/1/", "Tue 1 100")
+    assert heatmap([[0]], title="", rows=["a"], columns=["b"], in_words="{}{}{}".format).rows == []

@@ -202,7 +202,7 @@ def test_long_texts_are_capped_and_kept_whole_and_a_repeated_output_is_dropped(h
     event = TranscriptEvent.objects.using(MAIN).get(kind="tool_result")
     assert len(event.event_json) < 9000
     assert json.loads(event.trim_json) == {"aggregated": 50000, "capped": [["message.content.0.text", 50000]]}
-    from ledger.branches import full_record
+    from ledger.trimming import full_record
 
     assert full_record(event)["message"]["content"][0]["text"] == text
     assert "aggregated" not in full_record(event)["message"]["details"]

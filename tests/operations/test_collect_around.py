@@ -141,15 +141,15 @@ def test_a_second_home_with_the_same_agent_needs_another_name(home, tmp_path):
 
 def test_the_command_says_what_it_found_and_how_it_went(home, capsys):
     home.transcript(user("One")).raw("oops\n")
-    with pytest.raises(SystemExit) as status:
+    with pytest.raises(CommandError, match="1 line was not a record") as partly:
         call_command("collect", source=str(home.root), json=True)
-    assert status.value.code == 1
+    assert partly.value.returncode == 4
     receipt = json.loads(capsys.readouterr().out)
     assert (receipt["schema"], receipt["records"], receipt["rejected"]) == ("openclaw-web.collect.v1", 2, 1)
     assert JobRun.objects.get().state == "finished"
     with pytest.raises(CommandError, match="There is no folder") as refused:
         call_command("collect", source=str(home.root / "nowhere"))
-    assert refused.value.returncode == 2
+    assert refused.value.returncode == 3
 
 
 def test_a_topics_transcript_belongs_to_the_session_it_names(home):

@@ -1,9 +1,24 @@
+import logging
+import re
+
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.test import Client
+from django.urls import path
 from django.views.defaults import bad_request, permission_denied, server_error
 
+from openclaw_web.logs import LineFormatter
+from openclaw_web.urls import handler500  # noqa: F401 - of the site below
+
 pytestmark = pytest.mark.django_db
+
+
+def broken(request):
+    raise ZeroDivisionError
+
+
+broken.login_required = False
+urlpatterns = [path("broken/", broken)]  # a site with nothing but a page that fails
 
 
 def test_it_works(as_admin):
@@ -44,3 +59,14 @@ def test_the_last_resorts_need_no_database(rf, django_assert_num_queries, answer
         response = answer(rf.get("/"), *([ValueError()] if status == 400 else []))
     assert response.status_code == status
     assert "<h1>" in response.content.decode()
+
+
+def test_a_failure_has_a_reference_that_is_in_the_log(settings, caplog):
+    settings.ROOT_URLCONF = __name__
+    answer = Client(raise_request_exception=False).get("/broken/")
+    assert answer.status_code == 500
+    reference = re.search(r'class="mono">(\w{8})<', answer.content.decode())[1]
+    [failure] = [record for record in caplog.records if record.name == "django.request"]
+    line = LineFormatter("%(levelname)s %(message)s").format(failure)
+    assert line.startswith(f"ERROR Internal Server Error: /broken/ (reference {reference})\n")
+    assert "ZeroDivisionError" in line and failure.levelno == logging.ERROR

@@ -60,23 +60,23 @@ def test_choices_are_handed_on():
     assert wanted.items() <= filters.items()
 
 
-def test_nothing_to_export_is_said_and_ends_with_1():
-    out = io.StringIO()
-    with pytest.raises(SystemExit) as ended:
-        call_command("export", "--name", "one", "--format", "alpaca", stdout=out, stderr=io.StringIO())
-    assert ended.value.code == 1
-    assert "There are no samples for these options." in out.getvalue()
+def test_nothing_to_export_is_refused():
+    with pytest.raises(CommandError, match="There are no samples for these options") as refused:
+        export("--format", "alpaca")
+    assert refused.value.returncode == 3
 
 
 def test_rows_in_the_way_are_named():
     for number in range(30):
         SampleFactory(id=f"broken-{number:02}", annotation_status="approved", output=" ")
     out = io.StringIO()
-    with pytest.raises(SystemExit):
-        call_command("export", "--name", "one", "--format", "alpaca", stdout=out, stderr=io.StringIO())
-    assert "30 rows break a rule" in out.getvalue()
-    assert "broken-00: A text is empty (output)." in out.getvalue()
-    assert "broken-25" not in out.getvalue() and "and more" in out.getvalue()
+    with pytest.raises(CommandError, match="30 rows break a rule") as refused:
+        call_command("export", "--name", "one", "--format", "alpaca", "--json", stdout=out, stderr=io.StringIO())
+    said = str(refused.value)
+    assert "broken-00: A text is empty (output)." in said
+    assert "broken-25" not in said and "and more" in said
+    receipt = orjson.loads(out.getvalue())
+    assert set(receipt) == {"ok", "error", "reasons"} and len(receipt["reasons"]) == 30
 
 
 def test_an_impossible_wish_is_refused_before_anything_is_made():

@@ -18,12 +18,6 @@ def home(settings, tmp_path, ada):
     return tmp_path
 
 
-@pytest.fixture
-def as_reviewer(client, reviewer):
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def create(browser, **wanted):
     return browser.post(API, {"name": "one", "format": "alpaca", **wanted}, "application/json")
 

@@ -28,12 +28,6 @@ def kinds(monkeypatch):
         monkeypatch.setitem(jobs.KINDS, kind, path)
 
 
-@pytest.fixture
-def as_stranger(client, stranger):
-    client.force_login(stranger, backend=BACKEND)
-    return client
-
-
 def run(kind, **params):
     """Start a job and deliver it, as the worker does."""
     job = jobs.start(kind, params, by="root")
@@ -227,16 +221,16 @@ def test_people_below_operator_see_what_they_started(as_stranger, stranger):
 def test_the_list_has_pages(as_admin):
     JobFactory.create_batch(60)
     first = as_admin.get(reverse("operations:job_list"))
-    assert len(first.context["jobs"]) == 50
-    second = as_admin.get(reverse("operations:job_list"), {"after": first.context["jobs"].next})
-    assert len(second.context["jobs"]) == 10
-    assert not {job.id for job in first.context["jobs"]} & {job.id for job in second.context["jobs"]}
+    assert len(first.context["page"]) == 50
+    second = as_admin.get(reverse("operations:job_list"), {"after": first.context["page"].next})
+    assert len(second.context["page"]) == 10
+    assert not {job.id for job in first.context["page"]} & {job.id for job in second.context["page"]}
 
 
 def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries):
     for rows in (1, 30):
         JobFactory.create_batch(rows, state="finished")
-        with django_assert_num_queries(3):
+        with django_assert_num_queries(5):
             as_admin.get(reverse("operations:job_list"))
 
 
@@ -293,7 +287,7 @@ def test_the_command_lists_runs(capsys):
 def test_the_command_lists_runs_for_programs(capsys):
     JobFactory(id="one", kind="export", state="running", done=7, total=10)
     call_command("jobs", json=True)
-    printed = orjson.loads(capsys.readouterr().out)
+    [printed] = orjson.loads(capsys.readouterr().out)["jobs"]
     assert {name: printed[name] for name in ("id", "kind", "state", "done", "total")} == {
         "id": "one",
         "kind": "export",
@@ -328,4 +322,4 @@ def test_a_pipe_gets_a_plain_line_now_and_then():
     for done in range(1_001):
         terminal(done, None, "Reading")
     terminal.close()
-    assert stream.getvalue() == "0  Reading\n1,000  Reading\n"
+    assert stream.getvalue() == "Reading\n1,000  Reading\n"

@@ -44,7 +44,7 @@ def tile(text, label):
 
 def bars(text):
     """What each bar of the chart says."""
-    return re.findall(r"<title>([^<]*·[^<]*)</title>", text.partition('<svg class="chart__svg"')[2])
+    return re.findall(r'aria-label="([^"]*·[^"]*)"', text.partition('<svg class="chart__svg"')[2])
 
 
 def test_it_works(as_admin):
@@ -144,13 +144,21 @@ def test_agents_without_a_day_have_one_line_instead_of_a_chart(as_admin):
 
 def test_a_bar_leads_to_the_agents_of_its_day(as_admin):
     summary()
+    summary("bob")
     worked(turn_count=12)
     worked(TODAY - timedelta(days=1), "bob")
     address = re.findall(r'class="chart__point" href="([^"]+)"', page(as_admin))[-1].replace("&amp;", "&")
     text = as_admin.get(address).content.decode()
     assert "1 agent active on 21 Feb 2026" in text
-    assert "/agents/ada/sessions/?from=2026-02-21&amp;to=2026-02-21" in text
+    assert "/agents/ada/turns/?from=2026-02-21&amp;to=2026-02-21" in text
     assert "bob" not in text
+
+
+def test_a_bar_of_the_only_agent_leads_to_its_turns(as_admin):
+    summary()
+    worked(turn_count=12)
+    address = re.findall(r'class="chart__point" href="([^"]+)"', page(as_admin))[-1].replace("&amp;", "&")
+    assert address == "/agents/ada/turns/?from=2026-02-21&to=2026-02-21"
 
 
 def test_the_list_of_agents_is_sorted_by_what_the_address_says(as_admin):

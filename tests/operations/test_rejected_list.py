@@ -49,7 +49,7 @@ def test_an_agent_that_is_not_there_is_not_found(as_admin, ada):
 
 def test_without_rejected_lines_it_says_so(as_admin, ada):
     assert "Nothing was rejected" in as_admin.get(URL).text
-    assert "Nothing of ada was rejected" in as_admin.get(URL, {"agent": "ada"}).text
+    assert "Nothing of this agent was rejected" in as_admin.get(URL, {"agent": "ada"}).text
 
 
 def test_what_a_line_holds_is_shown_and_does_nothing(as_admin, ada):
@@ -83,10 +83,10 @@ def test_pages_go_on_where_the_one_before_ended(as_admin, ada):
     first = as_admin.get(URL, {"agent": "ada"})
     assert "file-59.jsonl" in first.text
     assert "file-9.jsonl" not in first.text
-    second = as_admin.get(URL, {"agent": "ada", "after": first.context["rows"].next})
+    second = as_admin.get(URL, {"agent": "ada", "after": first.context["page"].next})
     assert "file-9.jsonl" in second.text
     assert "file-59.jsonl" not in second.text
-    assert second.context["rows"].next is None
+    assert second.context["page"].next is None
 
 
 def test_a_damaged_page_address_is_refused(as_admin, ada):
@@ -97,7 +97,7 @@ def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_qu
     for rows in (1, 30):
         RejectedFactory.create_batch(rows, session_id="known")
         summary(f"agent-{rows}", rows)
-        with django_assert_num_queries(2, using="agent_ada"), django_assert_num_queries(3):
+        with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(4):
             assert as_admin.get(URL, {"agent": "ada"}).status_code == 200
         with django_assert_num_queries(0, using="agent_ada"), django_assert_num_queries(3):
             assert as_admin.get(URL).status_code == 200

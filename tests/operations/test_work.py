@@ -11,10 +11,8 @@ pytestmark = pytest.mark.kill
 
 
 @pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    migrate = home.start("migrate", "-v", "0")
-    assert migrate.end() == 0, migrate.said
+def home(tmp_path, migrated):
+    home = Home.copied(migrated, tmp_path / "home")
     yield home
     home.close()
 

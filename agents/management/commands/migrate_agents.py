@@ -1,23 +1,27 @@
-from django.core.management.base import BaseCommand, CommandError
-
 from agents import databases, services
+from agents.commands import DONE, INTERRUPTED, PARTLY, WRONG_USE, Verb
 from agents.models import Agent
 
 
-class Command(BaseCommand):
+class Command(Verb):
     help = "Bring every agent's file up to the current schema."
+    examples = ("migrate_agents", "migrate_agents --json")
+    statuses = (DONE, WRONG_USE, PARTLY, INTERRUPTED)
+    schema = "openclaw-web.migrate_agents.v1"
 
-    def handle(self, **options):
-        failed = []
+    def run(self, verbosity, **options):
+        migrated, failed = [], []
         for agent in Agent.objects.order_by("agent_id"):
             try:
                 databases.migrate(agent.agent_id)
                 services.refresh_database_row(agent)
             except Exception as exc:  # noqa: BLE001 - one damaged file must not keep the others old
-                failed.append(agent.agent_id)
-                self.stderr.write(f"{agent}: {type(exc).__name__}: {exc}")
+                failed.append({"id": agent.agent_id, "reason": f"{type(exc).__name__}: {exc}"})
             else:
-                if options["verbosity"]:
-                    self.stdout.write(f"{agent}: schema {databases.schema_version()}")
+                migrated.append(agent.agent_id)
+        facts = {"schema_version": databases.schema_version(), "migrated": migrated}
+        words = "\n".join(f"{agent_id}: schema {facts['schema_version']}" for agent_id in migrated if verbosity)
         if failed:
-            raise CommandError(f"{len(failed)} agent file(s) were not migrated: {', '.join(failed)}")
+            names = ", ".join(row["id"] for row in failed)
+            self.end_partly(facts, words, f"{len(failed)} agent file(s) were not migrated: {names}", failed)
+        self.answer(facts, words)

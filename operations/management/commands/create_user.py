@@ -1,21 +1,23 @@
-from django.core.management.base import BaseCommand, CommandError
-
-from openclaw_web.errors import Refused
+from agents.commands import Verb
 from operations import accounts
 from operations.models import User
 
 
-class Command(BaseCommand):
+class Command(Verb):
     help = "Add a person and print a one-time sign-in link for them."
+    examples = (
+        "create_user mei",
+        "create_user arjun --role labeller --address https://claw.example",
+        "create_user mei --json | jq -r .link",
+    )
+    schema = "openclaw-web.create_user.v1"
 
     def add_arguments(self, parser):
-        parser.add_argument("name")
-        parser.add_argument("--role", choices=User.Role.values, default=User.Role.VIEWER)
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("--role", choices=User.Role.values, default=User.Role.VIEWER, help="(viewer)")
         parser.add_argument("--address", default="http://127.0.0.1:8765", help="where the site is (%(default)s)")
 
-    def handle(self, name, role, address, **options):
-        try:
-            _user, path = accounts.add_user(name, role)
-        except Refused as refused:
-            raise CommandError(refused.sentence) from refused
-        self.stdout.write(address.rstrip("/") + path)
+    def run(self, name, role, address, **options):
+        user, path = accounts.add_user(name, role)
+        link = address.rstrip("/") + path
+        self.answer({"name": user.username, "role": user.role, "link": link}, link)

@@ -1,30 +1,30 @@
-from django.core.management.base import BaseCommand, CommandError
+from django.conf import settings
 from django.utils.translation import gettext as _
 
-from openclaw_web.errors import Refused
+from agents.commands import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from operations import supervisor
 from operations.demo import showcase
 
 
-class Command(BaseCommand):
+class Command(Verb):
     help = "Write demonstration data, collect it and serve the site, until told to stop."
+    examples = ("demo", "demo --port 9000 --fresh", "demo --no-serve --json")
+    statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
+    schema = "openclaw-web.demo.v1"
+    is_server = True
+    needs_database = False  # brought up to date on the way
     requires_system_checks = []  # the same as for serve
 
     def add_arguments(self, parser):
-        parser.add_argument("--port", type=int, default=8765)
+        parser.add_argument("--port", type=int, default=8765, help="(8765)")
         parser.add_argument("--fresh", action="store_true", help="throw an earlier demo away and write a new one")
         parser.add_argument("--no-serve", dest="serve", action="store_false", help="only prepare the data")
 
-    def handle(self, port, fresh, serve, **options):
+    def run(self, port, fresh, serve, **options):
         site = supervisor.Options(port=port)
-        try:
-            link = showcase.prepare(self.say, is_fresh=fresh)
-            self.say(_("Sign in once, within a day: %(link)s") % {"link": f"http://{site.host}:{port}{link}"})
-            if serve:
-                raise SystemExit(supervisor.serve(site, self.say))
-        except Refused as exc:
-            raise CommandError(exc.sentence) from exc
-
-    def say(self, sentence):
-        self.stdout.write(sentence)
+        link = f"http://{site.host}:{port}{showcase.prepare(self.say, is_fresh=fresh)}"
+        facts = {"link": link, "home": str(settings.HOME_DIR), "source": str(settings.STATE_DIR), "serves": serve}
+        self.answer(facts, _("Sign in once, within a day: %(link)s") % {"link": link})
         self.stdout.flush()
+        if serve:
+            raise SystemExit(supervisor.serve(site, self.say))

@@ -1,6 +1,4 @@
-import orjson
-from django.core.management.base import BaseCommand
-
+from agents.commands import DONE, INTERRUPTED, WRONG_USE, Verb
 from agents.templatetags.formatting import at, duration
 from operations.models import JobRun
 
@@ -8,20 +6,19 @@ COLUMNS = ("id", "kind", "state", "done", "total", "message", "attempts", "start
 TIMES = ("created_at", "started_at", "heartbeat_at", "finished_at")
 
 
-class Command(BaseCommand):
+class Command(Verb):
     help = "List the latest runs of jobs, newest first."
+    examples = ("jobs", "jobs --limit 5", "jobs --json | jq '.jobs[] | select(.state == \"failed\") | .id'")
+    statuses = (DONE, WRONG_USE, INTERRUPTED)
+    schema = "openclaw-web.jobs.v1"
 
     def add_arguments(self, parser):
-        parser.add_argument("--json", action="store_true", help="print one JSON object a line")
-        parser.add_argument("--limit", type=int, default=20, help="how many (20)")
+        parser.add_argument("--limit", type=int, default=20, choices=range(1, 1001), metavar="N", help="how many (20)")
 
-    def handle(self, **options):
-        runs = JobRun.objects.order_by("-created_at", "-id").defer("log", "result_json")[: options["limit"]]
-        for job in runs:
-            self.stdout.write(self.as_json(job) if options["json"] else self.as_line(job))
-
-    def as_json(self, job):
-        return orjson.dumps({name: getattr(job, name) for name in COLUMNS + TIMES}).decode()
+    def run(self, limit, **options):
+        runs = list(JobRun.objects.order_by("-created_at", "-id").defer("log", "result_json")[:limit])
+        facts = [{name: getattr(job, name) for name in COLUMNS + TIMES} for job in runs]
+        self.answer({"jobs": facts}, "\n".join(map(self.as_line, runs)))
 
     def as_line(self, job):
         queued = at(job.created_at).strftime("%Y-%m-%d %H:%M:%S")

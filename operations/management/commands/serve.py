@@ -1,22 +1,25 @@
-from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from openclaw_web.errors import Refused
+from agents.commands import DONE, FAILED, REFUSED, WRONG_USE, Verb
 from operations import supervisor
 
 
-class Command(BaseCommand):
+class Command(Verb):
     help = "Serve the site, run its jobs and watch OpenClaw's home, until told to stop."
+    examples = ("serve", "serve --port 9000 --workers 4", "serve --host 0.0.0.0 --no-watch")
+    statuses = (DONE, FAILED, WRONG_USE, REFUSED)
+    is_server = True
+    needs_database = False  # brought up to date on the way
     requires_system_checks = []  # `./dev check` runs them; here they would cost a tenth of the start
 
     def add_arguments(self, parser):
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
-        parser.add_argument("--port", type=int, default=8765, help="0 takes any free one")
-        parser.add_argument("--workers", type=int, default=2, help="web processes")
-        parser.add_argument("--threads", type=int, default=8, help="threads in each of them")
+        parser.add_argument("--port", type=int, default=8765, help="0 takes any free one (8765)")
+        parser.add_argument("--workers", type=int, default=2, help="web processes (2)")
+        parser.add_argument("--threads", type=int, default=8, help="threads in each of them (8)")
         parser.add_argument("--no-watch", dest="watch", action="store_false", help="do not collect by itself")
 
-    def handle(self, host, port, workers, threads, watch, **options):
+    def run(self, host, port, workers, threads, watch, **options):
         if not supervisor.is_loopback(host):
             self.stderr.write(
                 _(
@@ -25,12 +28,4 @@ class Command(BaseCommand):
                 )
                 % {"host": host}
             )
-        try:
-            status = supervisor.serve(supervisor.Options(host, port, workers, threads, watch), self.say)
-        except Refused as exc:
-            raise CommandError(exc.sentence) from exc
-        raise SystemExit(status)
-
-    def say(self, sentence):
-        self.stdout.write(sentence)
-        self.stdout.flush()
+        raise SystemExit(supervisor.serve(supervisor.Options(host, port, workers, threads, watch), self.say))

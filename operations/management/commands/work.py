@@ -1,10 +1,12 @@
-from django.core.management.base import BaseCommand
-
+from agents.commands import DONE, WRONG_USE, Verb
 from operations import worker
 
 
-class Command(BaseCommand):
+class Command(Verb):
     help = "Run jobs until told to stop. `serve` starts one of these by itself."
+    examples = ("work",)
+    statuses = (DONE, WRONG_USE)
+    is_server = True
 
-    def handle(self, **options):
+    def run(self, **options):
         worker.work()

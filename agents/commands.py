@@ -1,0 +1,158 @@
+"""What our commands have in common: help with examples, one way to refuse, exit statuses, and `--json` receipts."""
+
+import logging
+import sys
+from argparse import SUPPRESS, RawDescriptionHelpFormatter
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import orjson
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, DjangoHelpFormatter
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+
+from openclaw_web.errors import Refused
+
+DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
+STATUSES = {
+    DONE: "done",
+    FAILED: "failed",
+    WRONG_USE: "wrong use",
+    REFUSED: "refused, nothing was done",
+    PARTLY: "done in part",
+    INTERRUPTED: "interrupted",
+}
+REASONS_SHOWN = 20
+
+
+class HelpFormatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
+    """Examples stay as they are typed."""
+
+
+class Verb(BaseCommand):
+    """A verb of ours. Subclasses write `run(**options)`, not `handle`; what is refused there ends with status 3.
+
+    `schema` names the receipt that `--json` prints; without one there is no `--json`. `has_progress` adds `--quiet`.
+    """
+
+    examples: tuple[str, ...] = ()
+    statuses: tuple[int, ...] = (DONE, WRONG_USE, REFUSED, INTERRUPTED)
+    schema = ""
+    has_progress = False
+    is_server = False
+    needs_database = True
+    # They still work; what people look for is found sooner without them.
+    suppressed_base_arguments = {
+        "--version", "-v", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
+    }  # fmt: skip
+
+    def create_parser(self, prog_name, subcommand, **kwargs):
+        kwargs |= {"formatter_class": HelpFormatter, "epilog": self._epilog()}
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        if self.schema:
+            parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+        if self.has_progress:
+            parser.add_argument("--quiet", action="store_true", help="say nothing about progress")
+        for action in parser._actions:  # Django adds this one past suppressed_base_arguments
+            if "--skip-checks" in action.option_strings:
+                action.help = SUPPRESS
+        return parser
+
+    def _epilog(self):
+        examples = "\n".join(f"  openclaw-web {line}" for line in self.examples)
+        statuses = ", ".join(f"{status} {STATUSES[status]}" for status in self.statuses)
+        return f"examples:\n{examples}\n\nexit status: {statuses}"
+
+    def run_from_argv(self, argv):
+        """Run for a shell: a failure is its sentence on standard error, and a receipt where one was asked for."""
+        if not self.is_server:
+            _log_to_stderr()
+        options = {}
+        try:
+            options = self._parse(argv)
+            if self.needs_database:
+                _make_database()
+            self.execute(*options.pop("args", ()), **options)
+        except CommandError as error:
+            if options.get("traceback"):
+                raise
+            sys.stderr.write(f"{error}\n")
+            sys.exit(error.returncode)
+        finally:
+            connections.close_all()
+
+    def _parse(self, argv):
+        parser = self.create_parser("openclaw-web", argv[1])
+        try:
+            return vars(parser.parse_args(argv[2:]))
+        except CommandError as error:
+            self.is_json = bool(self.schema) and "--json" in argv
+            parser.print_usage(sys.stderr)
+            self.fail(str(error).removeprefix("Error: "), WRONG_USE)
+
+    def handle(self, *args, **options):
+        self.is_json = options.get("json", False)
+        try:
+            self.run(**options)
+        except Refused as refused:
+            self.fail(refused.sentence, REFUSED, reasons=refused.reasons)
+        except OperationalError as exc:
+            if "no such" in str(exc):  # table or column
+                self.fail("The database is older than this program. Run: openclaw-web migrate", FAILED)
+            if "locked" in str(exc):
+                self.fail("Another process is writing to the database. Try again in a minute.", FAILED)
+            raise
+
+    def run(self, **options):
+        """What the verb does."""
+        raise NotImplementedError
+
+    def say(self, sentence: str) -> None:
+        """Tell a person, at once; on standard error when standard output is for a receipt."""
+        stream = self.stderr if getattr(self, "is_json", False) else self.stdout
+        stream.write(sentence, lambda text: text)
+        stream.flush()
+
+    def answer(self, facts: dict[str, Any], words: str) -> None:
+        """Print the receipt of what was done, or the same in words."""
+        self._print(_receipt(ok=True, schema=self.schema, **facts) if self.is_json else words)
+
+    def end_partly(self, facts: dict[str, Any], words: str, sentence: str, reasons: Iterable = ()) -> NoReturn:
+        """Print the receipt of what was done and what was not, and end with status 4."""
+        failure = {"error": sentence, "reasons": list(reasons)}
+        self._print(_receipt(ok=False, schema=self.schema, **facts, **failure) if self.is_json else words)
+        raise CommandError(_with_reasons(sentence, failure["reasons"]), returncode=PARTLY)
+
+    def fail(self, sentence: str, status: int, *, reasons: Iterable = ()) -> NoReturn:
+        """End with `status`; each of `reasons` is `{"id": ..., "reason": ...}`."""
+        rows = list(reasons)
+        if self.is_json:
+            self._print(_receipt(ok=False, error=str(sentence), reasons=rows))
+        raise CommandError(_with_reasons(sentence, rows), returncode=status)
+
+    def _print(self, text):
+        if text:  # nothing to say is no empty line
+            self.stdout.write(text)
+
+
+def _receipt(**facts):
+    return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
+
+
+def _with_reasons(sentence, rows):
+    shown = [f"  {row['id']}: {row['reason']}" for row in rows[:REASONS_SHOWN]]
+    more = ["  … and more: --json lists all of them"] if len(rows) > REASONS_SHOWN else []
+    return "\n".join([str(sentence), *shown, *more])
+
+
+def _make_database():
+    # The first command on a new home; an old database is left to `serve` and `migrate`.
+    if not connections[DEFAULT_DB_ALIAS].introspection.table_names():
+        call_command("migrate", verbosity=0)
+
+
+def _log_to_stderr():
+    # A server's log is its output; a command's output is its answer.
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
+            handler.setStream(sys.stderr)

@@ -1,0 +1,62 @@
+"""What the pages of lists have in common: the words of a title, the context of a page, the list as a file."""
+
+from dataclasses import dataclass
+
+from django.utils.text import capfirst
+
+from openclaw_web.html import render_page
+from openclaw_web.lists import download, file_name
+
+from . import audit, saved_views
+from .counting import amount, in_words
+
+COUNTING_MS = 8  # for the number in a title: no list waits longer for it
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a list says: its title (a lazy plural of `count`, with `shown`), the same without a number, when empty."""
+
+    counted: str
+    uncounted: str
+    none: str
+    how: str
+    command: str = ""
+    icon: str = ""
+
+
+def answer_page(request, template, filters, found, page, *, on, words, columns, rows, status=200, **context):
+    """The page of the list `on`, or with HTMX the part below its filter form."""
+    known = amount(found.all, column=found.order[0].lstrip("-"), budget_ms=COUNTING_MS)
+    title = _title(words, known, page, context.get("agent"))
+    context |= {
+        "filters": filters,
+        "page": page,
+        "title": title,
+        "heads": filters.heads(columns),
+        "rows": rows,
+        "window": found.window,
+        "words": words,
+        "bar": saved_views.bar(request.user.username, on, filters),
+    }
+    response = render_page(request, template, context, partial="list-part", status=status)
+    if request.htmx:  # the form sends its empty fields as well
+        response["HX-Push-Url"] = request.path + filters.query
+    return response
+
+
+def answer_file(request, filters, rows, *, on, order, columns, shape=dict, agent_id=""):
+    """The file that `format` in the address asks for, and a line in the audit log; see `lists.download`."""
+    kind = filters.cleaned_data["format"]
+    what = {"object_type": "list", "object_id": on, "agent_id": agent_id}
+    audit.record(request.user.username, "downloaded", **what, filter=filters.query, format=kind)
+    name = file_name(on, agent_id)
+    return download(rows, order=order, columns=columns, shape=shape, name=name, kind=kind)
+
+
+def _title(words, known, page, agent):
+    about = {"agent": agent}
+    if known.is_more and not known.count and not page:  # the time was over before the first one
+        return str(words.uncounted) % about
+    count = max(known.count, len(page))
+    return capfirst(words.counted % (about | {"count": count, "shown": in_words(known, at_least=count)}))

@@ -1,0 +1,156 @@
+"""One verdict on every sample that fits a filter: counted, shown, then done to exactly those."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from ulid import ULID
+
+from agents import audit, clock
+from openclaw_web.errors import Refused
+
+from . import queues, verdicts
+from .models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from .review import ORDER
+from .words import STATUS_WORDS
+
+MOST = 10_000
+BATCH = 500
+VERDICTS = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
+JUDGE = """UPDATE dataset_samples SET annotation_status = %s, annotated_by = %s, annotated_at = %s,
+    annotation_notes = %s, label_id = %s WHERE id = %s"""
+# Without the long columns that a verdict leaves alone.
+HOT = ("id", "agent_id", *verdicts.CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a bulk action would do: how many samples, how many of those others have open, the first five."""
+
+    count: int
+    held: int
+    first: list[dict[str, Any]]
+
+    @property
+    def is_too_many(self) -> bool:
+        """Whether nobody may do this in one go."""
+        return self.count > MOST
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a bulk action did: its id, and how many samples it judged and left to those who had them open."""
+
+    bulk_id: str
+    status: str
+    count: int
+    held: int
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        sentence = ngettext("%(status)s: %(count)s sample.", "%(status)s: %(count)s samples.", self.count) % {
+            "status": STATUS_WORDS[self.status],
+            "count": self.count,
+        }
+        if self.held:
+            sentence += " " + ngettext(
+                "%(count)s was left out: somebody has it open.", "%(count)s were left out: somebody has them open.",
+                self.held,
+            ) % {"count": self.held}  # fmt: skip
+        return sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a list shows: the `rows` that fit its filters, with status, agent and address of those filters."""
+
+    rows: QuerySet[DatasetSample]
+    status: str = ""
+    agent: str = ""
+    query: str = ""
+
+    @property
+    def chosen(self) -> QuerySet[DatasetSample]:
+        """The samples a bulk action is about: those that fit, and of a list of all statuses those that wait."""
+        return self.rows if self.status else self.rows.filter(annotation_status__in=queues.WAITING)
+
+    @property
+    def statuses(self) -> list[str]:
+        """Their statuses in words."""
+        return [str(STATUS_WORDS[status]) for status in ([self.status] if self.status else queues.NAMES)]
+
+
+def plan(scope: Scope, *, by: str) -> Plan:
+    """What `label_all` would do now; counts up to one more than it takes."""
+    ids = list(scope.chosen.order_by(*ORDER).values_list("id", flat=True)[: MOST + 1])
+    first = DatasetSample.objects.for_reading().filter(id__in=ids[:5]).order_by(*ORDER)
+    return Plan(len(ids), len(_held_by_others(by).intersection(ids)), list(first))
+
+
+def label_all(scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "") -> Done:
+    """Give one verdict to every sample that fits, but for those that somebody else has open.
+
+    Raises Refused when another number than `expected_count` fits by now, for more than 10,000, and for a status that
+    is no verdict for many.
+    """
+    if status not in VERDICTS:
+        raise Refused(_("Many samples at once are approved or rejected, nothing else."))
+    if scope.status == status:
+        raise Refused(_("These samples have that status already."))
+    with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged
+        samples = list(scope.chosen.only(*HOT)[: MOST + 1])
+        _check(len(samples), expected_count)
+        held = _held_by_others(by)
+        free = [sample for sample in samples if sample.id not in held]
+        if not free:
+            raise Refused(_("Others have all of these samples open. Try again in a minute."))
+        done = Done(str(ULID()), status, len(free), len(samples) - len(free))
+        _label(free, done, by, notes)
+        ReviewAction.objects.create(
+            actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=done.bulk_id, sample_count=done.count
+        )
+        audit.record(
+            by, "bulk_labelled", object_type="bulk", object_id=done.bulk_id, agent_id=scope.agent, status=status,
+            samples=done.count, left_out=done.held, filters=scope.query,
+        )  # fmt: skip
+    return done
+
+
+def _check(count, expected):
+    if count > MOST:
+        raise Refused(
+            _("More than %(most)s samples fit. Narrow the filter: by agent, by session or by type.") % {"most": MOST}
+        )
+    if count != expected:
+        raise Refused(
+            ngettext(
+                "Another number of samples fits by now: %(count)s. Nothing was changed. Look again.",
+                "Another number of samples fits by now: %(count)s. Nothing was changed. Look again.",
+                count,
+            )
+            % {"count": count}
+        )
+    if not count:
+        raise Refused(_("No sample fits this filter."))
+
+
+def _held_by_others(by):
+    live = SampleClaim.objects.filter(expires_at__gt=clock.now_ms()).exclude(claimed_by=by)
+    return set(live.values_list("sample_id", flat=True))
+
+
+def _label(samples, done, by, notes):
+    now = clock.now_ms()
+    labels = []
+    for sample in samples:
+        before = verdicts.columns(sample)
+        sample.annotation_status, sample.annotated_by, sample.annotated_at = done.status, by, now
+        sample.annotation_notes, sample.label_id = notes or None, str(ULID())
+        labels.append(verdicts.label(sample, before, by=by, at=now, bulk_id=done.bulk_id))
+    SampleLabel.objects.bulk_create(labels, batch_size=BATCH)
+    with connection.cursor() as cursor:
+        cursor.executemany(JUDGE, [[done.status, by, now, notes or None, one.label_id, one.id] for one in samples])

@@ -1,0 +1,58 @@
+"""One verdict on every sample of a list: first what it would do, then doing it."""
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import needs
+from openclaw_web.errors import Refused
+from openclaw_web.html import after_post, refuse_post, render_page
+
+from . import bulk, review
+from .forms import BulkForm, SampleFilters
+from .models import DatasetSample
+from .words import STATUS_WORDS
+
+
+@require_safe
+@needs("labeller")
+def samples_bulk(request):
+    """How many samples a verdict on the whole list is about, which filter they fit, and the first of them."""
+    filters = SampleFilters(request.GET).checked()
+    scope, verdict = _scope(filters), request.GET.get("verdict", "")
+    if verdict not in bulk.VERDICTS or scope.status == verdict:
+        raise Refused(_("Many samples at once are approved or rejected. Choose from the list of samples."))
+    plan = bulk.plan(scope, by=request.user.username)
+    context = {
+        "filters": filters,
+        "scope": scope,
+        "verdict": verdict,
+        "verdict_word": STATUS_WORDS[verdict],
+        "plan": plan,
+        "rows": review.in_words(plan.first, filters.filters()),
+        "most": bulk.MOST,
+        "form": BulkForm(),
+    }
+    return render_page(request, "datasets/samples_bulk.html", context)
+
+
+@require_POST
+@needs("labeller")
+def samples_bulk_label(request):
+    """Give the verdict, to exactly as many samples as were shown."""
+    filters, form = SampleFilters(request.GET).checked(), BulkForm(request.POST)
+    back = reverse("datasets:sample_list") + filters.query
+    if not form.is_valid():
+        return refuse_post(request, Refused(_("Nothing was changed. Choose again.")), to=back)
+    try:
+        done = bulk.label_all(_scope(filters), by=request.user.username, **form.cleaned_data)
+    except Refused as refused:
+        again = filters.query_with(verdict=form.cleaned_data["status"])
+        return refuse_post(request, refused, to=reverse("datasets:samples_bulk") + again)
+    sentence = _("%(done)s One “undo” in the review queue takes all of it back.") % {"done": done.sentence}
+    return after_post(request, sentence, to=back)
+
+
+def _scope(filters):
+    rows, plain = filters.listing(DatasetSample.objects.all()).all, filters.filters()
+    return bulk.Scope(rows, plain.status, plain.agent, filters.query)

@@ -1,0 +1,57 @@
+"""The rows of the list of samples, put together as ledger.list_markup does."""
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from agents.templatetags.formatting import ago, number
+from openclaw_web.lists import cell_labels, labelled
+
+NOTHING = SafeString("")
+SAMPLE_FIELDS = (
+    *("id", "sample_type", "annotation_status", "agent_id", "session_id", "turn_number", "turn_id", "created_at"),
+    *("annotated_by", "annotated_at", "annotation_notes", "quality_score", "user", "reply", "edited"),
+)
+# Name in ORDERS (or nothing), label, whether it is a number.
+SAMPLE_COLUMNS = (
+    ("", _("User"), False),
+    ("", _("Reply"), False),
+    ("", _("Status"), False),
+    ("", _("Agent"), False),
+    ("", _("Labelled by"), False),
+    ("", _("Turn"), True),
+    ("made", _("Made"), True),
+)
+ROW = (
+    '<tr><td><a class="clamp" href="{href}">{user}</a></td>'
+    '<td data-label="%s"><span class="clamp">{edited}{reply}</span></td>'
+    '<td data-label="%s"><span class="badge badge--{status}">{status_word}</span></td>'
+    '<td data-label="%s">{agent}</td>'
+    '<td data-label="%s">{by}</td>'
+    '<td class="num" data-label="%s">{turn}</td>'
+    '<td class="num" data-label="%s">{made}</td></tr>'
+)
+EDITED = '<span class="muted">{}</span> '
+
+
+def sample_rows(samples):
+    """The rows of a page of samples as `review.in_words` gives them."""
+    row = labelled(ROW, cell_labels(SAMPLE_COLUMNS))
+    edited = format_html(EDITED, _("edited:"))
+    return SafeString("".join(_row(row, edited, sample) for sample in samples))
+
+
+def _row(row, edited, sample):
+    return format_html(
+        row,
+        href=sample["href"],
+        user=sample["user"],
+        edited=edited if sample["is_edited"] else NOTHING,
+        reply=sample["reply"],
+        status=sample["status"],
+        status_word=sample["status_word"],
+        agent=sample["agent_id"],
+        by=sample["by"],
+        turn=number(sample["turn_number"]),
+        made=ago(sample["created_at"]),
+    )

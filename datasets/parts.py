@@ -1,0 +1,100 @@
+"""The parts of a sample that are judged by themselves: what memory_gate decided, and what write_guardian did."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from .exporters.gate import DECISIONS as GATE_DECISIONS
+
+LABELS = ("correct", "incorrect", "corrected")
+DECISIONS = ("NO_WRITE", *sorted(GATE_DECISIONS - {"NO_WRITE"}))
+GUARDIAN_STATUSES = ("written", "refused", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class PartVerdict:
+    """What a person says about one part: a label, and for `corrected` what it should have been."""
+
+    label: str
+    corrected: dict[str, Any] | None = None
+
+    @property
+    def corrected_json(self) -> str | None:
+        """As it is stored."""
+        return orjson.dumps(self.corrected).decode() if self.corrected else None
+
+
+def gate_of(body: Any) -> dict[str, str] | None:
+    """What memory_gate said in a sample: decision, fact, reason; None where it had no say."""
+    kind = _text(body, "type")
+    if kind == "memory_gate_positive":
+        return _said(decision=_text(body, "correctDecision"), fact=_text(body, "correctFact"), reason="")
+    if kind == "memory_gate_negative":
+        fact, reason = _text(body, "incorrectFact"), _text(body, "rejectionReason")
+        return _said(decision=_text(body, "incorrectDecision"), fact=fact, reason=reason)
+    output = _inside(body, "memoryGate", "output")
+    fact, reason = _text(output, "candidateFact"), _text(output, "reason")
+    return _said(decision=_text(output, "decision"), fact=fact, reason=reason) if output else None
+
+
+def guardian_of(body: Any) -> dict[str, str] | None:
+    """What write_guardian did in a sample: status, file, reason; None where it did nothing."""
+    if _text(body, "type") == "write_guardian_decision":
+        reason = _text(_inside(body, "userCorrection"), "reason")
+        return _said(status=_text(body, "decision"), file=_text(body, "targetFile"), reason=reason)
+    output = _inside(body, "writeGuardian", "output")
+    if not output:
+        return None
+    file = _text(output, "targetFile") or _text(_inside(body, "writeGuardian", "input"), "targetFile")
+    return _said(status=_text(output, "status"), file=file, reason=_text(output, "reason"))
+
+
+def check(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
+    """Raises Refused unless this can be said of the part `said` (of `gate_of` or `guardian_of`)."""
+    if said is None:
+        raise Refused(
+            _("memory_gate decided nothing in this sample.")
+            if name == "gate"
+            else _("write_guardian did nothing in this sample.")
+        )
+    if verdict.label not in LABELS:
+        raise Refused(_("A part is correct, incorrect or corrected."))
+    if (verdict.corrected is None) == (verdict.label == "corrected"):
+        raise Refused(_("“Corrected” needs what would have been right, and only “corrected” takes it."))
+    if verdict.corrected:
+        _check_corrected(name, verdict.corrected)
+
+
+def stored(text: str | None) -> dict[str, str]:
+    """A corrected output as it was stored, as texts."""
+    found = orjson.loads(text) if text else {}
+    return {name: value or "" for name, value in found.items()}
+
+
+def _check_corrected(name, corrected):
+    if name == "gate":
+        if corrected["decision"] not in DECISIONS:
+            raise Refused(_("Choose the decision that memory_gate should have made."))
+        if corrected["decision"] != "NO_WRITE" and not corrected["candidateFact"]:
+            raise Refused(_("Say which fact memory_gate should have kept, or choose NO_WRITE."))
+    elif corrected["status"] not in GUARDIAN_STATUSES:
+        raise Refused(_("Choose what write_guardian should have done."))
+
+
+def _said(**texts):
+    return texts
+
+
+def _inside(body, *names):
+    for name in names:
+        body = body.get(name) if isinstance(body, dict) else None
+    return body if isinstance(body, dict) else None
+
+
+def _text(body, name):
+    value = body.get(name) if isinstance(body, dict) else None
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,112 @@
+"""Which samples wait for a verdict, and in which order a person gets them: the newest first, as in the list."""
+
+from dataclasses import asdict, dataclass, replace
+from urllib.parse import urlencode
+
+from django.db import connection
+from django.urls import reverse
+
+from .models import DatasetSample
+
+WAITING = (DatasetSample.Status.PENDING, DatasetSample.Status.NEEDS_REVIEW)
+NAMES = tuple(status.value for status in WAITING)
+COUNTED_UP_TO = 1_000
+
+SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
+    AND skip.sample_id = s.id AND skip.state = 'done')"""
+HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_id = s.id
+    AND held.claimed_by <> %s AND held.expires_at > %s)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A part of what waits: `name` is a status or empty for both; an empty text is no condition.
+
+    With `skipped` it holds only what this person skipped, and without it everything else.
+    """
+
+    name: str = ""
+    agent: str = ""
+    type: str = ""
+    session: str = ""
+    skipped: bool = False
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses of its samples."""
+        return [self.name] if self.name else list(NAMES)
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The filters in force, as they stand in an address."""
+        chosen = {name: value for name, value in asdict(self).items() if value and name != "name"}
+        return chosen | ({"skipped": "1"} if self.skipped else {})
+
+    @property
+    def query_of_filters(self) -> str:
+        """The filters as the end of an address."""
+        return _query(self.filters)
+
+    @property
+    def path(self) -> str:
+        """The address of its page, without filters."""
+        return reverse("datasets:review_queue", args=[self.name]) if self.name else reverse("datasets:review")
+
+    @property
+    def query(self) -> str:
+        """The filters as the end of an address, with the name: for pages that are not the queue's own."""
+        return _query(({"queue": self.name} if self.name else {}) | self.filters)
+
+    def address(self, **more: str) -> str:
+        """The address of its page with its filters, and `sample`, `after` or `before`."""
+        return self.path + _query(self.filters | more)
+
+    def without(self, name: str) -> str:
+        """The address of the same queue with one filter less."""
+        return replace(self, **{name: False if name == "skipped" else ""}).address()
+
+    def condition(self, status: str, *, by: str | None) -> tuple[str, list]:
+        """SQL about `dataset_samples s` with its values: of this status, within the filters, skipped by `by` or not."""
+        # A session has few samples: SQLite is to read those, not all that wait. Types are no index at all.
+        column = "+s.annotation_status" if self.session else "s.annotation_status"
+        parts, values = [f"{column} = %s"], [status]
+        for name, value in (("s.agent_id", self.agent), ("+s.sample_type", self.type), ("s.session_id", self.session)):
+            if value:
+                parts.append(f"{name} = %s")
+                values.append(value)
+        if by is not None:
+            parts.append(SKIPPED if self.skipped else f"NOT {SKIPPED}")
+            values.append(by)
+        return " AND ".join(parts), values
+
+
+def amount(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: tuple = ()) -> tuple[str, list]:
+    """An SQL expression for how many samples are in a queue, counting up to COUNTED_UP_TO of each status."""
+    parts, given = [], []
+    for status in queue.statuses:
+        condition, asked_for = queue.condition(status, by=by)
+        some = f"SELECT 1 FROM dataset_samples s WHERE {condition} AND {also} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608
+        parts.append(f"(SELECT COUNT(*) FROM ({some}) some)")  # noqa: S608 - our own words
+        given += [*asked_for, *values]
+    return " + ".join(parts), given
+
+
+def asked(expressions: list[tuple[str, list]]) -> tuple:
+    """The values of SQL expressions, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT " + ", ".join(sql for sql, _values in expressions),
+            [value for _sql, values in expressions for value in values],
+        )
+        return cursor.fetchone()
+
+
+def position(sample_id: str) -> tuple[int, str] | None:
+    """Where a sample stands in every queue; None when there is no such sample."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id])
+        return cursor.fetchone()
+
+
+def _query(chosen):
+    return f"?{urlencode(chosen)}" if chosen else ""

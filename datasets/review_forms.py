@@ -1,0 +1,58 @@
+"""What comes in from the review pages: which queue, where in it, which keys."""
+
+from dataclasses import dataclass
+
+from django import forms
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from . import queues
+from .queues import Queue
+from .review_keys import ACTIONS
+from .words import TYPE_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A queue, and where in it: at `sample`, behind `after` or before `before`; `ahead` asks for the one to come."""
+
+    queue: Queue
+    sample: str = ""
+    after: str = ""
+    before: str = ""
+    is_ahead: bool = False
+
+
+class QueuePlace(forms.Form):
+    """A place in the queue, from the address of a page. Agents are not looked up: an unknown one has no samples."""
+
+    queue = forms.ChoiceField(required=False, choices=[("", ""), *((name, name) for name in queues.NAMES)])
+    agent = forms.CharField(required=False, max_length=56)
+    type = forms.ChoiceField(required=False, choices=[("", ""), *TYPE_WORDS.items()])
+    session = forms.CharField(required=False, max_length=500)
+    skipped = forms.BooleanField(required=False)
+    sample = forms.CharField(required=False, max_length=200)
+    after = forms.CharField(required=False, max_length=200)
+    before = forms.CharField(required=False, max_length=200)
+    ahead = forms.BooleanField(required=False)
+
+    def place(self, name=""):
+        """The place. Raises Refused for one that cannot exist."""
+        if not self.is_valid():
+            raise Refused(_("This address asks for samples that cannot exist. Start again from the queue."))
+        said = self.cleaned_data
+        queue = Queue(name or said["queue"], said["agent"], said["type"], said["session"], said["skipped"])
+        return Place(queue, said["sample"], said["after"], said["before"], said["ahead"])
+
+
+class KeysForm(forms.Form):
+    """The key of every action on the review page."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        for action, (_key, word) in ACTIONS.items():
+            attrs = {"maxlength": 1, "autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
+            self.fields[action] = forms.CharField(
+                label=word, required=False, max_length=10, strip=False, widget=forms.TextInput(attrs=attrs)
+            )

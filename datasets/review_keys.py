@@ -1,0 +1,64 @@
+"""The keys of the review page, as each person wants them. They live in `kv`, one entry for each person."""
+
+import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents import clock
+from agents.models import KeyValue
+from openclaw_web.errors import Refused
+
+SCOPE = "review_keys"
+TAKEN = {"?": gettext_lazy("shows the list of keys"), "/": gettext_lazy("goes to the search")}
+# Action: its key unless a person chose another one, and what it does.
+ACTIONS = {
+    "approve": ("a", gettext_lazy("Approve")),
+    "reject": ("r", gettext_lazy("Reject")),
+    "needs_review": ("n", gettext_lazy("Needs review")),
+    "skip": ("s", gettext_lazy("Skip")),
+    "edit": ("e", gettext_lazy("Edit the reply")),
+    "note": ("t", gettext_lazy("Write a note")),
+    "undo": ("u", gettext_lazy("Undo")),
+    "next": ("j", gettext_lazy("Next sample")),
+    "previous": ("k", gettext_lazy("Previous sample")),
+    "gate_correct": ("1", gettext_lazy("Memory gate: correct")),
+    "gate_incorrect": ("2", gettext_lazy("Memory gate: incorrect")),
+    "gate_corrected": ("3", gettext_lazy("Memory gate: corrected")),
+    "guardian_correct": ("4", gettext_lazy("Write guardian: correct")),
+    "guardian_incorrect": ("5", gettext_lazy("Write guardian: incorrect")),
+    "guardian_corrected": ("6", gettext_lazy("Write guardian: corrected")),
+}
+DEFAULTS = {action: key for action, (key, _word) in ACTIONS.items()}
+
+
+def of(username: str) -> dict[str, str]:
+    """The key of every action."""
+    row = KeyValue.objects.filter(scope=SCOPE, key=username).values_list("value_json", flat=True).first()
+    own = orjson.loads(row) if row else {}
+    return DEFAULTS | {action: key for action, key in own.items() if action in DEFAULTS}
+
+
+def keep(username: str, keys: dict[str, str]) -> None:
+    """Keep a person's keys. Raises Refused for a key that is none, that two actions want, or that the site needs."""
+    chosen = DEFAULTS | keys
+    used: dict[str, str] = {}
+    for action, key in chosen.items():
+        if len(key) != 1 or not key.isprintable() or key.isspace():
+            raise Refused(_("“%(what)s” needs one key, such as a letter or a digit.") % {"what": ACTIONS[action][1]})
+        if key in TAKEN:
+            raise Refused(_("The key %(key)s %(what)s. Choose another one.") % {"key": key, "what": TAKEN[key]})
+        if key in used:
+            raise Refused(
+                _("“%(one)s” and “%(other)s” both want the key %(key)s. Give one of them another key.")
+                % {"one": ACTIONS[used[key]][1], "other": ACTIONS[action][1], "key": key}
+            )
+        used[key] = action
+    value = orjson.dumps(chosen).decode()
+    KeyValue.objects.update_or_create(
+        scope=SCOPE, key=username, defaults={"value_json": value, "updated_at": clock.now_ms()}
+    )
+
+
+def reset(username: str) -> None:
+    """Back to the keys that everybody starts with."""
+    KeyValue.objects.filter(scope=SCOPE, key=username).delete()

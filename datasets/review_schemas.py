@@ -1,0 +1,115 @@
+"""What the API says about the review queue, and what it takes."""
+
+from typing import Annotated, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from .forms import LONGEST_NOTES
+from .queues import Queue
+from .review import Filters
+from .schemas import NO_NUL, LabelIn, SampleDetailOut, SampleOut, Status, Type
+
+SampleId = Annotated[str, Field(max_length=200, pattern=NO_NUL)]
+
+
+class QueueFilters(Schema):
+    """Which samples that wait: all of them, or only some."""
+
+    queue: Literal["pending", "needs_review"] | None = Field(None, description="one status; leave it out for both")
+    agent: str | None = Field(None, max_length=56)
+    type: Type | None = None
+    session: str | None = Field(None, max_length=500, pattern=NO_NUL)
+    skipped: bool = Field(False, description="only what you skipped; else nothing of it")
+
+    def chosen(self) -> Queue:
+        """As the page has it."""
+        return Queue(self.queue or "", self.agent or "", self.type or "", self.session or "", self.skipped)
+
+
+class NextFilters(QueueFilters):
+    after: SampleId | None = Field(None, description="id of a sample: the next one behind it, or from the top")
+
+
+class ClaimOut(Schema):
+    sample_id: str
+    since: int
+    expires_at: int = Field(description="renew it before then, or the sample is given to whoever asks")
+
+
+class NextOut(Schema):
+    sample: SampleDetailOut | None = Field(description="null: nothing is left for you")
+    claim: ClaimOut | None
+
+
+class VerdictIn(LabelIn):
+    """A verdict on one sample; what comes next is taken from the queue of the other parameters."""
+
+    sample_id: SampleId
+
+
+class JudgedOut(NextOut):
+    judged: SampleOut
+
+
+class ReleaseIn(Schema):
+    since: int | None = Field(None, ge=0, lt=2**63, description="only this claim, not one that was made later")
+
+
+class ReleaseOut(Schema):
+    released: bool
+
+
+class SkipIn(Schema):
+    sample_id: SampleId
+
+
+class SkipOut(Schema):
+    sample_id: str
+
+
+class UndoneOut(Schema):
+    kind: Literal["verdict", "skip", "bulk"]
+    sentence: str
+    sample_id: str | None = Field(description="the sample to look at again; null after a bulk action")
+    sample_count: int
+
+
+class HolderOut(Schema):
+    name: str
+    seconds: int = Field(description="how long their claim lasts if they leave now")
+    sample_count: int
+
+
+class ProgressOut(Schema):
+    waiting: int
+    waiting_more: bool = Field(description="there are at least that many")
+    today: int = Field(description="judged by everybody on this UTC day")
+    mine_today: int
+    mine_last_hour: int
+    mine: int
+    mine_more: bool
+    held_by_others: list[HolderOut]
+
+
+class BulkIn(Schema):
+    """One verdict on every sample that fits; without a `filter_status` on those that wait."""
+
+    status: Literal["approved", "rejected"]
+    expected_count: int = Field(ge=0, lt=10**9, description="how many fit, as you saw it: refused when it changed")
+    filter_status: Status | None = None
+    agent: str | None = Field(None, max_length=56)
+    type: Type | None = None
+    session: str | None = Field(None, max_length=500, pattern=NO_NUL)
+    notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+
+    def filters(self) -> Filters:
+        """As the list has them."""
+        return Filters(self.filter_status or "", self.agent or "", self.type or "", self.session or "")
+
+
+class BulkOut(Schema):
+    bulk_id: str
+    status: Status
+    count: int
+    held: int = Field(description="left out: somebody else had them open")

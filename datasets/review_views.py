@@ -1,0 +1,218 @@
+"""The review queue: one sample after the other, each claimed for the person who looks at it."""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import needs
+from agents.models import Agent
+from openclaw_web.errors import Refused
+from openclaw_web.html import after_post, go, refuse_post, render_page
+
+from . import claims, going_on, progress, queues, review_keys, sample_page, undo, verdicts
+from .forms import VerdictForm
+from .models import DatasetSample
+from .review_forms import KeysForm, QueuePlace
+from .words import STATUS_WORDS, TYPE_WORDS
+
+BADGE_SECONDS = 10
+
+
+@require_safe
+@needs("labeller")
+def review(request, queue=""):
+    """The sample of the address, else the next one that waits, claimed for this person."""
+    if queue and queue not in queues.NAMES:
+        raise Http404
+    place = QueuePlace(request.GET).place(queue)
+    claim, sample_id = _claimed(place, request.user.username)
+    if place.is_ahead:
+        return _ahead(request, place.queue, claim)
+    return _page(request, place.queue, sample_id, claim)
+
+
+@require_POST
+@needs("labeller")
+def review_label(request):
+    """Add a verdict and go on to the next sample."""
+    queue, form = QueuePlace(request.GET).place().queue, VerdictForm(request.POST, keys=_keys(request))
+    sample_id, ahead, by = request.POST.get("sample", ""), request.POST.get("ahead", ""), request.user.username
+    if form.is_valid():
+        try:
+            judged, claim = going_on.label_and_take_next(queue, sample_id, form.verdict(), by=by, ahead=ahead)
+        except verdicts.NoSuchSample as exc:
+            raise Http404 from exc
+        except Refused as refused:  # on the page itself: what was typed must not be lost
+            form.add_error(None, refused.sentence)
+        else:
+            said = _said(STATUS_WORDS[judged.annotation_status], judged, queue)
+            return _next_page(request, queue, claim, ahead, said)
+    return _page(request, queue, sample_id, None, form=form, status=422)
+
+
+@require_POST
+@needs("labeller")
+def review_skip(request):
+    """Leave a sample to others and go on to the next one."""
+    queue = QueuePlace(request.GET).place().queue
+    sample = get_object_or_404(DatasetSample.objects.defer("content"), id=request.POST.get("sample", ""))
+    ahead = request.POST.get("ahead", "")
+    claim = going_on.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
+    return _next_page(request, queue, claim, ahead, _said(_("Skipped"), sample, queue))
+
+
+@require_POST
+@needs("labeller")
+def review_undo(request):
+    """Take back the last action, and look at its sample again."""
+    queue = QueuePlace(request.GET).place().queue
+    try:
+        done = undo.undo(request.user.username)
+    except Refused as refused:
+        if request.htmx:
+            return _step(request, queue, {"said": refused.sentence, "said_tone": "warning"}, status=422)
+        return refuse_post(request, refused, to=queue.address())
+    said = _undone(done, queue)
+    if not request.htmx:
+        return after_post(request, said, to=queue.address(sample=done.sample_id) if done.sample_id else queue.address())
+    if done.sample_id is None:
+        return _step(request, queue, {"said": said})
+    claim = claims.take(done.sample_id, by=request.user.username)
+    return _page(request, queue, done.sample_id, claim, said=said)
+
+
+@require_safe
+@needs("labeller")
+def review_waiting(request):
+    """How many samples wait, for the badge beside the entry of the rail: a number, at most 99+, or nothing."""
+    count, is_more = progress.waiting()
+    words = ngettext("%(count)s sample waits", "%(count)s samples wait", count) % {"count": count}
+    response = render(request, "datasets/review_waiting.html", {"count": count, "is_more": is_more, "words": words})
+    response["Cache-Control"] = f"private, max-age={BADGE_SECONDS}"
+    return response
+
+
+@require_safe
+@needs("labeller")
+def review_keys_page(request):
+    """Which key does what; everybody has their own."""
+    return _keys_page(request, KeysForm(initial=_keys(request)))
+
+
+@require_POST
+@needs("labeller")
+def review_keys_save(request):
+    """Keep this person's keys."""
+    form = KeysForm(request.POST)
+    if form.is_valid():
+        try:
+            review_keys.keep(request.user.username, form.cleaned_data)
+        except Refused as refused:
+            form.add_error(None, refused.sentence)
+        else:
+            return after_post(request, _("Your keys are kept."), to=reverse("datasets:review_keys"))
+    return _keys_page(request, form, status=422)
+
+
+@require_POST
+@needs("labeller")
+def review_keys_reset(request):
+    """Back to the keys everybody starts with."""
+    review_keys.reset(request.user.username)
+    return after_post(request, _("These are the keys that everybody starts with."), to=reverse("datasets:review_keys"))
+
+
+def _claimed(place, by):
+    """The claim, and the id of the sample to show: of a sample that somebody else holds there is no claim."""
+    if place.sample:
+        return claims.take(place.sample, by=by), place.sample
+    here = place.after or place.before
+    if here and not place.is_ahead:
+        claims.release(here, by=by)
+    besides = (here,) if place.is_ahead else ()
+    claim = claims.take_next(place.queue, by=by, after=place.after, before=place.before, besides=besides)
+    if claim is None and place.before:  # it was the first one: stay
+        return claims.take(place.before, by=by), place.before
+    return claim, claim.sample_id if claim else None
+
+
+def _ahead(request, queue, claim):
+    """The sample to come, for a page that shows the one before it; nothing when there is none."""
+    if claim is None:
+        return HttpResponse(status=204)
+    return _step(request, queue, _sample(request, queue, claim.sample_id, claim))
+
+
+def _next_page(request, queue, claim, ahead, said):
+    if not request.htmx:
+        messages.success(request, said)
+        return go(request, queue.address(sample=claim.sample_id) if claim else queue.address())
+    if claim is None and ahead:  # the page shows the last one already
+        return _step(request, queue, {"said": said})
+    return _page(request, queue, claim.sample_id if claim else None, claim, said=said)
+
+
+def _page(request, queue, sample_id, claim, *, form=None, status=200, **more):
+    found = _sample(request, queue, sample_id, claim, form) if sample_id else _empty(request, queue)
+    return _step(request, queue, {**found, **more}, status=status)
+
+
+def _step(request, queue, found, *, status=200):
+    context = {"queue": queue, "progress": progress.of(queue, request.user.username), "keys": _keys(request), **found}
+    if not request.htmx:
+        context["agents"] = list(Agent.objects.order_by("agent_id").values_list("agent_id", flat=True))
+        context["types"] = TYPE_WORDS.items()
+        context["without"] = {name: queue.without(name) for name in ("agent", "type", "session", "skipped")}
+        context["filters_query"] = queue.query_of_filters
+    return render_page(request, "datasets/review.html", context, partial="review-step", status=status)
+
+
+def _sample(request, queue, sample_id, claim, form=None):
+    sample = get_object_or_404(DatasetSample, id=sample_id)
+    request.opened = ("sample", sample.id)  # for the audit log: the address need not name it
+    by = request.user.username
+    other = None if claim else claims.holder(sample.id, besides=by)
+    return {
+        **sample_page.shown(sample, form or VerdictForm.about(sample, keys=_keys(request)), may_label=True),
+        "claim": claim or (None if other else claims.take(sample.id, by=by)),
+        "held": claims.held_sentence(other) if other else "",
+        "address": queue.address(sample=sample.id),
+        "next_address": queue.address(after=sample.id),
+        "previous_address": queue.address(before=sample.id),
+        "name": undo.name_of(sample),
+        "is_review": True,
+    }
+
+
+def _empty(request, queue):
+    by = request.user.username
+    rest = progress.rest(queue, by)
+    holders = claims.holders(queue, besides=by)
+    return {"is_empty": True, "rest": rest, "holders": holders, "skipped_address": queue.address(skipped="1")}
+
+
+def _keys(request):
+    """This person's keys, read once for a request."""
+    if not hasattr(request, "review_keys"):
+        request.review_keys = review_keys.of(request.user.username)
+    return request.review_keys
+
+
+def _keys_page(request, form, *, status=200):
+    return render_page(request, "datasets/review_keys.html", {"form": form}, status=status)
+
+
+def _said(what, sample, queue):
+    """What was done, with the way back to it."""
+    return format_html('{}: <a href="{}">{}</a>.', what, queue.address(sample=sample.id), undo.name_of(sample))
+
+
+def _undone(done, queue):
+    if done.sample_id:
+        return format_html('<a href="{}">{}</a>', queue.address(sample=done.sample_id), done.sentence)
+    return format_html('<a href="{}">{}</a>', reverse("datasets:sample_list"), done.sentence)

@@ -1,0 +1,18 @@
+"""Skipping: a sample that a person leaves to others, or to later."""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from agents import clock
+from openclaw_web.errors import Refused
+
+from .models import DatasetSample, ReviewAction, SampleClaim
+
+
+def skip_sample(sample_id: str, *, by: str) -> None:
+    """Leave a sample out of this person's queue until they ask for what they skipped. Raises Refused for no sample."""
+    with transaction.atomic():
+        if not DatasetSample.objects.filter(id=sample_id).exists():
+            raise Refused(_("This sample is not there any more. Go back to the list."))
+        ReviewAction.objects.create(actor=by, kind=ReviewAction.Kind.SKIP, at=clock.now_ms(), sample_id=sample_id)
+        SampleClaim.objects.filter(sample_id=sample_id, claimed_by=by).delete()

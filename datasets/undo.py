@@ -1,0 +1,133 @@
+"""Taking back what a person did in the queue: the last actions in order, across samples and pages."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from ulid import ULID
+
+from agents import audit, clock, turns
+from openclaw_web.errors import Refused
+
+from . import verdicts
+from .models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from .words import STATUS_WORDS
+
+REMEMBERED = 50
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was taken back: a sentence, and the sample to look at again (None after a bulk action)."""
+
+    kind: str
+    sentence: str
+    sample_id: str | None
+    sample_count: int = 1
+
+
+def undo(by: str) -> Undone:
+    """Take back the last of the 50 latest actions of a person that was not taken back yet.
+
+    Raises Refused when there is none, and when somebody else judged the sample since: the next call then goes on to
+    the action before it.
+    """
+    with turns.writing():
+        action = _last(by)
+        if action is None:
+            raise Refused(_("There is nothing to take back: of your last 50 actions none is left."))
+        done = {"verdict": _take_back_verdict, "skip": _take_back_skip, "bulk": _take_back_bulk}[action.kind](action)
+        action.state = ReviewAction.State.UNDONE if isinstance(done, Undone) else ReviewAction.State.OVERTAKEN
+        action.save(update_fields=["state"])
+    if not isinstance(done, Undone):  # after the transaction: that it cannot be taken back is to be remembered
+        raise Refused(done)
+    return done
+
+
+def _last(by):
+    remembered = ReviewAction.objects.filter(actor=by).order_by("-at", "-id")[:REMEMBERED]
+    return next((action for action in remembered if action.state == ReviewAction.State.DONE), None)
+
+
+def _take_back_verdict(action):
+    sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
+    label = SampleLabel.objects.get(id=action.label_id)
+    if sample is None or sample.label_id != label.id:
+        return _("%(name)s cannot be taken back: %(who)s judged it since. Undo again for the action before it.") % {
+            "name": name_of(sample) if sample else _("A sample"),
+            "who": (sample and sample.annotated_by) or _("somebody"),
+        }
+    _restore([(sample, label)], by=action.actor)
+    audit.record(
+        action.actor, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
+        status=label.status,
+    )  # fmt: skip
+    sentence = _("Taken back: “%(status)s” on %(name)s.") % {
+        "name": name_of(sample),
+        "status": STATUS_WORDS[label.status],
+    }
+    return Undone(action.kind, sentence, sample.id)
+
+
+def _take_back_skip(action):
+    sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
+    if sample is None:
+        return _("The sample that you skipped is not there any more. Undo again for the action before it.")
+    return Undone(action.kind, _("Taken back: you skipped %(name)s.") % {"name": name_of(sample)}, sample.id)
+
+
+def _take_back_bulk(action):
+    labels = list(SampleLabel.objects.filter(bulk_id=action.bulk_id, undoes=None))
+    pairs, left = [], 0
+    for start in range(0, len(labels), BATCH):
+        batch = labels[start : start + BATCH]
+        samples = DatasetSample.objects.defer("content").in_bulk([label.sample_id for label in batch])
+        found = [(samples[label.sample_id], label) for label in batch if label.sample_id in samples]
+        usable = [(sample, label) for sample, label in found if sample.label_id == label.id]
+        left += len(batch) - len(usable)
+        pairs += usable
+    if not pairs:
+        return _("Every sample of that bulk action was judged since. Undo again for the action before it.")
+    _restore(pairs, by=action.actor, bulk_id=action.bulk_id)
+    audit.record(
+        action.actor, "bulk_undone", object_type="bulk", object_id=action.bulk_id, samples=len(pairs), left_out=left
+    )
+    sentence = ngettext(
+        "Taken back: the verdict on %(count)s sample.", "Taken back: the verdicts on %(count)s samples.", len(pairs)
+    ) % {"count": len(pairs)}
+    if left:
+        sentence += " " + ngettext(
+            "%(count)s was judged since and stays.", "%(count)s were judged since and stay.", left
+        ) % {"count": left}
+    return Undone(action.kind, sentence, None, len(pairs))
+
+
+def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None):
+    """Give samples back what they were before these labels, with a row each that says so."""
+    at, rows, values = clock.now_ms(), [], []
+    for sample, label in pairs:
+        now, before = verdicts.columns(sample), orjson.loads(label.before_json)
+        _become(sample, before)
+        rows.append(verdicts.label(sample, now, by=by, at=at, label_id=str(ULID()), undoes=label.id, bulk_id=bulk_id))
+        values.append([*before.values(), sample.id])
+    with connection.cursor() as cursor:
+        cursor.executemany(verdicts.CHANGE, values)
+    SampleLabel.objects.bulk_create(rows, batch_size=BATCH)
+    if len(pairs) == 1:
+        SampleClaim.objects.filter(sample_id=pairs[0][0].id, claimed_by=by).delete()
+
+
+def _become(sample, before: dict[str, Any]):
+    for name in verdicts.CHANGED:
+        setattr(sample, name, before[name])
+
+
+def name_of(sample: DatasetSample) -> str:
+    """What a sample is called in sentences."""
+    if sample.turn_number is None:
+        return _("a sample of %(agent)s") % {"agent": sample.agent_id}
+    return _("turn %(number)s of %(agent)s") % {"number": sample.turn_number, "agent": sample.agent_id}

@@ -1,0 +1,188 @@
+"""Verdicts on samples: each is one row that stays, one action of a person, and one entry of the audit log."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents import audit, clock, rows, turns
+from openclaw_web.errors import Outdated, Refused
+
+from . import claims, parts
+from .models import DatasetSample, ReviewAction, SampleLabel
+from .parts import PartVerdict
+from .versions import version_of
+from .words import STATUS_WORDS
+
+# What a verdict changes in a sample, and what taking it back restores.
+CHANGED = (
+    "output",
+    "annotation_status",
+    "annotated_by",
+    "annotated_at",
+    "annotation_notes",
+    "gate_label",
+    "gate_corrected_output",
+    "guardian_label",
+    "guardian_corrected_output",
+    "label_id",
+)
+CHANGE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in CHANGED)} WHERE id = %s"  # noqa: S608
+# With who else has it open: asked for in one go, as everybody who labels waits for this transaction.
+SAMPLE = """SELECT s.*, c.claimed_by AS held_by, c.expires_at AS held_until FROM dataset_samples s
+LEFT JOIN sample_claims c ON c.sample_id = s.id AND c.claimed_by <> %s AND c.expires_at > %s WHERE s.id = %s"""
+
+
+class NoSuchSample(Refused):
+    """The sample is not there (any more)."""
+
+    def __init__(self):
+        super().__init__(_("This sample is not there any more. Go back to the list."))
+
+
+def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> DatasetSample:
+    """The sample with a verdict added; earlier verdicts stay in its history. `verdict` is as for `add_verdict`."""
+    with turns.writing():  # from here on nobody else can change the sample
+        return add_verdict(sample_id, status, by=by, **verdict)
+
+
+def add_verdict(
+    sample_id: str,
+    status: str,
+    *,
+    by: str,
+    output: str | None = None,
+    notes: str = "",
+    expected_status: str | None = None,
+    is_version: Callable[[str], bool] | None = None,
+    gate: PartVerdict | None = None,
+    guardian: PartVerdict | None = None,
+) -> DatasetSample:
+    """Add a verdict inside the caller's transaction, and let go of the sample.
+
+    `output` is the reply as the person left it: None changes nothing, the agent's own words take an edit back; None
+    for `gate` and `guardian` changes nothing either. Raises Refused for an empty reply, for a part that cannot be
+    judged so, when somebody else has the sample open, and when the status is no longer `expected_status`; NoSuchSample;
+    Outdated when `is_version` does not accept the sample's version (versions.version_of).
+    """
+    if status not in DatasetSample.Status.values:
+        raise Refused(_("There is no status “%(status)s”.") % {"status": status})
+    sample = _free_sample(sample_id, by, expected_status, is_version)
+    before = columns(sample)
+    if output is not None:
+        sample.output = _edited(sample, output)
+    _judge_parts(sample, gate, guardian)
+    sample.annotation_status = status
+    sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
+    sample.label_id = str(ULID())
+    _store(sample, before, by)
+    audit.record(
+        by, "labelled", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, status=status,
+        previous_status=before["annotation_status"],
+    )  # fmt: skip
+    return sample
+
+
+def columns(sample: DatasetSample) -> dict[str, Any]:
+    """What a verdict may change, as it is now."""
+    return {name: getattr(sample, name) for name in CHANGED}
+
+
+def label(
+    sample: DatasetSample,
+    before: dict[str, Any],
+    *,
+    by: str,
+    at: int,
+    label_id: str | None = None,
+    undoes: str | None = None,
+    bulk_id: str | None = None,
+) -> SampleLabel:
+    """The row that says what became of a sample, not stored yet."""
+    return SampleLabel(
+        id=label_id or sample.label_id,
+        sample_id=sample.id,
+        status=sample.annotation_status or DatasetSample.Status.PENDING,
+        output=sample.output,
+        notes=sample.annotation_notes or "",
+        previous_status=before["annotation_status"] or DatasetSample.Status.PENDING,
+        labelled_by=by,
+        labelled_at=at,
+        gate_label=sample.gate_label,
+        gate_corrected_output=sample.gate_corrected_output,
+        guardian_label=sample.guardian_label,
+        guardian_corrected_output=sample.guardian_corrected_output,
+        undoes=undoes,
+        bulk_id=bulk_id,
+        before_json=orjson.dumps(before).decode(),
+    )
+
+
+def _free_sample(sample_id, by, expected_status, is_version):
+    now = clock.now_ms()
+    sample = next(iter(DatasetSample.objects.raw(SAMPLE, [by, now, sample_id])), None)
+    if sample is None:
+        raise NoSuchSample
+    if is_version is not None and not is_version(version_of(sample)):
+        raise Outdated(_overtaken(sample))
+    if expected_status is not None and (sample.annotation_status or DatasetSample.Status.PENDING) != expected_status:
+        raise Refused(_overtaken(sample))
+    if sample.held_by:
+        raise Refused(claims.held_sentence(claims.Holder.until(sample.held_by, sample.held_until, now)))
+    return sample
+
+
+def _store(sample, before, by):
+    with connection.cursor() as cursor:
+        cursor.execute(CHANGE, [*columns(sample).values(), sample.id])
+        cursor.execute("DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s", [sample.id, by])
+    rows.add(label(sample, before, by=by, at=sample.annotated_at))
+    rows.add(
+        ReviewAction(
+            actor=by,
+            kind=ReviewAction.Kind.VERDICT.value,
+            at=sample.annotated_at,
+            state=ReviewAction.State.DONE.value,
+            sample_id=sample.id,
+            label_id=sample.label_id,
+        )
+    )
+
+
+def _judge_parts(sample, gate, guardian):
+    if not gate and not guardian:
+        return
+    body = sample.body
+    if gate:
+        parts.check("gate", gate, parts.gate_of(body))
+        sample.gate_label, sample.gate_corrected_output = gate.label, gate.corrected_json
+    if guardian:
+        parts.check("guardian", guardian, parts.guardian_of(body))
+        sample.guardian_label, sample.guardian_corrected_output = guardian.label, guardian.corrected_json
+
+
+def _overtaken(sample):
+    status = STATUS_WORDS[sample.annotation_status]
+    if not sample.annotated_by:
+        return _("The status of this sample changed meanwhile: it is %(status)s now. Look at it again.") % {
+            "status": status
+        }
+    return _(
+        "Somebody else labelled this sample meanwhile: %(who)s says %(status)s. Look at it again, then decide."
+    ) % {"who": sample.annotated_by, "status": status}
+
+
+def _edited(sample, output):
+    """The reply to store: None when it is the agent's own."""
+    output = _as_typed(output)
+    if not output.strip():
+        raise Refused(_("The reply is empty. Write one, or reject the sample and leave the reply as it was."))
+    return None if output == _as_typed(sample.body.get("agentReply") or "") else output
+
+
+def _as_typed(text):
+    """A text as it is after a browser's text box: without this, looking at a reply would be editing it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")

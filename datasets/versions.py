@@ -1,0 +1,28 @@
+"""Which version of a sample somebody has seen: what `ETag` and `If-Match` compare."""
+
+import hashlib
+from collections.abc import Callable
+
+import orjson
+from django.utils.http import parse_etags
+
+from .models import DatasetSample
+
+
+def version_of(sample: DatasetSample, *, last_label: str | None = None) -> str:
+    """A text that changes with every column of the sample and with every verdict on it.
+
+    The id of the last verdict is looked up in an index, unless the caller has just given it.
+    """
+    last = last_label or sample.labels.order_by("-labelled_at", "-id").values_list("id", flat=True).first()
+    columns = [getattr(sample, field.attname) for field in sample._meta.concrete_fields]
+    return hashlib.blake2b(orjson.dumps([*columns, last]), digest_size=16).hexdigest()
+
+
+def named_by(header: str | None) -> Callable[[str], bool] | None:
+    """Whether a version is among those that `If-Match` names (`*`: any); None without that header."""
+    if not header:
+        return None
+    # Whatever compresses an answer on its way makes its ETag a weak one.
+    known = {mark.removeprefix("W/") for mark in parse_etags(header)}
+    return lambda version: "*" in known or f'"{version}"' in known

@@ -1,0 +1,81 @@
+"""Files of an agent's workspace, their versions, and what changed between two."""
+
+from django.http import Http404
+from ninja import Query, Router
+
+from agents.decorators import agent_view, needs
+from agents.schemas import PageQuery, listed, problems
+from openclaw_web.paging import page_of
+
+from . import diffs, unified, versions
+from .schemas import (
+    DiffOut,
+    DiffQuery,
+    FilePage,
+    OneVersion,
+    VersionDetail,
+    VersionPage,
+    VersionQuery,
+)
+
+router = Router(tags=["guardian"])
+
+
+@router.get("/agents/{agent}/files", response={200: FilePage, **problems(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def file_list(request, agent, filters: Query[PageQuery]):
+    """Files of the workspace: the five memory files first, seen or not; `limit` counts the files after those."""
+    page = versions.other_files(agent, **filters.place)
+    first = versions.first_files(agent) if page.previous is None and not filters.after else []
+    return listed(page, [*first, *page])
+
+
+@router.get("/agents/{agent}/files/versions", response={200: VersionPage, **problems(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def file_versions(request, agent, filters: Query[VersionQuery]):
+    """The versions of one file, the newest first."""
+    rows = versions.of_file(agent, filters.name)
+    page = page_of(rows, order=versions.ORDER, **filters.place)
+    if not page and not filters.after and not filters.before:
+        raise Http404
+    return listed(page)
+
+
+@router.get("/agents/{agent}/files/version", response={200: VersionDetail, **problems(404, 503)})
+@agent_view
+@needs("viewer")
+def file_version(request, agent, asked: Query[OneVersion]):
+    """One version with its content."""
+    return _version(agent, asked.id)
+
+
+@router.get("/agents/{agent}/files/diff", response={200: DiffOut, **problems(404, 503)})
+@agent_view
+@needs("viewer")
+def file_diff(request, agent, asked: Query[DiffQuery]):
+    """What changed between two versions of a file."""
+    new = _version(agent, asked.to)
+    old = _version(agent, asked.from_id) if asked.from_id else versions.before(new)
+    if old and old.file_name != new.file_name:
+        raise Http404
+    diff = diffs.compare(old.content if old else None, new.content)
+    view = diffs.view(diff)
+    return {
+        "old": old,
+        "new": new,
+        "added": diff.added,
+        "removed": diff.removed,
+        "is_coarse": diff.is_coarse,
+        "left": view.left,
+        "unified": unified.text(view, new.file_name, is_new=old is None),
+        "hunks": unified.hunks(view),
+    }
+
+
+def _version(agent, version_id):
+    found = versions.of_id(agent, version_id)
+    if found is None:
+        raise Http404
+    return found

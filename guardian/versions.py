@@ -1,0 +1,124 @@
+"""The files of an agent's workspace and their versions, as pages and the API read them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db.models import Count, Max, OuterRef, Subquery
+
+from agents.models import Agent
+from ledger.models import PromptReport, Session
+from openclaw_web.paging import Page, page_of
+
+from .files import MEMORY_FILES
+from .models import FileSnapshot, WorkspaceFile
+
+ALWAYS_FIRST = (*MEMORY_FILES, "AGENTS.md", "HEARTBEAT.md")
+ORDER = ("-created_at", "-id")
+COUNTED_UP_TO = 1_000
+SESSIONS_ASKED = 50  # for a session that says what its prompt held
+
+
+@dataclass(slots=True)
+class File:
+    """One file of a workspace. `in_prompt` is what the last session that says so did with it: "read", "cut", "missing"
+    or "" when no session says; without a version it was never seen and has no size and no time.
+    """
+
+    name: str
+    version_count: int = 0
+    changed_at: int | None = None
+    size_bytes: int | None = None
+    in_prompt: str = ""
+
+    @property
+    def is_memory(self):
+        """Whether memory writes go to it."""
+        return self.name in MEMORY_FILES
+
+
+def model_of(name: str) -> type[FileSnapshot] | type[WorkspaceFile]:
+    """The table that holds the versions of a file."""
+    return FileSnapshot if name in MEMORY_FILES else WorkspaceFile
+
+
+def of_file(agent: Agent, name: str):
+    """The versions of one file, without their contents."""
+    return model_of(name).objects.using(agent.db).filter(file_name=name).defer("content")
+
+
+def of_id(agent: Agent, version_id: str):
+    """One version with its content, of whatever file; None when there is none."""
+    found = FileSnapshot.objects.using(agent.db).filter(id=version_id).first()
+    return found or WorkspaceFile.objects.using(agent.db).filter(id=version_id).first()
+
+
+def before(version):
+    """The version of the same file that `version` followed, with its content; None for the first one."""
+    older = (
+        type(version)
+        .objects.using(version._state.db)
+        .filter(file_name=version.file_name, created_at__lte=version.created_at)
+    )
+    return older.exclude(created_at=version.created_at, id__gte=version.id).order_by(*ORDER).first()
+
+
+def newest(agent: Agent, name: str):
+    """The newest version of a file with its content; None when there is none."""
+    return model_of(name).objects.using(agent.db).filter(file_name=name).order_by(*ORDER).first()
+
+
+def amount(versions) -> int:
+    """How many versions there are, one more than COUNTED_UP_TO at most."""
+    return versions.order_by().values("id")[: COUNTED_UP_TO + 1].count()
+
+
+def first_files(agent: Agent) -> list[File]:
+    """The five memory files, seen or not, and the files that every session reads, as far as they were seen."""
+    seen = {row["file_name"]: row for model in (FileSnapshot, WorkspaceFile) for row in _summed(agent, model, True)}
+    files = [File(**_named(seen[name])) if name in seen else File(name) for name in ALWAYS_FIRST]
+    files = [file for file in files if file.version_count or file.is_memory]
+    said = _said_of_prompts(agent)
+    for file in files:
+        file.in_prompt = said.get(file.name, "")
+    return files
+
+
+def other_files(agent: Agent, **place: Any) -> Page:
+    """A page of the other files, the latest name first: notes of days are named after them. `place`: see page_of."""
+    found = page_of(_summed(agent, WorkspaceFile, False), order=("-file_name",), **place)
+    page = Page(File(**_named(row)) for row in found)
+    page.next, page.previous = found.next, found.previous
+    return page
+
+
+def _summed(agent, model, is_first):
+    rows = model.objects.using(agent.db)
+    same = model.objects.filter(file_name=OuterRef("file_name")).order_by(*ORDER)
+    rows = rows.filter(file_name__in=ALWAYS_FIRST) if is_first else rows.exclude(file_name__in=ALWAYS_FIRST)
+    return rows.values("file_name").annotate(
+        version_count=Count("id"), changed_at=Max("created_at"), size_bytes=Subquery(same.values("size_bytes")[:1])
+    )
+
+
+def _named(row):
+    return {"name": row["file_name"], **{key: row[key] for key in ("version_count", "changed_at", "size_bytes")}}
+
+
+def _said_of_prompts(agent):
+    """What the last session that has a report about its prompt says of each file."""
+    latest = (
+        Session.objects.using(agent.db).order_by("-last_activity_at", "-id").values_list("prompt_report_id", flat=True)
+    )
+    report_id = next(filter(None, latest[:SESSIONS_ASKED]), None)
+    report = PromptReport.objects.using(agent.db).filter(id=report_id).first() if report_id else None
+    files = orjson.loads(report.report_json).get("files", []) if report else []
+    return {
+        file["name"]: _state(file) for file in files if isinstance(file, dict) and isinstance(file.get("name"), str)
+    }
+
+
+def _state(file):
+    if file.get("missing") is True:
+        return "missing"
+    return "cut" if file.get("truncated") is True else "read"

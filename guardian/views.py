@@ -1,0 +1,60 @@
+"""The files of an agent's workspace, and one of them with its versions."""
+
+from django.http import Http404, HttpResponse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view, needs
+from openclaw_web.html import render_page
+from openclaw_web.paging import page_of, places
+
+from . import contents, diffs, forms, versions
+
+VERSIONS_SHOWN = 20
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def file_list(request, agent):
+    """The five memory files first, then what every session reads, then the others."""
+    others = versions.other_files(agent, **places(request))
+    is_start = others.previous is None and not request.GET.get("after")
+    first = versions.first_files(agent) if is_start else []
+    context = {"agent": agent, "files": [*first, *others], "others": others}
+    return render_page(request, "guardian/file_list.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def file_detail(request, agent, name):
+    """One file: what it holds, what changed between two versions, and all of them."""
+    asked = forms.asked(agent, name, request.GET)
+    if asked.is_download:
+        return _download(asked.shown)
+    piece = contents.piece(asked.shown.content, asked.line)
+    if asked.line > max(piece.count, 1):
+        raise Http404
+    rows = versions.of_file(agent, name)
+    diff = diffs.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
+    context = {
+        "agent": agent,
+        "name": name,
+        "asked": asked,
+        "piece": piece,
+        "amount": versions.amount(rows),
+        "counted_up_to": versions.COUNTED_UP_TO,
+        "diff": diff,
+        "view": diffs.view(diff) if diff else None,
+        "versions": page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN),
+    }
+    return render_page(request, "guardian/file_detail.html", context)
+
+
+def _download(version):
+    """A version as it is kept here, as a file."""
+    response = HttpResponse(version.content, content_type="text/plain; charset=utf-8")
+    name = version.file_name.rpartition("/")[2]
+    response["Content-Disposition"] = content_disposition_header(True, "".join(filter(str.isprintable, name)) or "file")
+    return response

@@ -1,0 +1,77 @@
+"""Lists of an agent: its sessions, the records and turns of all of them, and what could not be read."""
+
+from dataclasses import replace
+
+from django.db.models import OuterRef, Subquery
+from ninja import Query, Router
+
+from agents.decorators import agent_view, needs
+from agents.schemas import listed, problems
+from openclaw_web.paging import Listing
+
+from . import listing
+from .api import BUDGET_BYTES, HEAVY, event_bytes, open_payloads, turn_bytes
+from .lists_schemas import (
+    AgentEventPage,
+    AgentTurnPage,
+    AgentTurnQuery,
+    EventQuery,
+    RejectedPage,
+    RejectedQuery,
+    SessionPage,
+    SessionQuery,
+)
+from .models import RejectedRecord, TranscriptEventIdentity
+
+router = Router(tags=["ledger"])
+
+
+@router.get("/agents/{agent}/sessions", response={200: SessionPage, **problems(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def session_list(request, agent, filters: Query[SessionQuery]):
+    """Sessions of an agent, the last active first. A search may answer fewer than `limit`, and a `next`."""
+    return listed(listing.sessions(agent.db, **filters.asked()).page(**filters.place))
+
+
+@router.get("/agents/{agent}/events", response={200: AgentEventPage, **problems(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def event_list(request, agent, filters: Query[EventQuery]):
+    """Records of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    found = listing.events(agent.db, **filters.asked())
+    rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*HEAVY)
+    found = replace(found, rows=with_identities(rows), condition=filters.of_types(found.condition))
+    limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
+    page = found.page(**filters.place, **limits)
+    if filters.include_payload:
+        open_payloads(page)
+    return listed(page)
+
+
+@router.get("/agents/{agent}/turns", response={200: AgentTurnPage, **problems(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def turn_list(request, agent, filters: Query[AgentTurnQuery]):
+    """Turns of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    found = listing.turns(agent.db, **filters.asked())
+    found = replace(found, rows=found.rows.defer("user_metadata", "agent_metadata"))
+    return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
+
+
+@router.get("/agents/{agent}/rejected", response={200: RejectedPage, **problems(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def rejected_list(request, agent, filters: Query[RejectedQuery]):
+    """Lines that could not be read, with their place and the reason; the newest first."""
+    rejected = RejectedRecord.objects.using(agent.db).all()
+    return listed(Listing(rejected, ("-id",), filters.condition()).page(**filters.place))
+
+
+def with_identities(events):
+    """Records with their own id and the one before it, which another table holds."""
+    who = TranscriptEventIdentity.objects.using(events.db)
+    who = who.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq"))
+    return events.annotate(
+        record_id=Subquery(who.values("event_id")[:1]), parent_id=Subquery(who.values("parent_id")[:1])
+    )

@@ -1,0 +1,361 @@
+"""Charts as numbers for a template: shares of the width in percent, heights in pixels. Pure; knows no tables.
+
+`bar_chart`, `line_chart` and `histogram` are drawn by `components/chart.html`, `heatmap` by `components/heatmap.html`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+PLOT_HEIGHT = 140
+ROOM_ABOVE = 26  # the line that a pointed-at bar is read out on
+ROOM_BELOW = 24  # the words under the bars
+LEAST_HEIGHT = 2  # one of something must be seen beside a thousand
+WIDEST_BAR = 3.2
+X_LABELS = 5
+Y_STEPS = 4
+HEAT_LEVELS = 5
+
+Value = int | float | None  # None: not known, a gap in a line
+
+
+def _plain(value):
+    return "–" if value is None else f"{value:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One colour of a chart; `tone` is a class `series--<tone>`, and `is_below` hangs it under the zero line."""
+
+    label: str
+    tone: str = "accent"
+    is_below: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one bar shows: a value for each series, its name in full, a short one for the axis, where its rows are."""
+
+    name: str
+    short: str
+    values: tuple[Value, ...]
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A coloured piece of a bar."""
+
+    tone: str
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """Where a line passes a point."""
+
+    tone: str
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A series as an SVG path, in a box that is 100 wide and as high as the chart."""
+
+    tone: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One point, placed: its band (where the pointer meets it), its pieces or dots, and what it says."""
+
+    name: str
+    said: tuple[str, ...]
+    tip: str
+    href: str | None
+    band_x: float
+    middle: float
+    x: float
+    segments: list[Segment] = field(default_factory=list)
+    dots: list[Dot] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A word on an axis, or on the highest bar."""
+
+    text: str
+    x: float
+    y: float
+    anchor: str = "middle"
+
+
+@dataclass(slots=True)
+class Chart:
+    """Everything `components/chart.html` draws; without a single value it has no bars."""
+
+    title: str
+    unit: str
+    series: Sequence[Series]
+    totals: list[str | int]
+    bars: list[Bar] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    y_labels: list[Label] = field(default_factory=list)
+    x_labels: list[Label] = field(default_factory=list)
+    peak: Label | None = None
+    band_width: float = 0
+    bar_width: float = 0
+    zero_y: float = 0
+
+    plot_y: ClassVar[int] = ROOM_ABOVE
+    plot_height: ClassVar[int] = PLOT_HEIGHT
+    height: ClassVar[int] = ROOM_ABOVE + PLOT_HEIGHT + ROOM_BELOW
+
+    @property
+    def legend(self):
+        """Each series with the sum of its values; of a line, its latest value."""
+        totals = (f"{total:,}" if isinstance(total, int) else total for total in self.totals)
+        return list(zip(self.series, totals, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    # How values become places: what all bars of one chart share.
+    series: Sequence[Series]
+    count: int
+    above: float
+    below: float
+    is_packed: bool = False
+    is_line: bool = False
+    in_words: Callable[[Value], str] = _plain
+
+    @property
+    def scale(self):
+        return PLOT_HEIGHT / (self.above + self.below)
+
+    @property
+    def zero_y(self):
+        return round(ROOM_ABOVE + self.above * self.scale, 1)
+
+    @property
+    def band(self):
+        return 100 / self.count
+
+    @property
+    def bar(self):
+        return self.band * 0.96 if self.is_packed else min(self.band * 0.72, WIDEST_BAR)
+
+
+def bar_chart(points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series]) -> Chart:
+    """Bars of up to three stacked series, the order of `Point.values`; `unit` says what one bar is: a day, a week."""
+    if not 1 <= len(series) <= 3:
+        raise ValueError("A bar chart has one to three series.")
+    chart = Chart(title, unit, series, [sum(point.values[i] for point in points) for i in range(len(series))])
+    if any(chart.totals):
+        above = [_reach(point, series, is_below=False) for point in points]
+        below = [_reach(point, series, is_below=True) for point in points]
+        _place(chart, points, _Frame(series, len(points), max(above), max(below)))
+    return chart
+
+
+def histogram(points: Sequence[Point], *, title: str, unit: str, tone: str = "accent", label: str) -> Chart:
+    """How many there are in each range: bars side by side. See `ranges_of` for values that are not counted yet."""
+    series = [Series(label, tone)]
+    chart = Chart(title, unit, series, [sum(point.values[0] for point in points)])
+    if any(chart.totals):
+        highest = max(point.values[0] for point in points)
+        _place(chart, points, _Frame(series, len(points), highest, 0, is_packed=True))
+    return chart
+
+
+def ranges_of(values: Sequence[float], *, at_most: int = 12) -> list[Point]:
+    """Whole-numbered ranges of one width that together hold all `values`, with how many each holds."""
+    if not values:
+        return []
+    width = round_step((max(values) - min(values)) / (at_most - 1))
+    counts: dict[int, int] = {}
+    for value in values:
+        counts[int(value // width)] = counts.get(int(value // width), 0) + 1
+    return [
+        Point(f"{n * width:,} – {(n + 1) * width:,}", short_number(n * width), (counts.get(n, 0),))
+        for n in range(min(counts), max(counts) + 1)
+    ]
+
+
+def line_chart(
+    points: Sequence[Point],
+    *,
+    title: str,
+    unit: str,
+    series: Sequence[Series],
+    in_words: Callable[[Value], str] = _plain,
+) -> Chart:
+    """A line for each of up to four series, from zero up; a None is a gap. `in_words` writes a value."""
+    if not 1 <= len(series) <= 4:
+        raise ValueError("A line chart has one to four series.")
+    known = [value for point in points for value in point.values if value is not None]
+    last = points[-1].values if points else ()
+    chart = Chart(title, unit, series, [in_words(value) for value in last] or [""] * len(series))
+    if known:
+        frame = _Frame(series, len(points), max([*known, 1]), 0, is_line=True, in_words=in_words)
+        _place(chart, points, frame)
+        chart.lines = [Line(one.tone, _path(points, i, frame)) for i, one in enumerate(series)]
+    return chart
+
+
+def _place(chart, points, frame):
+    chart.zero_y = frame.zero_y
+    chart.band_width = round(frame.band, 3)
+    chart.bar_width = round(frame.bar, 3)
+    draw = _dotted if frame.is_line else _bar
+    chart.bars = [draw(point, i, frame) for i, point in enumerate(points)]
+    chart.y_labels = _y_labels(frame)
+    chart.x_labels = [_x_label(points[i].short, i, frame, chart.height - 6) for i in _spread_out(len(points))]
+    if frame.above and not frame.is_line:
+        heights = [_reach(point, chart.series, is_below=False) for point in points]
+        top = round(frame.zero_y - frame.above * frame.scale - 4, 1)
+        chart.peak = _x_label(f"{frame.above:,}", heights.index(frame.above), frame, top)
+
+
+def _reach(point, series, *, is_below):
+    return sum(value for value, one in zip(point.values, series, strict=True) if one.is_below == is_below)
+
+
+def _bar(point, index, frame):
+    segments = _segments(point, frame)
+    return _at(point, index, frame, href=point.href if segments else None, segments=segments)
+
+
+def _dotted(point, index, frame):
+    pairs = zip(point.values, frame.series, strict=True)
+    dots = [Dot(one.tone, _y(value, frame)) for value, one in pairs if value is not None]
+    return _at(point, index, frame, href=point.href if dots else None, dots=dots)
+
+
+def _at(point, index, frame, **drawn):
+    said = tuple(frame.in_words(value) for value in point.values)
+    words = [f"{one.label} {value}" for one, value in zip(frame.series, said, strict=True)]
+    return Bar(
+        name=point.name,
+        said=said,
+        tip=" · ".join([point.name, *words]),
+        band_x=round(index * frame.band, 3),
+        middle=round((index + 0.5) * frame.band, 3),
+        x=round(index * frame.band + (frame.band - frame.bar) / 2, 3),
+        **drawn,
+    )
+
+
+def _y(value, frame):
+    return round(frame.zero_y - value * frame.scale, 1)
+
+
+def _path(points, number, frame):
+    # A single point between gaps has no line; its dot shows it.
+    path, is_drawing = [], False
+    for index, point in enumerate(points):
+        value = point.values[number]
+        if value is not None:
+            path.append(f"{'L' if is_drawing else 'M'}{round((index + 0.5) * frame.band, 3)} {_y(value, frame)}")
+        is_drawing = value is not None
+    return "".join(path)
+
+
+def _segments(point, frame):
+    top = bottom = frame.zero_y
+    segments = []
+    for value, one in zip(point.values, frame.series, strict=True):
+        if not value:
+            continue
+        height = round(max(value * frame.scale, LEAST_HEIGHT), 1)
+        if one.is_below:
+            segments.append(Segment(one.tone, round(bottom, 1), height))
+            bottom += height
+        else:
+            top -= height
+            segments.append(Segment(one.tone, round(top, 1), height))
+    return segments
+
+
+def _y_labels(frame):
+    step = round_step((frame.above + frame.below) / Y_STEPS)
+    values = range(-int(frame.below // step) * step, int(frame.above) + 1, step)
+    return [Label(short_number(abs(value)), 0, round(frame.zero_y - value * frame.scale, 1), "end") for value in values]
+
+
+def _x_label(text, index, frame, y):
+    middle = (index + 0.5) * frame.band
+    if middle < 4:
+        return Label(text, 0, y, "start")
+    if middle > 96:
+        return Label(text, 100, y, "end")
+    return Label(text, round(middle, 2), y)
+
+
+def _spread_out(count):
+    labels = min(X_LABELS, count)
+    return sorted({round(i * (count - 1) / max(labels - 1, 1)) for i in range(labels)})
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One square of a heatmap: `level` 0 (nothing) to 5 (the most), what it says, where its rows are."""
+
+    value: int
+    level: int
+    tip: str
+    href: str | None = None
+
+
+@dataclass(slots=True)
+class Heatmap:
+    """Everything `components/heatmap.html` draws; without a single value it has no rows."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[tuple[str, list[Cell]]] = field(default_factory=list)
+
+
+def heatmap(
+    values: Sequence[Sequence[int]],
+    *,
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    in_words: Callable[[str, str, int], str],
+    href: Callable[[int, int], str | None] = lambda _row, _column: None,
+) -> Heatmap:
+    """Counts by row and column as squares, the more the stronger: by weekday and hour, for instance.
+
+    `in_words` gets a row's name, a column's and the count; `href` their numbers from 0.
+    """
+    most = max((value for row in values for value in row), default=0)
+    if not most:
+        return Heatmap(title, columns)
+
+    def cell(r, c, value):
+        level = -(-value * HEAT_LEVELS // most)
+        return Cell(value, level, in_words(rows[r], columns[c], value), href(r, c) if value else None)
+
+    drawn = [[cell(r, c, value) for c, value in enumerate(row)] for r, row in enumerate(values)]
+    return Heatmap(title, columns, list(zip(rows, drawn, strict=True)))
+
+
+def round_step(least: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below `least`."""
+    power = 1
+    while True:
+        for digit in (1, 2, 5):
+            if digit * power >= least:
+                return digit * power
+        power *= 10
+
+
+def short_number(value: int) -> str:
+    """`950`, `1.5k`, `20k`, `3M`: what fits beside an axis."""
+    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if value >= size:
+            return f"{value / size:.1f}".removesuffix(".0") + letter
+    return str(value)

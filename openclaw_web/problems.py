@@ -1,0 +1,99 @@
+"""What a failure looks like under /api/: one shape, also where Django answers before any operation is reached.
+
+`{"detail": a sentence, "code": a word for programs}`; 409 also has `reasons` (rows in the way), 422 `errors` (places).
+"""
+
+import secrets
+
+import orjson
+from django.http import HttpResponse, HttpResponseServerError
+from django.template.loader import get_template
+from django.utils.translation import gettext as _
+from django.views import csrf, defaults
+
+CODES = {
+    400: "bad_request",
+    401: "not_signed_in",
+    403: "not_allowed",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "refused",
+    412: "changed_meanwhile",
+    413: "too_big",
+    415: "not_json",
+    416: "no_such_range",
+    422: "invalid",
+    429: "too_many_requests",
+    500: "error",
+    503: "not_now",
+}
+
+
+def problem(status, detail, *, code=None, headers=None, **more):
+    """The answer to a request that failed; `more` are further keys of the body."""
+    body = {"detail": str(detail), "code": code or CODES.get(status, "failed"), **more}
+    return HttpResponse(orjson.dumps(body), status=status, content_type="application/json", headers=headers)
+
+
+def invalid(errors):
+    """The answer to a request that does not fit; `errors` are dictionaries with `loc` and `msg`."""
+    places = [{"loc": list(error["loc"]), "msg": str(error["msg"])} for error in errors]
+    first = places[0]
+    sentence = _("The request does not fit: %(place)s: %(why)s.") % {
+        "place": ".".join(map(str, first["loc"])),
+        "why": first["msg"].rstrip("."),
+    }
+    return problem(422, sentence, errors=places)
+
+
+def in_our_words(view):
+    """A view of the API whose refused methods are said as JSON."""
+
+    def said(request, *args, **kwargs):
+        response = view(request, *args, **kwargs)
+        if response.status_code != 405:
+            return response
+        return problem(405, _("This address does not take this method."), headers={"Allow": response["Allow"]})
+
+    said.__dict__.update(view.__dict__)
+    return said
+
+
+def bad_request(request, exception):
+    """What Django calls for a request it does not trust: an unknown host, too many fields."""
+    if not _is_api(request):
+        return defaults.bad_request(request, exception)
+    return problem(400, _("This request cannot be read. Look at its host, its fields and its body."))
+
+
+def not_allowed(request, exception):
+    if not _is_api(request):
+        return defaults.permission_denied(request, exception)
+    return problem(403, _("Your role, or the token's, does not allow this."))
+
+
+def not_found(request, exception):
+    if not _is_api(request):
+        return defaults.page_not_found(request, exception)
+    return problem(404, _("There is nothing at this address."))
+
+
+def server_error(request):
+    if not _is_api(request):
+        request.reference = secrets.token_hex(4)  # openclaw_web.logs writes it beside the traceback
+        return HttpResponseServerError(get_template("500.html").render({"reference": request.reference}))
+    return problem(500, _("This went wrong on the server. Its log says where."))
+
+
+def csrf_failure(request, reason=""):
+    if not _is_api(request):
+        return csrf.csrf_failure(request, reason=reason)
+    return problem(403, without_csrf_token(), code="csrf")
+
+
+def without_csrf_token():
+    return _("The CSRF token is missing or wrong. Send it as X-CSRFToken, or use an API token.")
+
+
+def _is_api(request):
+    return request.path.startswith("/api/")

@@ -1,0 +1,138 @@
+"""The audit log for readers: its filters, its words, and where the objects of its entries are."""
+
+from typing import Any
+
+import orjson
+from django import forms
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import AuditEntry
+from openclaw_web.lists import DAY_MS, ListFilters, start_of
+
+ACTIONS = {
+    "activated": _("activated"),
+    "bulk_labelled": _("labelled many"),
+    "bulk_undone": _("took back a verdict on many"),
+    "claimed": _("claimed"),
+    "collect_started": _("started a collect"),
+    "deactivated": _("deactivated"),
+    "downloaded": _("downloaded"),
+    "export_started": _("started an export"),
+    "exported": _("exported"),
+    "invitation_revoked": _("took back"),
+    "invitation_used": _("accepted"),
+    "invited": _("invited"),
+    "label_undone": _("took back a verdict"),
+    "labelled": _("labelled"),
+    "link_made": _("made a one-time link"),
+    "locked_out": _("was locked out"),
+    "password_changed": _("changed the password"),
+    "read": _("opened"),
+    "role_changed": _("changed the role"),
+    "samples_made": _("made samples"),
+    "session_ended": _("ended a session"),
+    "sessions_ended": _("signed out everywhere"),
+    "setting_changed": _("changed"),
+    "sign_in_failed": _("could not sign in"),
+    "signed_in": _("signed in"),
+    "signed_out": _("signed out"),
+    "token_made": _("made"),
+    "token_revoked": _("revoked"),
+    "unlocked": _("unlocked"),
+    "user_added": _("added"),
+    "view_kept": _("kept a view of"),
+    "view_removed": _("removed a view of"),
+}
+OBJECTS = {
+    "agent": _("agent"),
+    "bulk": _("samples at once"),
+    "export": _("export"),
+    "file": _("file"),
+    "file_version": _("file version"),
+    "invitation": _("invitation"),
+    "job": _("job"),
+    "list": _("list"),
+    "record": _("record"),
+    "sample": _("sample"),
+    "schedule": _("schedule"),
+    "session": _("session"),
+    "setting": _("setting"),
+    "token": _("token"),
+    "user": _("user"),
+}
+COLUMNS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
+# Object type: the route of its page, and what of an entry stands in the address.
+PAGES = {
+    "agent": ("ledger:session_list", lambda entry: [entry.object_id]),
+    "export": ("operations:export_detail", lambda entry: [entry.object_id]),
+    "file": ("guardian:file_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "job": ("operations:job_detail", lambda entry: [entry.object_id]),
+    "record": ("ledger:record_detail", lambda entry: [entry.agent_id, *entry.object_id.split("/", 1)]),
+    "sample": ("datasets:sample_detail", lambda entry: [entry.object_id]),
+    "schedule": ("operations:cron_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "session": ("ledger:session_detail", lambda entry: [entry.agent_id, entry.object_id]),
+}
+# One page tells of all objects of a type.
+LISTS = {
+    "invitation": "operations:invitation_list",
+    "setting": "operations:settings",
+    "token": "operations:token_list",
+    "user": "operations:user_list",
+}
+
+
+class AuditFilters(ListFilters):
+    """The filters of the log, from its address."""
+
+    ORDERS = {"id": ("id",)}
+    DEFAULT = "-id"
+    actor = forms.CharField(label=_("Who"), required=False, max_length=150)
+    action = forms.ChoiceField(
+        label=_("What"), required=False, choices=[("", _("Everything")), *((name, name) for name in ACTIONS)]
+    )
+    object_type = forms.ChoiceField(label=_("To what"), required=False, choices=[("", _("Anything")), *OBJECTS.items()])
+    object_id = forms.CharField(label=_("Its id"), required=False, max_length=600)
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
+    since = forms.DateField(
+        label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+    until = forms.DateField(
+        label=_("To day"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+
+    def narrow(self, rows):
+        """Those of `rows` that fit."""
+        asked = self.chosen
+        columns = {"actor": "actor", "action": "action", "object_type": "object_type", "object_id": "object_id"}
+        columns["agent"] = "agent_id"
+        rows = rows.filter(**{columns[name]: value for name, value in asked.items() if name in columns})
+        if since := asked.get("since"):
+            rows = rows.filter(at__gte=start_of(since))
+        if until := asked.get("until"):
+            rows = rows.filter(at__lt=start_of(until) + DAY_MS)
+        return rows
+
+
+def address_of(entry: AuditEntry) -> str | None:
+    """The page of what an entry is about; None when it has none. The page may be gone by now."""
+    if entry.object_type in LISTS:
+        return reverse(LISTS[entry.object_type])
+    if entry.object_type not in PAGES:
+        return None
+    route, arguments = PAGES[entry.object_type]
+    try:
+        return reverse(route, args=arguments(entry))
+    except NoReverseMatch:  # an id from outside that stands in no address
+        return None
+
+
+def shape(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table as the API and the files tell it."""
+    return {**{name: row[name] for name in COLUMNS[:-1]}, "detail": orjson.loads(row["detail_json"])}
+
+
+def details(entry: AuditEntry) -> str:
+    """What else an entry says: `role labeller, days 7`."""
+    found = orjson.loads(entry.detail_json)
+    return ", ".join(f"{name} {value}" for name, value in found.items() if value not in (None, ""))

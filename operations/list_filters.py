@@ -1,0 +1,102 @@
+"""The filters of the lists of jobs, exports and rejected records; and the lists whose filters people keep."""
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents.saved_views import LONGEST_NAME
+from datasets.export_words import FORMAT_WORDS, TASK_WORDS
+from datasets.export_words import STATE_WORDS as EXPORT_STATES
+from datasets.forms import SampleFilters
+from ledger.filters import EventFilters, SessionFilters, TurnFilters
+from ledger.models import RejectedRecord
+from openclaw_web.errors import Refused
+from openclaw_web.lists import DayFilters, ListFilters
+from openclaw_web.paging import Listing, Term, narrowed
+
+from .models import JobRun
+from .rejected import REASONS
+
+JOB_WORDS = {"collect": gettext_lazy("Collect"), "export": gettext_lazy("Export")}
+
+
+class JobFilters(DayFilters):
+    """The filters of the list of jobs."""
+
+    ORDERS, DEFAULT = {"queued": ("created_at", "id")}, "-queued"
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), required=False, choices=JOB_WORDS.items())
+    state = forms.ChoiceField(label=gettext_lazy("State"), required=False, choices=JobRun.State.choices)
+    by = forms.CharField(label=gettext_lazy("Started by"), required=False, max_length=150)
+
+    def listing(self, rows):
+        """Those of `rows` that fit."""
+        return _listing(self, rows, {"kind": "kind", "state": "state", "by": "started_by"}, "created_at")
+
+
+class ExportFilters(DayFilters):
+    """The filters of the list of exports."""
+
+    ORDERS, DEFAULT = {"when": ("exported_at", "id")}, "-when"
+    RARE = ("task", "by")
+    export_format = forms.ChoiceField(label=gettext_lazy("Format"), required=False, choices=FORMAT_WORDS.items())
+    task = forms.ChoiceField(label=gettext_lazy("Task"), required=False, choices=TASK_WORDS.items())
+    state = forms.ChoiceField(label=gettext_lazy("State"), required=False, choices=EXPORT_STATES.items())
+    by = forms.CharField(label=gettext_lazy("By"), required=False, max_length=150)
+
+    def listing(self, rows):
+        """Those of `rows` that fit."""
+        columns = {"export_format": "export_format", "task": "task", "state": "state", "by": "exported_by"}
+        return _listing(self, rows, columns, "exported_at")
+
+
+class RejectedFilters(ListFilters):
+    """The filters of the list of rejected records of one agent."""
+
+    ORDERS, DEFAULT = {"found": ("id",)}, "-found"
+    PLACE = ("agent",)
+    agent = forms.CharField(label=gettext_lazy("Agent"), required=False, max_length=56)
+    reason = forms.ChoiceField(label=gettext_lazy("Reason"), required=False, choices=REASONS.items())
+    file = forms.CharField(label=gettext_lazy("In the file's name"), required=False, max_length=500)
+    session = forms.CharField(label=gettext_lazy("Session"), required=False, max_length=500)
+
+    def listing(self, db: str) -> Listing:
+        """The rejected records of an agent's file that fit."""
+        asked = self.chosen
+        terms = [Term("reason", "exact", asked["reason"])] if "reason" in asked else []
+        terms += [Term("session_id", "exact", asked["session"])] if "session" in asked else []
+        terms += [Term("file", "icontains", asked["file"])] if "file" in asked else []
+        return narrowed(RejectedRecord.objects.using(db).all(), terms, order=self.order)
+
+
+LISTS = {
+    "events": EventFilters,
+    "exports": ExportFilters,
+    "jobs": JobFilters,
+    "rejected": RejectedFilters,
+    "samples": SampleFilters,
+    "sessions": SessionFilters,
+    "turns": TurnFilters,
+}
+
+
+class ViewForm(forms.Form):
+    """A view of a list that somebody keeps or removes."""
+
+    on = forms.ChoiceField(choices=[(name, name) for name in LISTS])
+    name = forms.CharField(max_length=LONGEST_NAME)
+    query = forms.CharField(required=False, max_length=8_000)
+
+    def asked(self):
+        """`on`, `name`, `query`: of the address only what is a filter. Raises Refused for another list or address."""
+        if not self.is_valid():
+            raise Refused(_("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
+        asked = self.cleaned_data
+        return asked | {"query": LISTS[asked["on"]](QueryDict(asked["query"].removeprefix("?"))).checked().query}
+
+
+def _listing(filters, rows, columns, moment):
+    terms = [Term(columns[name], "exact", value) for name, value in filters.chosen.items() if name in columns]
+    ends = {"gte": filters.moments["since"], "lt": filters.moments["until"]}
+    terms += [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
+    return narrowed(rows, terms, order=filters.order)

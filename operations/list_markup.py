@@ -1,0 +1,155 @@
+"""The rows of the lists of jobs, exports and rejected records, put together as ledger.list_markup does."""
+
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from agents.templatetags.formatting import ago, duration, number, size
+from ledger import glyphs
+from openclaw_web.lists import cell_labels, labelled
+
+from .list_filters import JOB_WORDS
+from .models import JobRun
+
+NOTHING = SafeString("")
+JOB_FIELDS = (
+    *("id", "kind", "state", "done", "total", "message", "started_by", "created_at", "started_at", "finished_at"),
+)
+EXPORT_FIELDS = (
+    *("id", "export_name", "export_format", "task", "state", "total_samples", "approved_samples", "file_size_bytes"),
+    *("checksum", "exported_by", "exported_at", "sentence"),
+)
+REJECTED_FIELDS = (
+    *("id", "file", "byte_offset", "byte_length", "reason", "detail", "raw_preview", "session_id", "created_at"),
+)
+# Name in ORDERS (or nothing), label, whether it is a number.
+JOB_COLUMNS = (
+    ("", _("Job"), False),
+    ("", _("State"), False),
+    ("", _("Done"), True),
+    ("", _("Last message"), False),
+    ("", _("Started by"), False),
+    ("queued", _("Queued"), False),
+    ("", _("Took"), True),
+)
+EXPORT_COLUMNS = (
+    ("", _("Name"), False),
+    ("", _("Format"), False),
+    ("", _("Task"), False),
+    ("", _("State"), False),
+    ("", _("Rows"), True),
+    ("", _("Size"), True),
+    ("", _("By"), False),
+    ("when", _("When"), True),
+)
+REJECTED_COLUMNS = (
+    ("", _("File"), False),
+    ("", _("Reason"), False),
+    ("", _("Begins with"), False),
+    ("", _("At byte"), True),
+    ("", _("Length"), True),
+    ("found", _("Found"), True),
+)
+BADGE = '<span class="badge badge--{tone}">{label}</span>'
+JOB_ROW = (
+    '<tr><td><a href="{href}">{label}</a></td>'
+    '<td data-label="%s">{state}</td>'
+    '<td class="num" data-label="%s">{done}</td>'
+    '<td class="wide" data-label="%s">{message}</td>'
+    '<td data-label="%s">{by}</td>'
+    '<td data-label="%s">{queued}</td>'
+    '<td class="num" data-label="%s">{took}</td></tr>'
+)
+EXPORT_ROW = (
+    '<tr><th scope="row" class="wide break"><a href="{href}">{name}</a></th>'
+    '<td data-label="%s">{format}</td>'
+    '<td data-label="%s">{task}</td>'
+    '<td data-label="%s">{state}</td>'
+    '<td class="num" data-label="%s">{rows}</td>'
+    '<td class="num" data-label="%s">{size}</td>'
+    '<td data-label="%s">{by}</td>'
+    '<td class="num" data-label="%s">{when}</td></tr>'
+)
+REJECTED_ROW = (
+    '<tr><th scope="row" class="break mono small">{file}</th>'
+    '<td data-label="%s"><div>{reason}{detail}</div></td>'
+    '<td data-label="%s">{preview}</td>'
+    '<td class="num" data-label="%s">{offset}</td>'
+    '<td class="num" data-label="%s">{length}</td>'
+    '<td class="num" data-label="%s">{found}</td></tr>'
+)
+LINK = '<a href="{}">{}</a>'
+DETAIL = '<div class="muted small break">{}</div>'
+PREVIEW = (
+    '<details class="fold"><summary><code class="clamp">{}</code></summary>'
+    '<pre class="log" tabindex="0">{}</pre></details>'
+)
+
+
+def job_rows(jobs):
+    """The rows of a page of JobRun."""
+    row = labelled(JOB_ROW, cell_labels(JOB_COLUMNS))
+    return _joined(
+        format_html(
+            row,
+            href=job.get_absolute_url(),
+            label=JOB_WORDS.get(job.kind, job.kind),
+            state=format_html(BADGE, tone=job.state, label=JobRun.State(job.state).label),
+            done=number(job.done) if job.percent is None else f"{job.percent} %",
+            message=glyphs.readable(job.message) or "–",
+            by=job.started_by or "–",
+            queued=ago(job.created_at),
+            took=duration(job.duration_ms),
+        )
+        for job in jobs
+    )
+
+
+def export_rows(exports, states):
+    """The rows of a page of DatasetExport; `states` are the tone and label of each."""
+    row = labelled(EXPORT_ROW, cell_labels(EXPORT_COLUMNS))
+    return _joined(
+        format_html(
+            row,
+            href=export.get_absolute_url(),
+            name=glyphs.readable(export.export_name),
+            format=export.export_format,
+            task=export.task,
+            state=format_html(BADGE, **state),
+            rows=number(export.total_samples),
+            size=size(export.file_size_bytes),
+            by=export.exported_by or "–",
+            when=ago(export.exported_at),
+        )
+        for export, state in zip(exports, states, strict=True)
+    )
+
+
+def rejected_rows(agent, lines):
+    """The rows of a page of `rejected.Rejected`."""
+    row = labelled(REJECTED_ROW, cell_labels(REJECTED_COLUMNS))
+    return _joined(
+        format_html(
+            row,
+            file=_file(agent, line),
+            reason=line.reason,
+            detail=format_html(DETAIL, glyphs.readable(line.row.detail)) if line.row.detail else NOTHING,
+            preview=format_html(PREVIEW, line.start, line.preview) if line.preview else "–",
+            offset=number(line.row.byte_offset),
+            length=size(line.row.byte_length),
+            found=ago(line.row.created_at),
+        )
+        for line in lines
+    )
+
+
+def _file(agent, line):
+    file = glyphs.readable(line.row.file)
+    if line.session_id is None:
+        return file
+    return format_html(LINK, reverse("ledger:session_detail", args=[agent.agent_id, line.session_id]), file)
+
+
+def _joined(rows):
+    return SafeString("".join(rows))

@@ -1,0 +1,251 @@
+"""Who may use the site: yourself, people and their roles, invitations, tokens; and what an operator tunes."""
+
+from django.conf import settings
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Query, Router
+
+from agents import configuration
+from agents.decorators import needs
+from agents.schemas import PageQuery, listed, problems
+from openclaw_web.errors import Refused
+from openclaw_web.paging import page_of
+
+from . import accounts, invitations, lockout, sign_ins
+from .models import ApiToken, Invitation, User
+from .people_schemas import (
+    InvitationIn,
+    InvitationMade,
+    InvitationOut,
+    InvitationPage,
+    LinkOut,
+    MeOut,
+    RoleIn,
+    SettingIn,
+    SettingList,
+    SettingOut,
+    SignInOut,
+    SignInPage,
+    TokenIn,
+    TokenMade,
+    TokenOut,
+    TokenPage,
+    UserIn,
+    UserOut,
+    UserPage,
+)
+
+router = Router(tags=["people"])
+NEWEST_FIRST = ("-created_at", "-id")
+
+
+@router.get("/me", response={200: MeOut, **problems()})
+@needs("viewer")
+def me(request):
+    """Who you are to the API, what you may do, and how often you may ask."""
+    user, token = request.user, request.user.token
+    return {
+        "username": user.username,
+        "role": min(user.role, user.role_limit or user.role, key=User.RANK.get),
+        "own_role": user.role,
+        "token": token and f"oc_{token.prefix}",
+        "token_name": token and token.name,
+        "token_expires_at": token and token.expires_at,
+        "limits": {"limit": settings.API_PER_MINUTE, "remaining": getattr(request, "requests_left", None)},
+    }
+
+
+@router.get("/me/sign-ins", response={200: SignInPage, **problems(409)})
+@needs("viewer")
+def sign_in_list(request, filters: Query[PageQuery]):
+    """The browsers you are signed in with, the latest sign-in first."""
+    return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
+
+
+@router.post("/me/sign-ins/{sign_in_id}/end", response={200: SignInOut, **problems(404, 409)})
+@needs("viewer")
+def sign_in_end(request, sign_in_id: str):
+    """Send one of your browsers out."""
+    sign_in = get_object_or_404(request.user.sign_ins, id=sign_in_id)
+    sign_ins.end(sign_in, by=request.user.username)
+    sign_in.refresh_from_db()
+    return sign_in
+
+
+@router.get("/operations/users", response={200: UserPage, **problems(409)})
+@needs("admin")
+def user_list(request, filters: Query[PageQuery]):
+    """Everybody who has an account, by name."""
+    return _people(page_of(User.objects.all(), order=("username",), **filters.place))
+
+
+@router.post("/operations/users", response={200: LinkOut, **problems(400, 409)})
+@needs("admin")
+def user_add(request, response: HttpResponse, wanted: UserIn):
+    """Add a person without a password; answers the one-time link to hand over."""
+    user, path = accounts.add_user(wanted.username, wanted.role, by=request.user.username)
+    return _link(request, response, user, path)
+
+
+@router.post("/operations/users/{username}/link", response={200: LinkOut, **problems(404, 409)})
+@needs("admin")
+def user_link(request, response: HttpResponse, username: str):
+    """Make another one-time link for a person."""
+    user = get_object_or_404(User, username=username)
+    return _link(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
+
+
+@router.post("/operations/users/{username}/role", response={200: UserOut, **problems(400, 404, 409)})
+@needs("admin")
+def user_role(request, username: str, wanted: RoleIn):
+    """Give a person another role. The last active admin stays one."""
+    user = get_object_or_404(User, username=username)
+    accounts.change_role(user, wanted.role, by=request.user.username)
+    return _person(user)
+
+
+@router.post("/operations/users/{username}/deactivate", response={200: UserOut, **problems(404, 409)})
+@needs("admin")
+def user_deactivate(request, username: str):
+    """Lock a person out: sessions, links and tokens stop working."""
+    user = get_object_or_404(User, username=username)
+    accounts.deactivate(user, by=request.user.username)
+    return _person(user)
+
+
+@router.post("/operations/users/{username}/activate", response={200: UserOut, **problems(404, 409)})
+@needs("admin")
+def user_activate(request, username: str):
+    """Let a person in again, with the role and the tokens they had."""
+    user = get_object_or_404(User, username=username)
+    accounts.activate(user, by=request.user.username)
+    return _person(user)
+
+
+@router.post("/operations/users/{username}/sign-out", response={200: UserOut, **problems(404, 409)})
+@needs("admin")
+def user_sign_out(request, username: str):
+    """Send a person out of every browser; they may sign in again."""
+    user = get_object_or_404(User, username=username)
+    sign_ins.sign_out_everywhere(user, by=request.user.username)
+    return _person(user)
+
+
+@router.post("/operations/users/{username}/unlock", response={200: UserOut, **problems(404, 409)})
+@needs("admin")
+def user_unlock(request, username: str):
+    """Let a person try their password again at once after too many wrong ones."""
+    user = get_object_or_404(User, username=username)
+    lockout.unlock(user, by=request.user.username)
+    return _person(user)
+
+
+@router.get("/operations/invitations", response={200: InvitationPage, **problems(409)})
+@needs("admin")
+def invitation_list(request, filters: Query[PageQuery]):
+    """Invitations, the newest first, also those that were used or taken back."""
+    return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
+
+
+@router.post("/operations/invitations", response={200: InvitationMade, **problems(400, 409)})
+@needs("admin")
+def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
+    """A link for somebody who then chooses their own name and password."""
+    invitation, path = invitations.invite(wanted.role, days=wanted.days, note=wanted.note, by=request.user.username)
+    invitation.link = _shown_once(request, response, path)
+    return invitation
+
+
+@router.post("/operations/invitations/{invitation_id}/revoke", response={200: InvitationOut, **problems(404, 409)})
+@needs("admin")
+def invitation_revoke(request, invitation_id: str):
+    """Take an invitation back that nobody has used."""
+    invitation = get_object_or_404(Invitation, id=invitation_id)
+    invitations.revoke(invitation, by=request.user.username)
+    invitation.refresh_from_db()
+    return invitation
+
+
+@router.get("/operations/tokens", response={200: TokenPage, **problems(409)})
+@needs("viewer")
+def token_list(request, filters: Query[PageQuery]):
+    """Your tokens, the newest first; an admin sees everybody's. What they say is never shown again."""
+    return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
+
+
+@router.post("/operations/tokens", response={200: TokenMade, **problems(400, 409)})
+@needs("viewer")
+def token_make(request, response: HttpResponse, wanted: TokenIn):
+    """Make a token for your programs. Only somebody who is signed in can: a token makes no tokens."""
+    if request.user.role_limit:
+        raise Refused(_("A token cannot make another one, which would outlive it. Sign in, and make it there."))
+    token, text = accounts.make_token(request.user, name=wanted.name, role=wanted.role, days=wanted.days)
+    token.token = text
+    response["Cache-Control"] = "no-store"
+    return token
+
+
+@router.post("/operations/tokens/{token_id}/revoke", response={200: TokenOut, **problems(404, 409)})
+@needs("viewer")
+def token_revoke(request, token_id: str):
+    """End a token of yours; an admin may end anybody's."""
+    token = get_object_or_404(_visible_tokens(request.user), id=token_id)
+    accounts.revoke_token(token, by=request.user.username)
+    token.refresh_from_db()
+    return token
+
+
+@router.get("/operations/settings", response={200: SettingList, **problems()}, tags=["operations"])
+@needs("admin")
+def setting_list(request):
+    """What an operator tunes, with defaults."""
+    return {"items": [_setting(key) for key in configuration.KEYS]}
+
+
+@router.post("/operations/settings/{key}", response={200: SettingOut, **problems(400, 404, 409)}, tags=["operations"])
+@needs("admin")
+def setting_save(request, key: str, wanted: SettingIn):
+    """Set a setting."""
+    if key not in configuration.KEYS:
+        raise Http404
+    configuration.put(key, wanted.value, by=request.user.username)
+    return _setting(key)
+
+
+def _people(page):
+    locked = lockout.locked_names([user.username for user in page])
+    return listed(page, [_said(user, is_locked=user.username in locked) for user in page])
+
+
+def _person(user):
+    return _said(user, is_locked=bool(lockout.locked_names([user.username])))
+
+
+def _said(user, *, is_locked):
+    return {"username": user.username, "role": user.role, "is_active": user.is_active, "is_locked": is_locked}
+
+
+def _link(request, response, user, path):
+    return {"username": user.username, "link": _shown_once(request, response, path)}
+
+
+def _shown_once(request, response, path):
+    response["Cache-Control"] = "no-store"  # neither caches nor idempotency keys keep it
+    return request.build_absolute_uri(path)
+
+
+def _visible_tokens(user):
+    tokens = ApiToken.objects.select_related("user")
+    return tokens if user.has_role("admin") else tokens.filter(user=user)
+
+
+def _setting(key):
+    known = configuration.KEYS[key]
+    return {
+        "key": key,
+        "value": configuration.get(key),
+        "default": known.default,
+        "shape": known.shape,
+        "help": known.help,
+    }

@@ -1,0 +1,54 @@
+"""Scheduled jobs, their runs, and runs of sub-agents."""
+
+from django.http import Http404
+from ninja import Query, Router
+
+from agents.decorators import agent_view, needs
+from agents.schemas import PageQuery, listed, problems
+
+from . import schedules, subagent_runs
+from .schedules_schemas import CronJobDetail, CronJobPage, CronRunPage, SubagentQuery, SubagentRunPage
+
+router = Router(tags=["schedules"])
+
+
+@router.get("/agents/{agent}/cron", response={200: CronJobPage, **problems(404, 409)})
+@agent_view
+@needs("viewer")
+def cron_list(request, agent, filters: Query[PageQuery]):
+    """Scheduled jobs of an agent by name, with how their last runs went."""
+    page = schedules.page(agent, **filters.place)
+    return listed(page)
+
+
+@router.get("/agents/{agent}/cron/{job_id}", response={200: CronJobDetail, **problems(404)})
+@agent_view
+@needs("viewer")
+def cron_detail(request, agent, job_id: str):
+    """One job with its definition."""
+    job = schedules.find(agent, job_id)
+    if job is None:
+        raise Http404
+    job.words = schedules.definition(job).words
+    job.numbers = schedules.numbers(schedules.runs_of(agent, job_id))
+    return job
+
+
+@router.get("/agents/{agent}/cron/{job_id}/runs", response={200: CronRunPage, **problems(404, 409)})
+@agent_view
+@needs("viewer")
+def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
+    """The runs of a job, the newest first; also of one that is no longer defined."""
+    page = schedules.run_page(schedules.runs_of(agent, job_id), **filters.place)
+    if not page and not filters.after and not filters.before and schedules.find(agent, job_id) is None:
+        raise Http404
+    return listed(page)
+
+
+@router.get("/agents/{agent}/subagents", response={200: SubagentRunPage, **problems(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def subagent_list(request, agent, filters: Query[SubagentQuery]):
+    """Runs of sub-agents that an agent's sessions asked for, the newest first; or those on either side of `session`."""
+    page = subagent_runs.page(agent, session=filters.session, **filters.place)
+    return listed(page)

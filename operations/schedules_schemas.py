@@ -1,0 +1,106 @@
+"""What the API says about scheduled jobs, their runs, and runs of sub-agents."""
+
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from agents.schemas import PageQuery
+
+from . import schedules
+
+Outcome = Literal["succeeded", "failed", "skipped", ""]
+OUTCOME = Field(description="what the status comes to; empty for a status that is not known")
+
+
+class NumbersOut(Schema):
+    """How a job went; all but the count speak of its last 100 runs."""
+
+    run_count: int = Field(description="1001 stands for more than 1000")
+    success_percent: int | None = Field(description="of the runs that succeeded or failed")
+    median_ms: int | None
+    average_ms: int | None
+    longest_ms: int | None
+    last_run_at: int | None = Field(None, alias="last.ts")
+    last_outcome: Outcome | None = Field(None, alias="last.outcome")
+
+
+class CronJobOut(Schema):
+    id: str
+    name: str
+    enabled: bool
+    words: str = Field(description="when it runs")
+    schedule: dict[str, Any]
+    created_at: int | None
+    updated_at: int | None
+    next_run_at: int | None
+    numbers: NumbersOut
+
+    @staticmethod
+    def resolve_schedule(job):
+        return schedules.read_object(job.schedule_json)
+
+
+class CronJobPage(Schema):
+    items: list[CronJobOut]
+    next: str | None
+    previous: str | None
+
+
+class CronJobDetail(CronJobOut):
+    prompt: str
+    definition: dict[str, Any] = Field(description="as it was found")
+
+    @staticmethod
+    def resolve_definition(job):
+        return schedules.read_object(job.job_json)
+
+
+class CronRunOut(Schema):
+    seq: int
+    ts: int = Field(description="when it ended")
+    status: str
+    outcome: Outcome = OUTCOME
+    duration_ms: int | None
+    error: str
+    summary: str
+    session_id: str | None
+
+    @staticmethod
+    def resolve_outcome(run):
+        return schedules.outcome(run.status)
+
+
+class CronRunPage(Schema):
+    items: list[CronRunOut]
+    next: str | None
+    previous: str | None
+
+
+class SubagentQuery(PageQuery):
+    session: str = Field("", max_length=1_000, description="the id or key of a session on either side")
+
+
+class SideOut(Schema):
+    key: str
+    session_id: str | None = Field(description="null when the session is not in this agent's store")
+
+
+class SubagentRunOut(Schema):
+    run_id: str
+    label: str
+    task: str
+    model: str
+    outcome: str = Field(description="as OpenClaw says it; empty while there is no end")
+    error: str
+    created_at: int | None
+    ended_at: int | None
+    duration_ms: int | None
+    requester: SideOut
+    child: SideOut
+
+
+class SubagentRunPage(Schema):
+    items: list[SubagentRunOut]
+    next: str | None
+    previous: str | None

@@ -1,0 +1,233 @@
+/* The review queue: the next sample is fetched while one is read, and a verdict puts it on the screen at once. The server
+   makes all HTML; without this file every button is a plain form. */
+"use strict";
+
+const RENEW_MS = 30000;
+const HIDDEN_MS = 300000; /* a page in a hidden tab holds its samples this long */
+const LOOK_MS = 250; /* a second press this soon was meant for the sample before */
+
+let ahead = null; /* the sample to come, as a node that is not in the page */
+let coming = null; /* the promise of it */
+let line = Promise.resolve(); /* what is sent goes one after the other, in the order of the presses */
+let shownAt = 0;
+let hiddenAt = 0;
+
+const shown = () => document.getElementById("review-sample");
+const held = () => [shown(), ahead].filter((node) => node && node.dataset.claim);
+
+function parse(text) {
+  const box = document.createElement("template");
+  box.innerHTML = text;
+  return { top: box.content.getElementById("review-top"), sample: box.content.getElementById("review-sample") };
+}
+
+async function ask(address, body) {
+  const answer = await fetch(address, {
+    method: body ? "POST" : "GET",
+    body,
+    headers: { "HX-Request": "true" },
+    keepalive: Boolean(body) && String(body.get("output")).length < 10000, /* a browser sends little from a page that is left */
+  });
+  if (answer.status === 204) return { ok: true };
+  const found = parse(await answer.text());
+  if (!found.top) throw new Error("not the review page"); /* signed out, refused, broken */
+  return { ok: answer.ok, ...found };
+}
+
+function tell(id, isTrue) {
+  document.getElementById(id).hidden = !isTrue;
+}
+
+function show(node, said) {
+  const before = shown();
+  before.replaceWith(node);
+  shownAt = performance.now();
+  window.scrollTo(0, 0);
+  node.focus({ preventScroll: true });
+  announce([said, node.dataset.spoken].filter(Boolean).join(" "));
+  return before;
+}
+
+/* A sample that is put on the screen gets an address of its own, so that Back leads to it. */
+function goTo(node, said) {
+  const before = show(node, said);
+  history.pushState({ review: true }, "", node.dataset.address);
+  tell("review-lost", false);
+  tell("review-away", false);
+  return before;
+}
+
+function showTop(found) {
+  if (found.top) document.getElementById("review-top").replaceWith(found.top);
+}
+
+function keep(node) {
+  const before = ahead;
+  ahead = node && node.dataset.sample ? node : null;
+  if (before && before !== ahead) release([before]);
+}
+
+function fetchAhead() {
+  const here = shown();
+  keep(null);
+  if (!here.dataset.sample) return;
+  const address = new URL(here.querySelector("[rel=next]").href);
+  address.searchParams.set("ahead", "1");
+  coming = ask(address).then((found) => {
+    if (shown() === here) keep(found.sample);
+  }, () => {});
+}
+
+/* Verdict or skip. */
+async function send(form, button) {
+  const here = shown();
+  if (performance.now() - shownAt < LOOK_MS || here.dataset.sent) return;
+  const body = new FormData(form, button);
+  here.dataset.sent = "1";
+  if (!ahead) await coming;
+  const next = ahead;
+  ahead = null;
+  if (next) {
+    body.set("ahead", next.dataset.sample);
+    goTo(next, button.dataset.said);
+  }
+  const sent = line.then(() => ask(form.action, body));
+  line = coming = sent.then(
+    (found) => arrived(here, next, found, button),
+    () => failed(here),
+  );
+}
+
+function arrived(here, next, found, button) {
+  if (!found.ok) {
+    bringBack(found.sample || here);
+  } else if (next) {
+    keep(found.sample);
+  } else {
+    goTo(found.sample, button.dataset.said);
+    fetchAhead();
+  }
+  showTop(found);
+}
+
+function failed(here) {
+  delete here.dataset.sent;
+  bringBack(here);
+  tell("review-lost", true);
+  announce(document.getElementById("review-lost").textContent);
+}
+
+/* The sample whose verdict was not taken; what is on the screen meanwhile waits behind it, with all that was typed. */
+function bringBack(node) {
+  if (shown() === node) return;
+  const meanwhile = shown();
+  goTo(node, "");
+  if (meanwhile.dataset.sample !== node.dataset.sample) keep(meanwhile);
+}
+
+/* Undo waits for what was sent before it. */
+async function undo(form) {
+  const body = new FormData(form);
+  line = line.then(() => ask(form.action, body)).then((found) => {
+    if (found.sample) {
+      const meanwhile = goTo(found.sample, "");
+      if (meanwhile.dataset.sample && meanwhile.dataset.sample !== found.sample.dataset.sample) keep(meanwhile);
+    }
+    showTop(found);
+    const said = document.querySelector(".review-top__said");
+    if (said) announce(said.textContent);
+  }, () => tell("failed", true));
+}
+
+/* Next and previous without a verdict. */
+async function step(link) {
+  if (performance.now() - shownAt < LOOK_MS) return;
+  const isNext = link.rel === "next";
+  const left = shown();
+  if (isNext && !ahead) await coming;
+  if (isNext && ahead) {
+    const next = ahead;
+    ahead = null;
+    goTo(next, "");
+    release([left]);
+    fetchAhead();
+    return;
+  }
+  line = line.then(() => ask(link.href)).then((found) => {
+    if (found.sample) goTo(found.sample, "");
+    showTop(found);
+    fetchAhead();
+  }, () => tell("failed", true));
+}
+
+document.addEventListener("submit", (event) => {
+  const kind = event.target.dataset.review;
+  if (!kind) return;
+  event.preventDefault();
+  if (kind === "undo") undo(event.target);
+  else send(event.target, event.submitter || document.querySelector(`[form="${event.target.id}"]`));
+});
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-review=step]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  step(link);
+});
+
+document.addEventListener("keydown", (event) => {
+  if (!event.target.closest("#review-sample textarea, #review-sample input")) return;
+  if (event.key === "Escape") shown().focus({ preventScroll: true });
+  if (event.key === "Enter" && event.ctrlKey && !event.repeat) {
+    event.preventDefault();
+    document.querySelector("[form=verdict][value=approved]").click();
+  }
+});
+
+window.addEventListener("popstate", () => {
+  const address = location.href;
+  line = line.then(() => ask(address)).then((found) => {
+    const left = found.sample && show(found.sample, "");
+    if (left && left.dataset.claim && !left.dataset.sent) release([left]);
+    showTop(found);
+    fetchAhead();
+  }, () => location.reload());
+});
+
+/* Claims: renewed while the page is looked at, let go of when it is left. */
+
+function call(node, what, body) {
+  return fetch(`/api/v1/review/claims/${encodeURIComponent(node.dataset.sample)}${what}`, {
+    method: "POST",
+    keepalive: true,
+    headers: { "Content-Type": "application/json", "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value },
+    body: JSON.stringify(body || {}),
+  });
+}
+
+function release(nodes) {
+  for (const node of nodes) call(node, "/release", { since: Number(node.dataset.claim) }).catch(() => {});
+}
+
+async function renew() {
+  if (document.hidden && performance.now() - hiddenAt > HIDDEN_MS) return;
+  for (const node of held()) {
+    const answer = await call(node, "").catch(() => null);
+    if (!answer || answer.status !== 409) continue;
+    if (node === ahead) fetchAhead();
+    else if (node === shown() && !node.dataset.sent) tell("review-away", true);
+  }
+}
+
+window.setInterval(renew, RENEW_MS);
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) hiddenAt = performance.now();
+  else renew();
+});
+window.addEventListener("pagehide", () => release(held()));
+window.addEventListener("pageshow", (event) => { if (event.persisted) renew(); });
+
+if (shown()) {
+  if (shown().dataset.sample) history.replaceState({ review: true }, "", shown().dataset.address);
+  fetchAhead();
+}

@@ -1,0 +1,43 @@
+"""Writers of the global file take turns."""
+
+import threading
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from agents import audit, turns
+from agents.models import AuditEntry
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_is_a_transaction():
+    with pytest.raises(ZeroDivisionError), turns.writing():
+        audit.record("root", "read")
+        raise ZeroDivisionError
+    with turns.writing():
+        audit.record("root", "opened")
+    assert [entry.action for entry in AuditEntry.objects.all()] == ["opened"]
+
+
+def test_processes_come_one_after_the_other():
+    inside, most = [], []
+
+    def write():
+        with turns._turn_of_this_process():
+            inside.append(1)
+            most.append(len(inside))
+            inside.pop()
+
+    threads = [threading.Thread(target=write) for _ in range(30)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert most == [1] * 30
+
+
+def test_who_stands_in_the_queue_for_too_long_is_told_so(monkeypatch):
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout", 0.05)
+    with turns._turn, pytest.raises(OperationalError, match="locked"), turns.writing():
+        raise AssertionError("it was not our turn")
+    with turns.writing():
+        assert transaction.get_connection().in_atomic_block

@@ -1,0 +1,52 @@
+"""What the review queue's tables promise by themselves."""
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from datasets import claims
+from datasets.models import DatasetSample
+from datasets.queues import Queue
+from tests.datasets.test_sample_detail import content
+from tests.factories import SampleFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def rows(sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def test_the_specs_view_lists_what_needs_review_the_best_first(ada):
+    gate = {"output": {"decision": "UPDATE_USER"}}
+    guardian = {"output": {"status": "refused"}}
+    SampleFactory(id="low", annotation_status="needs_review", quality_score=0.2)
+    SampleFactory(id="high", annotation_status="needs_review", quality_score=0.9,
+                  content=content(memoryGate=gate, writeGuardian=guardian))  # fmt: skip
+    SampleFactory(id="broken", annotation_status="needs_review", quality_score=0.1, content="{")
+    SampleFactory(id="waits")
+    found = rows("SELECT * FROM pending_review_samples")
+    assert [row["id"] for row in found] == ["high", "low", "broken"]
+    assert found[0]["user_message_content"] == "Which train?"
+    assert found[0]["agent_message_content"] == "The one at nine."
+    assert (found[0]["memory_gate_decision"], found[0]["write_guardian_status"]) == ("UPDATE_USER", "refused")
+    assert (found[1]["memory_gate_decision"], found[2]["user_message_content"]) == (None, None)
+    assert found[0].keys() > {field.column for field in DatasetSample._meta.concrete_fields}
+
+
+@pytest.mark.parametrize("column", ["gate_label", "guardian_label"])
+def test_a_part_has_no_other_label(ada, column):
+    with pytest.raises(DatabaseError, match="CHECK"), transaction.atomic():
+        SampleFactory(**{column: "fine"})
+
+
+def test_the_next_sample_is_found_by_an_index(ada, django_assert_num_queries):
+    SampleFactory(id="a")
+    with django_assert_num_queries(4) as captured:  # two of them are the transaction
+        claims.take_next(Queue(), by="ann")
+    taken = next(query["sql"] for query in captured if "INSERT" in query["sql"])
+    plan = " | ".join(row["detail"] for row in rows(f"EXPLAIN QUERY PLAN {taken}"))
+    assert plan.count("USING INDEX idx_status_created") + plan.count("USING COVERING INDEX idx_status_created") == 2
+    assert "SCAN s" not in plan

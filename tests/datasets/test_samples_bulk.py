@@ -1,0 +1,135 @@
+"""One verdict on every sample that fits the filters of the list."""
+
+import pytest
+
+from agents.models import AuditEntry
+from datasets import bulk, claims
+from datasets.models import DatasetSample, SampleLabel
+from tests.factories import T0, SampleFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def samples(ada, bob):
+    """Six that wait (two of them bob's, one of those in need of review) and two that do not."""
+    for number in range(4):
+        SampleFactory(id=f"a{number}", created_at=T0 + number)
+    SampleFactory(id="b0", agent_id="bob", annotation_status="needs_review")
+    SampleFactory(id="b1", agent_id="bob", session_id="other")
+    SampleFactory(id="done", annotation_status="approved", annotated_by="root")
+    SampleFactory(id="bad", annotation_status="rejected")
+
+
+def statuses():
+    return dict(DatasetSample.objects.values_list("id", "annotation_status"))
+
+
+def press(client, query="", status="approved", count=6):
+    return client.post(f"/samples/bulk/label/{query}", {"status": status, "expected_count": count}, follow=True)
+
+
+def test_it_works(as_reviewer, samples):
+    page = as_reviewer.get("/samples/bulk/?verdict=approved")
+    assert page.status_code == 200
+    for words in ("Approve 6 samples", "Pending, Needs review", "The first five"):
+        assert words in page.text
+    assert page.text.count('href="/samples/a') == 3  # and two of bob's
+    answer = press(as_reviewer)
+    assert "Approved: 6 samples. One “undo” in the review queue takes all of it back." in answer.text
+    assert {name for name, status in statuses().items() if status == "approved"} == statuses().keys() - {"bad"}
+    assert SampleLabel.objects.count() == 6
+    assert SampleLabel.objects.values("bulk_id").distinct().count() == 1
+    assert DatasetSample.objects.get(id="done").annotated_by == "root"
+    entry = AuditEntry.objects.get(action="bulk_labelled")
+    assert '"samples":6' in entry.detail_json
+
+
+def test_who_may_not(client, stranger, samples):
+    client.force_login(stranger)
+    assert client.get("/samples/bulk/?verdict=approved").status_code == 403
+    assert press(client).status_code == 403
+    assert "/samples/bulk/" not in client.get("/samples/").text
+
+
+@pytest.mark.parametrize(
+    ("query", "count", "changed"),
+    [
+        ("?agent=bob", 2, {"b0", "b1"}),
+        ("?agent=bob&status=needs_review", 1, {"b0"}),
+        ("?session=other", 1, {"b1"}),
+        ("?status=rejected", 1, {"bad"}),
+        ("?from=2026-01-05&to=2026-01-05&agent=ada&type=annotated_turn", 4, {"a0", "a1", "a2", "a3"}),
+    ],
+)
+def test_the_filter_of_the_list_is_the_filter_of_the_action(as_reviewer, samples, query, count, changed):
+    before = statuses()
+    listed = as_reviewer.get(f"/samples/{query}").text
+    assert f"/samples/bulk/{query}&verdict=approved".replace("&", "&amp;") in listed
+    page = as_reviewer.get(f"/samples/bulk/{query}&verdict=approved").text
+    assert f'name="expected_count" value="{count}"' in page
+    press(as_reviewer, query, count=count)
+    assert statuses() == before | dict.fromkeys(changed, "approved")
+
+
+def test_filters_on_who_and_what_are_heeded_as_well(as_reviewer, samples):
+    DatasetSample.objects.filter(id="a1").update(output="edited")
+    DatasetSample.objects.filter(id="a2").update(annotated_by="ann")
+    press(as_reviewer, "?edited=on", count=1)
+    press(as_reviewer, "?by=ann", count=1)
+    assert [name for name, status in sorted(statuses().items()) if status == "approved"] == ["a1", "a2", "done"]
+
+
+def test_when_the_number_changed_nothing_is_done(as_reviewer, samples):
+    SampleFactory(id="new")
+    answer = press(as_reviewer)
+    assert "Another number of samples fits by now: 7. Nothing was changed." in answer.text
+    assert 'name="expected_count" value="7"' in answer.text
+    assert not SampleLabel.objects.exists()
+
+
+def test_what_somebody_has_open_is_left_out(as_reviewer, samples):
+    claims.take("a0", by="ann")
+    claims.take("a1", by="reviewer")
+    assert "1 of them is open on somebody else" in as_reviewer.get("/samples/bulk/?verdict=rejected").text
+    answer = press(as_reviewer, status="rejected")
+    assert "Rejected: 5 samples. 1 was left out: somebody has it open." in answer.text
+    assert statuses()["a0"] == "pending"
+
+
+def test_too_many_are_refused_with_what_to_do(as_reviewer, samples, monkeypatch):
+    monkeypatch.setattr(bulk, "MOST", 5)
+    page = as_reviewer.get("/samples/bulk/?verdict=approved").text
+    assert "At most 5 samples are judged in one go. Narrow the filter" in page
+    assert "expected_count" not in page
+    assert "More than 5 samples fit. Narrow the filter" in press(as_reviewer).text
+    assert not SampleLabel.objects.exists()
+
+
+@pytest.mark.parametrize("query", ["", "?verdict=fine", "?verdict=pending", "?status=approved&verdict=approved"])
+def test_other_verdicts_are_refused(as_reviewer, samples, query):
+    assert as_reviewer.get(f"/samples/bulk/{query}").status_code == 409
+
+
+@pytest.mark.parametrize("data", [{}, {"status": "pending", "expected_count": 1}, {"status": "approved"},
+                                  {"status": "approved", "expected_count": "9" * 30}])  # fmt: skip
+def test_a_bad_form_changes_nothing(as_reviewer, samples, data):
+    assert as_reviewer.post("/samples/bulk/label/", data).status_code == 302
+    assert not SampleLabel.objects.exists()
+
+
+def test_a_filter_that_cannot_be_is_no_filter_on_everything(as_reviewer, samples):
+    answer = as_reviewer.post("/samples/bulk/label/?status=fine", {"status": "approved", "expected_count": 6})
+    assert answer.status_code == 409
+    assert not SampleLabel.objects.exists()
+
+
+def test_nothing_fits(as_reviewer, ada):
+    assert "No sample fits this filter." in as_reviewer.get("/samples/bulk/?verdict=approved").text
+
+
+def test_the_number_of_queries_does_not_grow(as_reviewer, ada, django_assert_max_num_queries):
+    for rows in (1, 30):
+        SampleFactory.create_batch(rows)
+        with django_assert_max_num_queries(7):
+            as_reviewer.get("/samples/bulk/?verdict=approved")

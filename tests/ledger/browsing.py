@@ -1,0 +1,57 @@
+"""A site with a person signed in, in a real browser, for the browser tests of the transcript pages."""
+
+import re
+
+from tests.processes import Home, wait_for
+
+WATCH = """
+window.ran = false;
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+
+
+class Site:
+    """A running `serve` on a home of its own (tests.homes.Home), with what its pages complained about."""
+
+    def __init__(self, folder, openclaw, page, *options):
+        self.home = Home(folder / "store")
+        self.home.env["OPENCLAW_STATE_DIR"] = str(openclaw.root)
+        self.complaints = []
+        self.page = page
+        self._listen()
+        self.server = self.home.serve(*options)
+        self.origin = self.server.address()
+        self._sign_in()
+
+    def _listen(self):
+        self.page.add_init_script(WATCH)
+        self.page.on("console", lambda line: self.complaints.append(line.text) if line.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+        def dismiss(dialog):
+            self.complaints.append(f"a dialog: {dialog.message}")
+            dialog.dismiss()
+
+        self.page.on("dialog", dismiss)
+
+    def _sign_in(self):
+        link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", self.server.said))[1]
+        self.page.goto(link)
+        self.page.get_by_label("User name").fill("ada")
+        for field in self.page.locator("input[type=password]").all():
+            field.fill("a long enough pass phrase")
+        self.page.get_by_role("button", name="Make the account").click()
+        self.page.wait_for_url(lambda address: "/welcome/" not in address)
+
+    def collected(self, session):
+        """Wait until a session of the agent main has a page."""
+        address = f"{self.origin}/agents/main/sessions/{session}/"
+        wait_for(lambda: self.page.request.get(address).status == 200)
+        return address
+
+    def check(self):
+        """Nothing ran that should not, and the content security policy had nothing to report."""
+        assert self.page.evaluate("window.ran") is False
+        assert self.page.evaluate("window.violations") == []
+        assert self.complaints == []

@@ -1,0 +1,144 @@
+"""One scheduled job: what it is to do, and how its runs went."""
+
+import re
+
+import orjson
+import pytest
+
+from tests.factories import T0, CronJobFactory, CronRunFactory, SessionFactory
+
+URL = "/agents/ada/cron/j/"
+API = "/api/v1/agents/ada/cron/j"
+DEFINITION = {
+    "description": "for the kitchen",
+    "sessionTarget": "isolated",
+    "wakeMode": "now",
+    "payload": {"kind": "agentTurn", "model": "fakeai/mini", "timeoutSeconds": 60},
+    "delivery": {"mode": "announce", "channel": "telegram", "to": "42"},
+}
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, stranger, ada, bob):
+    """A browser of somebody who may only look; ada and bob are there."""
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def job(ada):
+    return CronJobFactory(id="j", job_json=orjson.dumps(DEFINITION).decode())
+
+
+def test_it_works(client, job):
+    SessionFactory(id="known")
+    CronRunFactory(job_id="j", session_id="known", summary="3 commits", ts=T0)
+    CronRunFactory(job_id="j", session_id="pruned", status="error", error="400 upstream", duration_ms=20_000)
+    page = client.get(URL).text
+    for words in (
+        *("Morning brief", "Every day at 07:00 (Asia/Shanghai)", "0 7 * * *", "Summarise the night."),
+        *("for the kitchen", "isolated", "fakeai/mini", "60 s", "announce · telegram · 42"),
+        *("3 commits", "400 upstream", "20.0 s", "50 %", "How long the latest runs took, in seconds"),
+    ):
+        assert words in page, words
+    assert '<a href="/agents/ada/sessions/known/"' in page
+    assert "sessions/pruned" not in page
+    assert re.search(r'class="chart__point" href="/agents/ada/sessions/known/"', page)
+
+
+def test_it_asks_for_a_sign_in(client, job):
+    client.logout()
+    assert client.get(URL)["Location"].startswith("/sign-in/")
+
+
+def test_jobs_of_others_and_of_nobody_are_not_found(client, job):
+    CronRunFactory(job_id="bobs", agent_id="bob")
+    assert client.get("/agents/bob/cron/j/").status_code == 404
+    assert client.get("/agents/ada/cron/bobs/").status_code == 404
+    assert client.get("/agents/ada/cron/nothing%00/").status_code == 404
+    assert client.get("/api/v1/agents/bob/cron/j").status_code == 404
+    assert client.get("/api/v1/agents/ada/cron/bobs/runs").status_code == 404
+
+
+def test_a_job_that_never_ran_says_so(client, job):
+    page = client.get(URL).text
+    assert "It has not run yet." in page
+    assert "chart__svg" not in page
+
+
+def test_runs_of_a_job_that_is_gone_are_still_read(client):
+    CronRunFactory(job_id="j", summary="still here")
+    page = client.get(URL).text
+    assert "still here" in page
+    assert "no longer in the home" in page
+    assert client.get(f"{API}/runs").json()["items"][0]["summary"] == "still here"
+    assert client.get(API).status_code == 404
+
+
+def test_what_a_run_says_is_shown_and_does_nothing(client):
+    hostile = "<script>alert(1)</script>\u202e\x1b[2J"
+    CronJobFactory(id="j", name=hostile, prompt=hostile, job_json=orjson.dumps({"description": hostile}).decode())
+    CronRunFactory(job_id="j", status=hostile, error=hostile, summary=f"{hostile} more", session_id=hostile)
+    page = client.get(URL).text
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+    assert "unknown" not in page
+
+
+@pytest.mark.parametrize("definition", ["[]", "null", '{"payload":[],"delivery":7}', '{"description":{"a":1}}'])
+def test_a_strange_definition_stops_nothing(client, definition):
+    CronJobFactory(id="j", job_json=definition, schedule_json="null", prompt="")
+    assert client.get(URL).status_code == 200
+    assert client.get(API).status_code == 200
+    assert client.get("/api/v1/agents/ada/cron").status_code == 200
+
+
+def test_absurd_numbers_stop_nothing(client, job):
+    CronRunFactory(job_id="j", ts=10**17, duration_ms=10**12)
+    CronRunFactory(job_id="j", ts=0, duration_ms=0)
+    CronRunFactory(job_id="j", ts=-(10**17), duration_ms=None, status="")
+    assert client.get(URL).status_code == 200
+
+
+def test_long_summaries_are_folded_and_cut(client, job):
+    CronRunFactory(job_id="j", summary="word " * 1_000_000)
+    page = client.get(URL)
+    assert len(page.content) < 200_000
+    assert "characters" in page.text
+
+
+def test_pages_follow_each_other_without_loss_or_doubles(client, job):
+    CronRunFactory.create_batch(40, job_id="j", ts=T0)
+    CronRunFactory.create_batch(40, job_id="j")
+    found, after = [], None
+    while True:
+        page = client.get(URL, {"after": after} if after else {}).context["runs"]
+        found += [(run.ts, run.seq) for run in page]
+        after = page.next
+        if not after:
+            break
+    assert len(found) == 80
+    assert found == sorted(found, reverse=True)
+    assert [(run.ts, run.seq) for run in client.get(URL, {"before": page.previous}).context["runs"]] == found[:50]
+    assert client.get(URL, {"after": "nonsense"}).status_code == 409
+
+
+def test_the_api_says_the_same(client, job):
+    CronRunFactory(job_id="j", status="error", error="400", session_id="s", ts=T0)
+    detail = client.get(API).json()
+    assert (detail["prompt"], detail["definition"]["wakeMode"]) == ("Summarise the night.", "now")
+    run = client.get(f"{API}/runs").json()["items"][0]
+    assert (run["ts"], run["outcome"], run["error"], run["session_id"]) == (T0, "failed", "400", "s")
+    assert client.get(f"{API}/runs", {"after": "x"}).status_code == 409
+
+
+def test_the_number_of_queries_does_not_grow(client, job, django_assert_max_num_queries):
+    for rows in (1, 30):
+        for number in range(rows):
+            SessionFactory(id=f"s-{rows}-{number}")
+            CronRunFactory(job_id="j", session_id=f"s-{rows}-{number}")
+        # session, user, agent; job, runs, their number, the page; two for the audit log
+        with django_assert_max_num_queries(1, using="agent_ada"), django_assert_max_num_queries(9):
+            client.get(URL)

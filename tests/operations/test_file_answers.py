@@ -1,0 +1,73 @@
+"""Files of exports: kept by those who have them, and sent in parts."""
+
+import hashlib
+
+import orjson
+import pytest
+
+from tests.factories import ExportFactory
+
+pytestmark = pytest.mark.django_db
+DATA = b'{"n": 1}\n' * 100
+ADDRESS = "/api/v1/exports/one/files/train.jsonl"
+
+
+@pytest.fixture
+def ready(settings, tmp_path):
+    settings.HOME_DIR = tmp_path
+    folder = tmp_path / "exports" / "one"
+    folder.mkdir(parents=True)
+    (folder / "train.jsonl").write_bytes(DATA)
+    files = [{"name": "train.jsonl", "sha256": hashlib.sha256(DATA).hexdigest(), "bytes": len(DATA)}]
+    return ExportFactory(id="one", state="ready", manifest_json=orjson.dumps({"files": files}).decode())
+
+
+def get(client, **headers):
+    response = client.get(ADDRESS, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    response.data = response.getvalue()
+    return response
+
+
+def test_it_works(as_admin, ready):
+    response = get(as_admin)
+    assert response.data == DATA
+    assert response["ETag"] == f'"{hashlib.sha256(DATA).hexdigest()}"'
+    assert response["Accept-Ranges"] == "bytes"
+
+
+def test_somebody_who_has_it_gets_nothing(as_admin, ready):
+    again = get(as_admin, If_None_Match=get(as_admin)["ETag"])
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "part", "said"),
+    [
+        ("bytes=0-9", DATA[:10], "bytes 0-9/900"),
+        ("bytes=890-", DATA[890:], "bytes 890-899/900"),
+        ("bytes=-5", DATA[-5:], "bytes 895-899/900"),
+        ("bytes=-5000", DATA, "bytes 0-899/900"),
+        ("bytes=5-999999999999999999", DATA[5:], "bytes 5-899/900"),
+    ],
+)
+def test_a_part(as_admin, ready, wanted, part, said):
+    response = get(as_admin, Range=wanted)
+    assert (response.status_code, response["Content-Range"]) == (206, said)
+    assert response.data == part
+    assert int(response["Content-Length"]) == len(part)
+
+
+@pytest.mark.parametrize("wanted", ["bytes=900-", "bytes=9-3", "bytes=-0"])
+def test_a_part_that_is_not_there(as_admin, ready, wanted):
+    response = get(as_admin, Range=wanted)
+    assert (response.status_code, response["Content-Range"]) == (416, "bytes */900")
+
+
+@pytest.mark.parametrize("wanted", ["bytes=-", "bytes=0-1,5-9", "lines=1-2", "junk", "bytes=²-3"])
+def test_what_is_no_part_is_the_whole(as_admin, ready, wanted):
+    assert get(as_admin, Range=wanted).data == DATA
+
+
+def test_a_part_of_another_version_is_the_whole(as_admin, ready):
+    assert get(as_admin, Range="bytes=0-9", If_Range='"other"').status_code == 200
+    assert get(as_admin, Range="bytes=0-9", If_Range=get(as_admin)["ETag"]).status_code == 206

@@ -1,0 +1,129 @@
+"""People at work with their accounts in real browsers: invited, signed in twice, sent out, locked out, watched."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.processes import Home, wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A running `serve`: its address, and the link for the first admin."""
+    home = Home(tmp_path / "store")
+    server = home.serve("--no-watch")
+    server.address()
+    link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", server.said))[1]
+    yield link.partition("/welcome/")[0], link
+    home.close()
+
+
+@pytest.fixture
+def open_browser(browser):
+    """A new browser with nothing in it; `complaints` collects what its console says."""
+    contexts, complaints = [], []
+
+    def start(**options):
+        contexts.append(browser.new_context(reduced_motion="reduce", **options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return page
+
+    start.complaints = complaints
+    yield start
+    for context in contexts:
+        context.close()
+
+
+def become(page, name, *, button="Make the account"):
+    page.get_by_label("User name").fill(name)
+    for field in page.locator("input[type=password]").all():
+        field.fill(PASSWORD)
+    page.get_by_role("button", name=button).click()
+
+
+def check(page):
+    """Nothing for axe to complain of, in both themes, and nothing wider than a phone."""
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        found = Axe().run(page).response["violations"]
+        assert not found, [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found]
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390, page.url
+    page.set_viewport_size({"width": 1280, "height": 800})
+
+
+# One way through the site by three browsers: cut up, each part would need all the ones before it.
+def test_from_the_first_admin_to_the_audit_log(site, open_browser):
+    origin, link = site
+    admin = open_browser()
+    admin.goto(link)
+    check(admin)
+    become(admin, "root")
+    admin.goto(f"{origin}/operations/invitations/")
+    check(admin)
+    admin.get_by_label("Whom it is for").fill("the new colleague")
+    admin.get_by_label("Role").select_option("labeller")
+    admin.get_by_label("Whom it is for").press("Enter")
+    invitation = admin.locator(".command code").inner_text()
+    check(admin)
+
+    lena = open_browser()
+    lena.goto(invitation)
+    check(lena)
+    become(lena, "ROOT")
+    expect(lena.locator("main")).to_contain_text("already a user")
+    check(lena)
+    become(lena, "lena")
+    expect(lena.locator(".menu__name")).to_have_text("lena")
+
+    phone = open_browser(user_agent="Mozilla/5.0 (iPhone) Version/18.0 Safari/604.1")
+    phone.goto(f"{origin}/sign-in/?next=/account/")
+    become(phone, "lena", button="Sign in")
+    expect(phone.locator("main")).to_contain_text("Safari on iPhone")
+    check(phone)
+    lena.locator("summary").filter(has_text="lena").press("Enter")
+    lena.get_by_role("link", name="Your account").press("Enter")
+    lena.get_by_role("button", name="Sign out Safari on iPhone").press("Enter")
+    expect(lena.locator("#messages")).to_contain_text("Safari on iPhone is signed out.")
+    phone.reload()
+    expect(phone).to_have_url(re.compile("/sign-in/"))
+
+    for _ in range(5):
+        phone.get_by_label("User name").fill("lena")
+        phone.get_by_label("Password").fill("wrong")
+        phone.get_by_label("Password").press("Enter")
+        phone.wait_for_load_state()
+    expect(phone.locator("main")).to_contain_text("Wait 15 minutes")
+    check(phone)
+    admin.goto(f"{origin}/operations/users/")
+    check(admin)
+    admin.get_by_role("button", name="Unlock").press("Enter")
+    expect(admin.locator("#messages")).to_contain_text("lena may try again at once.")
+
+    admin.goto(f"{origin}/operations/tokens/")
+    admin.get_by_label("What it is for").fill("nightly")
+    admin.get_by_label("What it is for").press("Enter")
+    check(admin)
+    admin.get_by_role("link", name="Back to the tokens").click()
+    check(admin)
+    admin.goto(f"{origin}/operations/audit/")
+    check(admin)
+    for words in ("invited", "accepted", "signed in", "was locked out", "unlocked", "ended a session"):
+        expect(admin.locator("tbody")).to_contain_text(words)
+    admin.locator("select[name=action]").select_option("invited")
+    admin.get_by_role("button", name="Filter").press("Enter")
+    expect(admin.locator("tbody tr")).to_have_count(1)
+    admin.locator(".chip").press("Enter")
+    expect(admin).to_have_url(f"{origin}/operations/audit/?")
+    admin.goto(f"{origin}/operations/audit/?action=labelled")
+    expect(admin.locator("main")).to_contain_text("Nothing fits these filters")
+    check(admin)
+    # What the browser itself says of answers with 409, 422 and 429.
+    assert all("Failed to load resource" in words for words in open_browser.complaints)

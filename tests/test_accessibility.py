@@ -1,0 +1,228 @@
+"""Every page in a real browser: axe-core in both themes, on a desk and on a phone, full and empty.
+
+One site with demonstration data, one that is new, one browser. Each page is opened once and looked at four ways.
+"""
+
+import json
+import re
+from importlib import resources
+
+import pytest
+
+from tests.processes import Home
+from tests.test_architecture import fail_for
+from tests.test_roles import PAGES
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+# Where each page is; {names} are taken from the site. A page that is missing here fails the test.
+ADDRESSES = {
+    "datasets:review": "/review/",
+    "datasets:review_keys": "/review/keys/",
+    "datasets:review_queue": "/review/pending/",
+    "datasets:sample_detail": "/samples/{sample}/",
+    "datasets:sample_list": "/samples/",
+    "datasets:samples_bulk": "/samples/bulk/?verdict=approved",
+    "guardian:file_detail": "/agents/main/files/{file}/",
+    "guardian:file_list": "/agents/main/files/",
+    "ledger:event_list": "/agents/main/events/",
+    "ledger:record_detail": "/agents/main/sessions/{session}/records/{record}/",
+    "ledger:session_detail": "/agents/main/sessions/{session}/",
+    "ledger:session_list": "/agents/main/sessions/",
+    "ledger:turn_list": "/agents/main/turns/",
+    "operations:account": "/account/",
+    "operations:agent_list": "/agents/",
+    "operations:audit_list": "/operations/audit/",
+    "operations:component_list": "/operations/components/",
+    "operations:cron_detail": "/agents/main/cron/{cron}/",
+    "operations:cron_list": "/agents/main/cron/",
+    "operations:export_detail": "/exports/{export}/",
+    "operations:export_list": "/exports/",
+    "operations:invitation_list": "/operations/invitations/",
+    "operations:job_detail": "/operations/jobs/{job}/",
+    "operations:job_list": "/operations/jobs/",
+    "operations:join": "/join/{invitation}/",
+    "operations:one_time_link": "/welcome/{welcome}/",
+    "operations:overview": "/",
+    "operations:rejected_list": "/operations/rejected/",
+    "operations:settings": "/operations/settings/",
+    "operations:sign_in": "/sign-in/",
+    "operations:subagent_list": "/agents/main/subagents/",
+    "operations:token_list": "/operations/tokens/",
+    "operations:user_list": "/operations/users/",
+}
+NO_PAGES = {
+    "api:openapi-json": "a document for programs",
+    "api:openapi-view": "ninja's page, not ours",
+    "datasets:review_waiting": "a number for a script",
+    "operations:export_file": "a file",
+    "operations:healthz": "one word for a supervisor",
+}
+FAILURES = {
+    "404": "/nowhere/",
+    "404 of an agent": "/agents/nobody/sessions/",
+    "409": "/agents/?from=yesterday",
+    "400": "/agents/main/sessions/?format=xml",
+    "expired link": "/welcome/this-was-used/",
+}
+BEFORE_SIGN_IN = {"operations:sign_in", "operations:join", "operations:one_time_link"}
+# Both themes beside each other, whatever the browser prefers: every landmark is there twice.
+BOTH_AT_ONCE = "operations:component_list"
+NOT_ASKED = {BOTH_AT_ONCE: {"landmark-unique"}}
+# Prints what ADDRESSES are filled with.
+FACTS = """
+import json
+from agents.databases import alias
+from datasets.models import DatasetExport, DatasetSample
+from ledger.models import Session
+from operations import accounts, invitations
+from operations.models import CronJob, JobRun, User
+accounts.add_user("mei", User.Role.LABELLER)
+session = Session.objects.using(alias("main")).order_by("-turn_count", "id")[0]
+print(json.dumps({
+    "session": session.id,
+    "record": session.leaf_record_id,
+    "file": "MEMORY.md",
+    "sample": DatasetSample.objects.order_by("id")[0].id,
+    "export": DatasetExport.objects.order_by("id")[0].id,
+    "job": JobRun.objects.order_by("id")[0].id,
+    "cron": CronJob.objects.filter(agent_id="main").order_by("id")[0].id,
+    "welcome": accounts.make_sign_in_link(User.objects.get(username="mei")).split("/")[2],
+    "invitation": invitations.invite("labeller", by="demo", days=1)[1].split("/")[2],
+}).replace(" ", ""))
+"""
+AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
+RUN_AXE = """(rules) => {
+    const options = { resultTypes: ["violations"], selectors: false, preload: false };
+    if (rules) options.runOnly = rules;
+    const told = (v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary];
+    return axe.run(document, options).then((found) => found.violations.map(told));
+}"""
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+WIDEST = """() => [...document.querySelectorAll("body *")]
+    .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 3)
+    .map((e) => e.outerHTML.slice(0, 160))"""
+UNSEEN_FOCUS = """() => {
+    const focused = document.activeElement;
+    const style = getComputedStyle(focused);
+    const shows = style.outlineStyle !== "none" || style.boxShadow !== "none" || focused.closest("svg");
+    return shows || focused === document.body ? null : focused.outerHTML.slice(0, 160);
+}"""
+
+
+class Site:
+    """A running `serve` with a signed-in browser tab, one of a stranger, and what the addresses are filled with."""
+
+    def __init__(self, home, browser, link, facts):
+        self.facts = facts
+        self.address = home.serve("--no-watch").address()
+        self.complaints = []
+        self.stranger = self.tab(browser)
+        self.page = self.tab(browser)
+        self.page.goto(self.address + link)
+        self.page.locator("main form button").first.click()
+        self.page.wait_for_url(f"{self.address}/")
+
+    def tab(self, browser):
+        page = browser.new_context(viewport=DESK, color_scheme="light").new_page()
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        return page
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory, browser):
+    """A site with demonstration data."""
+    home = Home(tmp_path_factory.mktemp("full") / "home")
+    home.env["OPENCLAW_STATE_DIR"] = str(home.path.parent / "openclaw")
+    demo = home.start("demo", "--no-serve")
+    assert demo.end() == 0, demo.said
+    link = re.search(r"http://[^/]+(/welcome/\S+)", demo.said)[1]
+    yield Site(home, browser, link, json.loads(home.python(FACTS)))
+    home.close()
+
+
+@pytest.fixture(scope="module")
+def new(tmp_path_factory, browser):
+    """A site on which nothing has happened but that somebody was added."""
+    home = Home(tmp_path_factory.mktemp("new") / "home")
+    made = home.start("create_user", "ada", "--role", "admin")
+    assert made.end() == 0, made.said
+    yield Site(home, browser, re.search(r"http://[^/]+(/\S+)", made.said)[1], {})
+    home.close()
+
+
+def look(site, name, address, *, is_failure=False):
+    """Everything that is wrong with a page, in four looks: each theme, on a desk and on a phone."""
+    page = site.stranger if name in BEFORE_SIGN_IN else site.page
+    site.complaints.clear()
+    page.goto(site.address + address)
+    found = [*problems_of(page), *unseen_focus(page)]
+    page.evaluate(AXE)
+    skipped = NOT_ASKED.get(name, set())
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)
+        looks = {"light": None} if name == BOTH_AT_ONCE else {"light": None, "dark": ["color-contrast"]}
+        for theme, rules in looks.items():
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            violations = page.evaluate(RUN_AXE, rules)
+            found += [(size["width"], theme, *one) for one in violations if one[0] not in skipped]
+        if page.evaluate(WIDER) > 0:
+            found.append((size["width"], "scrolls sideways", page.evaluate(WIDEST)))
+    page.set_viewport_size(DESK)
+    # Chromium itself reports an answer that is no success.
+    said = [text for text in site.complaints if not (is_failure and "Failed to load resource" in text)]
+    return map(str, [*found, *said])
+
+
+def problems_of(page):
+    if (count := page.locator("h1").count()) != 1:
+        yield f"{count} h1"
+    if not page.title().split(" · ")[0].strip():
+        yield "no title"
+
+
+def unseen_focus(page):
+    for _step in range(8):
+        page.keyboard.press("Tab")
+        if unseen := page.evaluate(UNSEEN_FOCUS):
+            yield f"focus cannot be seen: {unseen}"
+
+
+def test_every_page_has_an_address():
+    assert {name for name, (method, _role) in PAGES.items() if method == "GET"} == ADDRESSES.keys() | NO_PAGES.keys()
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_page(full, name):
+    fail_for(look(full, name, ADDRESSES[name].format(**full.facts)))
+
+
+def is_empty_at_first(name):
+    return not re.search("{|/main/", ADDRESSES[name]) and name != BOTH_AT_ONCE
+
+
+@pytest.mark.parametrize("name", list(filter(is_empty_at_first, ADDRESSES)))
+def test_page_of_a_new_site(new, name):
+    fail_for(look(new, name, ADDRESSES[name]))
+
+
+@pytest.mark.parametrize("what", FAILURES)
+def test_failure(full, what):
+    fail_for(look(full, what, FAILURES[what], is_failure=True))
+
+
+def test_a_chart_has_one_tab_stop_and_arrows(full):
+    page = full.page
+    page.goto(full.address)
+    points = page.locator(".chart__svg .chart__point")
+    assert page.locator('.chart__svg .chart__point[tabindex="0"]').count() == 1
+    points.last.focus()
+    page.keyboard.press("ArrowLeft")
+    before = points.nth(points.count() - 2)
+    assert before.evaluate("point => point === document.activeElement")
+    assert before.locator(".chart__tip").is_visible() and not points.last.locator(".chart__tip").is_visible()
+    page.keyboard.press("Home")
+    assert points.first.evaluate("point => point === document.activeElement")
+    assert page.locator('.chart__svg .chart__point[tabindex="0"]').count() == 1

@@ -1,0 +1,360 @@
+"""Who did what and who opened what is in the audit log: every write and every page with content, by table.
+
+A route that is in none of the tables fails a test: whoever adds one decides about it.
+"""
+
+import pytest
+from django.test import Client
+
+from agents import audit
+from agents.models import AuditEntry
+from operations import accounts
+from operations.reads import READS
+from tests.conftest import ROLES
+from tests.factories import SampleFactory, SessionFactory, UserFactory
+from tests.operations.test_export_pages import WANTED
+from tests.test_roles import PAGES, mounted
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"
+
+# Every route that writes, with what the log calls it. Both ways to write call the same services.
+WRITES = {
+    "operations:collect_start": "collect_started",
+    "operations:export_create": "exported",
+    "operations:invitation_make": "invited",
+    "operations:invitation_revoke": "invitation_revoked",
+    "operations:password_change": "password_changed",
+    "operations:session_end": "session_ended",
+    "operations:sessions_end_others": "sessions_ended",
+    "operations:setting_save": "setting_changed",
+    "operations:sign_out": "signed_out",
+    "operations:sign_out_everywhere": "sessions_ended",
+    "operations:token_make": "token_made",
+    "operations:token_revoke": "token_revoked",
+    "operations:user_activate": "activated",
+    "operations:user_add": "user_added",
+    "operations:user_deactivate": "deactivated",
+    "operations:user_link": "link_made",
+    "operations:user_role": "role_changed",
+    "operations:user_sign_out": "sessions_ended",
+    "operations:user_unlock": "unlocked",
+}
+# Writes whose entries the tests of their own pages look at.
+ELSEWHERE = {
+    "datasets:review_keys_reset",
+    "datasets:review_keys_save",
+    "datasets:review_label",
+    "datasets:review_skip",
+    "datasets:review_undo",
+    "datasets:sample_label",
+    "datasets:samples_bulk_label",
+    "datasets:samples_make",
+    "operations:view_forget",
+    "operations:view_keep",
+}
+# What shows something that its address does not name: the view tells the log (`request.opened`).
+SAY_THEMSELVES = {"api:review_next", "datasets:review", "datasets:review_queue"}
+# Pages and operations that show titles, sums and states, but nothing anybody said.
+NO_CONTENT = {
+    "api:agent_detail",
+    "api:agent_list",
+    "api:audit_list",
+    "api:cron_list",
+    "api:export_list",
+    "api:file_list",
+    "api:file_versions",
+    "api:invitation_list",
+    "api:job_detail",
+    "api:job_list",
+    "api:me",
+    "api:sign_in_list",
+    "api:openapi-json",
+    "api:openapi-view",
+    "api:overview_agents",
+    "api:overview_sums",
+    "api:review_progress",
+    "api:session_list",
+    "api:setting_list",
+    "api:subagent_list",
+    "api:token_list",
+    "api:user_list",
+    "datasets:review_keys",
+    "datasets:review_waiting",
+    "datasets:sample_list",
+    "datasets:samples_bulk",
+    "guardian:file_list",
+    "ledger:event_list",
+    "ledger:session_list",
+    "ledger:turn_list",
+    "operations:account",
+    "operations:agent_list",
+    "operations:audit_list",
+    "operations:component_list",
+    "operations:cron_list",
+    "operations:export_list",
+    "operations:healthz",
+    "operations:invitation_list",
+    "operations:job_detail",
+    "operations:job_list",
+    "operations:join",
+    "operations:one_time_link",
+    "operations:overview",
+    "operations:rejected_list",
+    "operations:settings",
+    "operations:sign_in",
+    "operations:subagent_list",
+    "operations:token_list",
+    "operations:user_list",
+}
+
+
+def entries(action):
+    return list(AuditEntry.objects.filter(action=action).order_by("id"))
+
+
+def last(action):
+    return AuditEntry.objects.filter(action=action).latest("id")
+
+
+def signed_in(name="root", password=PASSWORD):
+    client = Client()
+    client.post("/sign-in/", {"username": name, "password": password})
+    return client
+
+
+@pytest.fixture
+def root(admin):
+    """An admin who came in through the page."""
+    return signed_in()
+
+
+@pytest.fixture
+def session(ada):
+    return SessionFactory(id="s1")
+
+
+def test_every_route_that_writes_is_in_a_table():
+    writing = {name for name, (method, _role) in PAGES.items() if method == "POST"}
+    unknown = writing - WRITES.keys() - ELSEWHERE
+    assert not unknown, "what does the log say of each?"
+
+
+def test_every_route_that_reads_is_in_a_table():
+    reading = {name for name, (method, _role) in PAGES.items() if method == "GET"}
+    reading |= {name for operation, name in mounted() if operation.startswith("GET")}
+    assert not READS.keys() & NO_CONTENT
+    unknown = reading - READS.keys() - NO_CONTENT - SAY_THEMSELVES
+    assert not unknown, "decide about each: does it show what somebody said?"
+
+
+def writes(root, admin, stranger):
+    """Every write in turn: (route, its address, what is sent)."""
+    users, own = (
+        "/operations/users/stranger",
+        {"current": PASSWORD, "password": "quite a new one", "again": "quite a new one"},
+    )
+    yield "operations:collect_start", "/operations/collect/", {}
+    yield "operations:invitation_make", "/operations/invitations/make/", {"role": "viewer", "days": "7"}
+    invitation = last("invited").object_id
+    yield "operations:invitation_revoke", f"/operations/invitations/{invitation}/revoke/", {}
+    yield "operations:setting_save", "/operations/settings/memoryGate.windowSize/", {"value": "3"}
+    yield "operations:token_make", "/operations/tokens/make/", {"name": "x", "role": "viewer", "days": "30"}
+    yield "operations:token_revoke", f"/operations/tokens/{admin.tokens.get().id}/revoke/", {}
+    yield "operations:user_add", "/operations/users/add/", {"username": "lena", "role": "viewer"}
+    yield "operations:user_link", f"{users}/link/", {}
+    yield "operations:user_role", f"{users}/role/", {"role": "labeller"}
+    for _ in range(5):
+        signed_in("stranger", "wrong")
+    yield "operations:user_unlock", f"{users}/unlock/", {}
+    signed_in("stranger")
+    yield "operations:user_sign_out", f"{users}/sign-out/", {}
+    yield "operations:user_deactivate", f"{users}/deactivate/", {}
+    yield "operations:user_activate", f"{users}/activate/", {}
+    signed_in()
+    yield "operations:sessions_end_others", "/account/end-others/", {}
+    signed_in()
+    other = admin.sign_ins.filter(ended_at=None).latest("id").id
+    yield "operations:session_end", f"/account/sessions/{other}/end/", {}
+    yield "operations:password_change", "/account/password/", own
+    yield "operations:sign_out_everywhere", "/account/sign-out-everywhere/", {}
+    root.post("/sign-in/", {"username": "root", "password": "quite a new one"})
+    yield "operations:sign_out", "/sign-out/", {}
+
+
+def test_every_write_leaves_an_entry(root, admin, stranger):
+    seen = set()
+    for route, address, data in writes(root, admin, stranger):
+        before = len(entries(WRITES[route]))
+        assert root.post(address, data).status_code in (200, 302), route
+        found = entries(WRITES[route])[before:]
+        assert [(entry.actor, entry.via) for entry in found] == [("root", "page")], route
+        seen.add(route)
+    assert seen == WRITES.keys() - {"operations:export_create"}
+
+
+def test_an_export_leaves_an_entry(root, ada):
+    SampleFactory(annotation_status="approved")
+    root.post("/exports/create/", WANTED)
+    assert [entry.actor for entry in entries("exported")] == ["root"]
+
+
+def test_what_is_refused_leaves_none(root, admin):
+    before = AuditEntry.objects.count()
+    root.post("/operations/users/root/role/", {"role": "viewer"})
+    root.post("/operations/users/add/", {"username": "root", "role": "viewer"})
+    assert AuditEntry.objects.count() == before
+
+
+class TestSigningIn:
+    def test_it_works(self, root):
+        entry = last("signed_in")
+        assert (entry.actor, entry.object_id, entry.detail_json) == ("root", "root", '{"how":"password"}')
+
+    def test_failures_are_noted_once_a_minute(self, stranger, later):
+        signed_in("stranger", "wrong")
+        signed_in("stranger", "wrong")
+        assert [(entry.actor, entry.object_id) for entry in entries("sign_in_failed")] == [("", "stranger")]
+        later(seconds=61)
+        signed_in("stranger", "wrong")
+        assert len(entries("sign_in_failed")) == 2
+
+    def test_what_was_typed_for_a_name_is_not_written_down(self, db):
+        signed_in("my secret password", "x")
+        assert entries("sign_in_failed")[0].object_id == ""
+        assert "my secret password" not in str(AuditEntry.objects.values())
+
+    def test_a_lockout_is_noted(self, stranger):
+        for _ in range(7):
+            signed_in("stranger", "wrong")
+        assert [entry.object_id for entry in entries("locked_out")] == ["stranger"]
+
+
+class TestReading:
+    ADDRESS = "/agents/ada/sessions/s1/"
+
+    def test_it_works(self, root, session):
+        root.get(self.ADDRESS)
+        entry = last("read")
+        found = (entry.actor, entry.via, entry.object_type, entry.object_id, entry.agent_id)
+        assert found == ("root", "page", "session", "s1", "ada")
+
+    def test_once_in_ten_minutes_for_each_person(self, root, session, stranger, later):
+        for _ in range(3):
+            root.get(self.ADDRESS)
+            root.get(self.ADDRESS, {"turn": 1}, headers={"HX-Request": "true"})
+        signed_in("stranger").get(self.ADDRESS)
+        assert [entry.actor for entry in entries("read")] == ["root", "stranger"]
+        later(seconds=601)
+        root.get(self.ADDRESS)
+        assert len(entries("read")) == 3
+
+    def test_what_was_not_shown_was_not_read(self, root, ada):
+        root.get(self.ADDRESS)
+        Client().get(self.ADDRESS)
+        root.head(self.ADDRESS)
+        assert entries("read") == []
+
+    def test_what_the_address_does_not_name(self, root, ada):
+        SampleFactory(id="waiting", annotation_status="pending")
+        assert root.get("/api/v1/review/next").status_code == 200
+        assert (last("read").object_type, last("read").object_id) == ("sample", "waiting")
+
+    def test_lists_are_not_recorded(self, root, session):
+        root.get("/agents/")
+        assert entries("read") == []
+
+    def test_a_token_is_named(self, admin, session):
+        token, text = accounts.make_token(admin, name="x", role="viewer")
+        Client().get("/api/v1/agents/ada/sessions/s1/events", headers={"Authorization": f"Bearer {text}"})
+        assert (last("read").actor, last("read").via) == ("root", f"token oc_{token.prefix}")
+
+    def test_it_costs_one_query(self, root, session, django_assert_num_queries):
+        root.get(self.ADDRESS)
+        with django_assert_num_queries(4), django_assert_num_queries(3, using="agent_ada"):
+            root.get(self.ADDRESS)  # session, user, agent; whether it is in the log
+
+
+class TestPage:
+    LOG = "/operations/audit/"
+
+    def test_it_works(self, root, session):
+        root.get("/agents/ada/sessions/s1/")
+        page = root.get(self.LOG).content.decode()
+        assert "signed in" in page
+        assert 'href="/agents/ada/sessions/s1/"' in page
+
+    @pytest.mark.parametrize(
+        ("query", "count"),
+        [
+            ({"actor": "root"}, 3),
+            ({"action": "read"}, 1),
+            ({"object_type": "session"}, 1),
+            ({"object_type": "session", "object_id": "s9"}, 1),
+            ({"agent": "ada"}, 1),
+            ({"agent": "bob"}, 0),
+            ({"since": "2026-01-01"}, 4),
+            ({"until": "2025-12-31"}, 0),
+            ({"actor": "root", "action": "labelled"}, 1),
+        ],
+    )
+    def test_filters(self, as_admin, admin, query, count):
+        audit.record("root", "labelled", object_type="sample", object_id="x")
+        audit.record("root", "read", object_type="session", object_id="s9", agent_id="ada")
+        audit.record("root", "role_changed", object_type="user", object_id="zoe", role="viewer")
+        audit.record("zoe", "signed_in", object_type="user", object_id="zoe")
+        response = as_admin.get(self.LOG, query)
+        assert len(response.context["rows"]) == count
+        assert len(response.context["filters"].chips()) == len(query)
+        items = as_admin.get("/api/v1/operations/audit", query).json()["items"]
+        assert len(items) == count
+
+    @pytest.mark.parametrize(
+        "query", [{"action": "x"}, {"since": "never"}, {"after": "x"}, {"sort": "at"}, {"actor": "\0"}]
+    )
+    def test_nonsense_is_refused(self, as_admin, query):
+        assert as_admin.get(self.LOG, query).status_code == 409
+
+    def test_hostile_names_are_text(self, as_admin):
+        audit.record("<b>x</b>", "<i>", object_type="sample", object_id="<script>\u202e/..", name="<u>")
+        page = as_admin.get(self.LOG).content.decode()
+        assert "<script>\u202e" not in page
+        assert not {"<b>x", "<i>", "<u>", "\u202e"} & {
+            part for part in ("<b>x", "<i>", "<u>", "\u202e") if part in page
+        }
+
+    @pytest.mark.parametrize("kind", ["csv", "json", "jsonl"])
+    def test_as_a_file(self, as_admin, kind):
+        audit.record("=cmd()", "read", object_type="session", object_id="s9")
+        response = as_admin.get(self.LOG, {"format": kind})
+        body = b"".join(response.streaming_content).decode()
+        assert "s9" in body
+        assert "\n=cmd()" not in body
+        assert ",=cmd()" not in body
+        assert last("downloaded").object_id == "audit"
+
+    def test_pages(self, as_admin):
+        for number in range(120):
+            audit.record("root", "read", object_id=f"s{number:03}")
+        first = as_admin.get(self.LOG)
+        second = as_admin.get(self.LOG, {"after": first.context["entries"].next})
+        assert [row["entry"].object_id for row in second.context["rows"]][:1] == ["s069"]
+        back = as_admin.get(self.LOG, {"before": second.context["entries"].previous})
+        assert [row["entry"].id for row in back.context["rows"]] == [row["entry"].id for row in first.context["rows"]]
+
+    def test_the_number_of_queries_does_not_grow(self, as_admin, django_assert_num_queries):
+        for rows in (1, 30):
+            for _ in range(rows):
+                audit.record("root", "read", object_type="session", object_id="s", agent_id="ada")
+            with django_assert_num_queries(3):  # session, user, list
+                as_admin.get(self.LOG)
+
+    def test_it_is_for_admins(self, stranger):
+        assert signed_in("stranger").get(self.LOG).status_code == 403
+
+
+def test_every_role_is_recorded_alike(session):
+    for role in ROLES:
+        UserFactory(username=role, role=role)
+        signed_in(role).get("/agents/ada/sessions/s1/")
+    assert [entry.actor for entry in entries("read")] == list(ROLES)

@@ -1,0 +1,218 @@
+"""`openclaw-web` as somebody types it: help, receipts, exit statuses, completion, progress."""
+
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+from django.core.management import get_commands, load_command_class
+
+from agents.commands import STATUSES, Verb
+from openclaw_web import VERSION, cli
+from tests.homes import Home as OpenClawHome
+from tests.homes import user
+
+ROOT = Path(__file__).resolve().parent.parent
+HELP = {verb: sentence for verbs in cli.VERBS.values() for verb, sentence in verbs.items()}
+DOCUMENTED = (ROOT / "docs" / "commands.md").read_text()
+# What every receipt holds, on top of `ok` and `schema`.
+RECEIPTS = {
+    "collect": {
+        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "notes",
+    },
+    "create_user": {"name", "role", "link"},
+    "demo": {"link", "home", "source", "serves"},
+    "export": {"id", "name", "state", "folder", "manifest"},
+    "jobs": {"jobs"},
+    "migrate_agents": {"schema_version", "migrated"},
+    "settings": {"settings"},
+    "sign_in_link": {"name", "link"},
+}  # fmt: skip
+FAILURE = {"ok", "error", "reasons"}
+
+
+@pytest.fixture
+def openclaw(tmp_path):
+    home = OpenClawHome(tmp_path / "openclaw")
+    home.transcript(user("Hello"))
+    return home
+
+
+@pytest.fixture
+def run(tmp_path, openclaw):
+    """Runs `openclaw-web` on a home of its own, as (status, standard output, standard error)."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
+    env = inherited | {"OPENCLAW_WEB_HOME": str(tmp_path / "home"), "OPENCLAW_STATE_DIR": str(openclaw.root)}
+
+    def run(*words, **more):
+        command = [sys.executable, "-m", "openclaw_web", *words]
+        done = subprocess.run(command, cwd=ROOT, env=env | more, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    run.env = env
+    return run
+
+
+def loaded(verb):
+    return load_command_class(get_commands()[verb], verb)
+
+
+def test_it_works(run, tmp_path):
+    status, out, err = run("--help")
+    assert (status, err) == (0, "")
+    assert all(re.search(rf"^  {verb} +{re.escape(sentence)}$", out, re.MULTILINE) for verb, sentence in HELP.items())
+    assert run()[1] == out and run("help")[1] == out
+    assert run("--version")[1] == f"openclaw-web {VERSION}\n"
+    assert not (tmp_path / "home").exists()  # asking for help makes nothing
+
+
+def test_every_verb_of_ours_is_listed_with_its_own_sentence():
+    ours = {name: app for name, app in get_commands().items() if isinstance(loaded(name), Verb)}
+    assert ours.keys() == HELP.keys()
+    assert {verb: loaded(verb).help for verb in HELP} == HELP
+
+
+@pytest.mark.parametrize("verb", HELP)
+def test_help_has_examples_that_parse_and_exit_statuses(verb):
+    command = loaded(verb)
+    text = command.create_parser("openclaw-web", verb).format_help()
+    assert command.examples and all(f"  openclaw-web {example}\n" in text for example in command.examples)
+    assert "exit status: 0 done" in text and "--pythonpath" not in text and "--skip-checks" not in text
+    for example in command.examples:
+        words = shlex.split(re.split(r" [|>] ", example)[0])[1:]
+        command.create_parser("openclaw-web", verb).parse_args(words)
+
+
+def test_exit_statuses_are_documented():
+    said = dict(re.findall(r"^\| `(\d+)` \| ([\w ,]+?)(?::.*)? \|$", DOCUMENTED, re.MULTILINE))
+    assert {int(number): words for number, words in said.items()} == STATUSES
+
+
+def test_receipts_are_documented():
+    assert RECEIPTS.keys() == {verb for verb in HELP if loaded(verb).schema}
+    for verb, fields in RECEIPTS.items():
+        page = DOCUMENTED.split(f"## `openclaw-web {verb}`")[1].split("\n## ")[0]
+        assert f"`{loaded(verb).schema}`" in page
+        assert not [field for field in fields if f"`{field}`" not in page], verb
+
+
+def test_a_mistyped_verb_is_corrected(run):
+    status, out, err = run("sign-in-lnk")
+    assert (status, out) == (2, "")
+    assert err == "There is no command 'sign-in-lnk'. Did you mean sign_in_link?\n"
+
+
+@pytest.mark.kill
+def test_receipts_and_statuses(run, openclaw, tmp_path):
+    """One home, from empty to failing, with every verb that answers programs."""
+    (tmp_path / "values.json").write_text('{"memoryGate": {"windowSize": 7}}')
+    steps = [
+        (0, "collect", ()),
+        (0, "create_user", ("mei",)),
+        (0, "sign_in_link", ("mei",)),
+        (0, "settings", ("import", str(tmp_path / "values.json"))),
+        (0, "migrate_agents", ()),
+        (0, "jobs", ()),
+        (2, "jobs", ("--limit", "0")),
+        (2, "create_user", ("mei", "--role", "king")),
+        (3, "create_user", ("mei",)),
+        (3, "export", ("--format", "alpaca", "--name", "nothing there")),
+        (3, "collect", ("--source", "/nowhere")),
+        (3, "settings", ("set", "memoryGate.windowSize", "many")),
+    ]
+    for status, verb, words in steps:
+        ended, out, err = run(verb, *words, "--json")
+        receipt = orjson.loads(out)
+        assert (ended, receipt["ok"]) == (status, status == 0), (verb, err)
+        expected = {"ok", "schema"} | RECEIPTS[verb] if status == 0 else FAILURE
+        assert set(receipt) == expected, verb
+        assert "Traceback" not in err and (status == 0 or receipt["error"] in err)
+    assert orjson.loads(run("settings", "--json")[1])["settings"][1]["value"] == 7
+    openclaw.transcript(user("Two")).raw("no record\n")
+    ended, out, err = run("collect", "--json", "--quiet")
+    receipt = orjson.loads(out)
+    assert (ended, set(receipt)) == (4, {"ok", "schema", "error", "reasons"} | RECEIPTS["collect"])
+    assert err == f"{receipt['error']}\n" == "1 line was not a record. See Operations, Rejected records.\n"
+
+
+# Progress
+
+
+def on_a_terminal(command, env, columns=60):
+    """What `command` writes to a terminal of that width."""
+    main, side = pty.openpty()
+    os.set_inheritable(side, True)
+    subprocess.run(["stty", "columns", str(columns)], stdin=side, check=True)
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=side, stdin=side)
+    os.close(side)
+    written = b""
+    while select.select([main], [], [], 60)[0]:
+        try:
+            written += os.read(main, 65_536)
+        except OSError:  # the other side is closed
+            break
+    process.communicate()
+    os.close(main)
+    return process.returncode, written.decode()
+
+
+@pytest.mark.kill
+def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_in_a_pipe(run):
+    command = [sys.executable, "-m", "openclaw_web", "collect"]
+    env = {**run.env, "TERM": "xterm", "NO_COLOR": "1"} | {"COLUMNS": ""}
+    del env["COLUMNS"]
+    status, live = on_a_terminal(command, env)
+    assert status == 0
+    shown = live.split("\r\x1b[2K")[1:]
+    assert shown and all(len(line.rstrip("\r\n")) < 60 for line in shown)
+    assert "100 %" in shown[-1] and live.count("\n") == 1
+    assert not re.search(r"\x1b\[[0-9;]*m", live)
+    plain = run("collect")[2]
+    assert "\r" not in plain and "\x1b" not in plain and 1 <= len(plain.splitlines()) <= 3
+    assert run("collect", "--quiet")[2] == ""
+
+
+# Completion
+
+
+def complete(script, *words):
+    """What bash offers for the last of `words`."""
+    array = " ".join(f'"{word}"' for word in words)
+    code = f"""source "{script}"; COMP_WORDS=({array}); COMP_CWORD={len(words) - 1}
+        _openclaw_web; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes_verbs_options_and_values(run, tmp_path, monkeypatch):
+    script = tmp_path / "completion.bash"
+    script.write_text(run("completion", "bash")[1])
+    (tmp_path / "store" / "agents" / "ada").mkdir(parents=True)
+    monkeypatch.setenv("OPENCLAW_WEB_HOME", str(tmp_path / "store"))
+    assert complete(script, "openclaw-web", "mi") == ["migrate_agents"]
+    assert complete(script, "openclaw-web", "export", "--format", "") == ["alpaca", "sharegpt"]
+    assert complete(script, "openclaw-web", "export", "--agent", "") == ["ada"]
+    assert complete(script, "openclaw-web", "create_user", "mei", "--role", "a") == ["admin"]
+    assert complete(script, "openclaw-web", "settings", "i") == ["import"]
+    assert complete(script, "openclaw-web", "collect", "--w") == ["--watch"]
+    assert set(complete(script, "openclaw-web", "")) > HELP.keys()
+
+
+@pytest.mark.parametrize(("shell", "check"), [("zsh", "-n"), ("fish", "--no-execute")])
+def test_other_shells_get_every_verb_and_option(run, tmp_path, shell, check):
+    script = run("completion", shell)[1]
+    assert script == run("completion", shell)[1]
+    assert all(verb in script and HELP[verb].replace("'", "'\\''") in script for verb in HELP)
+    assert "alpaca sharegpt" in script and "watch" in script
+    assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0 or shell == "fish"
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(script)
+        assert subprocess.run([shell, check, tmp_path / "script"]).returncode == 0
