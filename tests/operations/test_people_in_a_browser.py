@@ -123,7 +123,7 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     admin.locator(".chip").press("Enter")
     expect(admin).to_have_url(f"{origin}/operations/audit/?")
     admin.goto(f"{origin}/operations/audit/?action=labelled")
-    expect(admin.locator("main")).to_contain_text("Nothing fits these filters")
+    expect(admin.locator("main")).to_contain_text("Nothing here fits the filters")
     check(admin)
     # What the browser itself says of answers with 409, 422 and 429.
     assert all("Failed to load resource" in words for words in open_browser.complaints)
