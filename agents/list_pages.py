@@ -27,7 +27,7 @@ class Words:
 
 def answer_page(request, template, filters, found, page, *, on, words, columns, rows, status=200, **context):
     """The page of the list `on`, or with HTMX the part below its filter form."""
-    known = amount(found.all, column=found.order[0].lstrip("-"), budget_ms=COUNTING_MS)
+    known = amount(found.all, column=_counted(found.order), budget_ms=COUNTING_MS)
     title = _title(words, known, page, context.get("agent"))
     context |= {
         "filters": filters,
@@ -52,6 +52,12 @@ def answer_file(request, filters, rows, *, on, order, columns, shape=dict, agent
     audit.record(request.user.username, "downloaded", **what, filter=filters.query, format=kind)
     name = file_name(on, agent_id)
     return download(rows, order=order, columns=columns, shape=shape, name=name, kind=kind)
+
+
+def _counted(order):
+    """The column to count: the id, with which all indexes of a list end, or of lists without one what they go by."""
+    names = [name.lstrip("-") for name in order]
+    return names[-1] if names[-1] == "id" else names[0]
 
 
 def _title(words, known, page, agent):

@@ -118,11 +118,12 @@ class AuditEntry(models.Model):
 
     class Meta:
         db_table = "operator_audit"
-        # Each ends with the row's id, as every index in SQLite does: a filtered list is read in its order.
+        # Each ends with the time, and as every index in SQLite with the row's id: a filtered list is read in its order.
         indexes = [
-            models.Index(fields=["actor"], name="idx_audit_actor"),
-            models.Index(fields=["action"], name="idx_audit_action"),
-            models.Index(fields=["object_type", "object_id"], name="idx_audit_object"),
+            models.Index(fields=["at"], name="idx_audit_at"),
+            models.Index(fields=["actor", "at"], name="idx_audit_actor"),
+            models.Index(fields=["action", "at"], name="idx_audit_action"),
+            models.Index(fields=["object_type", "object_id", "at"], name="idx_audit_object"),
         ]
 
     def __str__(self):

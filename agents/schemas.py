@@ -24,10 +24,10 @@ class Problem(Schema):
     errors: list[Misfit] = Field([], description="422: the parts of the request that do not fit")
 
 
-def problems(*statuses: int) -> dict[int, type[Schema]]:
-    """The answers of an operation beside the good one: `response={200: AgentOut, **problems(404)}`.
+def failures(*statuses: int) -> dict[int, type[Schema]]:
+    """The answers of an operation beside the good one: `response={200: AgentOut, **failures(404)}`.
 
-    401, 403 and 422 are in every list; 429, 503 and what every write may answer come with openclaw_web.promises.
+    401, 403 and 422 are in every list; 429, 503 and what every write may answer come with openclaw_web.api.promises.
     """
     return dict.fromkeys(sorted({401, 403, 422, *statuses}), Problem)
 

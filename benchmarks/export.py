@@ -194,7 +194,7 @@ def export(wanted):
     start_django()
     import shutil
 
-    from datasets import exports
+    from datasets.exporting import exports
     from operations.progress import Progress
 
     kind, _, quality = wanted.partition(" ")

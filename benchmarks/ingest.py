@@ -74,6 +74,10 @@ def floor(source):
     Of the values only the texts are looked for; nothing is checked, added up, linked or kept apart.
     """
     sys.path.insert(0, str(ROOT))
+    os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
+    import django
+
+    django.setup()  # the columns are named beside the models
     from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TURN_COLUMNS
 
     store = sqlite3.connect(Path.cwd() / "floor.sqlite", isolation_level=None)

@@ -5,12 +5,13 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import listed, problems
+from agents.schemas import failures, listed
 from ledger.models import Session
 from openclaw_web.paging import page_of
 
-from . import review, services, verdicts
+from . import sample_lists, services
 from .models import DatasetSample
+from .review import verdicts
 from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SamplePage, SampleQuery, SamplesIn
 from .versions import named_by, version_of
 
@@ -25,15 +26,15 @@ IF_MATCH = {
 BUDGET_BYTES = 2_000_000  # of content in one answer
 
 
-@router.get("/samples", response={200: SamplePage, **problems(409)})
+@router.get("/samples", response={200: SamplePage, **failures(409)})
 @needs("viewer")
 def sample_list(request, filters: Query[SampleQuery]):
     """Samples, the newest first; a page also ends after about 2 MB."""
     rows = filters.filters().narrow(DatasetSample.objects.all())
-    return listed(page_of(rows, order=review.ORDER, budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
+    return listed(page_of(rows, order=sample_lists.ORDER, budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
 
-@router.get("/samples/{sample_id}", response={200: SampleDetailOut, **problems(404)})
+@router.get("/samples/{sample_id}", response={200: SampleDetailOut, **failures(404)})
 @needs("viewer")
 def sample_detail(request, response: HttpResponse, sample_id: str):
     """One sample with the verdicts on it. Its ETag is its version: send it as `If-Match` with a verdict."""
@@ -42,7 +43,7 @@ def sample_detail(request, response: HttpResponse, sample_id: str):
     return sample
 
 
-@router.post("/agents/{agent}/sessions/{session_id}/samples", response={200: MadeOut, **problems(400, 404, 409, 503)})
+@router.post("/agents/{agent}/sessions/{session_id}/samples", response={200: MadeOut, **failures(400, 404, 409, 503)})
 @agent_view
 @needs("labeller")
 def samples_make(request, agent, session_id: str, body: SamplesIn):
@@ -54,7 +55,7 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
 
 @router.post(
     "/samples/{sample_id}/label",
-    response={200: SampleOut, **problems(400, 404, 409, 412)},
+    response={200: SampleOut, **failures(400, 404, 409, 412)},
     openapi_extra={"parameters": [IF_MATCH]},
 )
 @needs("labeller")

@@ -10,10 +10,10 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists import DayFilters
 from openclaw_web.paging import Term, narrowed
 
-from . import parts
 from .models import PART_LABELS, DatasetSample
-from .parts import PartVerdict
-from .review import Filters
+from .review import parts
+from .review.parts import PartVerdict
+from .sample_lists import Filters
 from .words import STATUS_WORDS, TYPE_WORDS
 
 # What a person may say; only rules approve “by rule”.

@@ -5,7 +5,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, number
-from openclaw_web.lists import cell_labels, labelled
+from openclaw_web.lists import cell_labels, filled, labelled
 
 NOTHING = SafeString("")
 SAMPLE_FIELDS = (
@@ -35,14 +35,14 @@ EDITED = '<span class="muted">{}</span> '
 
 
 def sample_rows(samples):
-    """The rows of a page of samples as `review.in_words` gives them."""
+    """The rows of a page of samples as `sample_lists.in_words` gives them."""
     row = labelled(ROW, cell_labels(SAMPLE_COLUMNS))
     edited = format_html(EDITED, _("edited:"))
     return SafeString("".join(_row(row, edited, sample) for sample in samples))
 
 
 def _row(row, edited, sample):
-    return format_html(
+    return filled(
         row,
         href=sample["href"],
         user=sample["user"],

@@ -10,7 +10,7 @@ from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
 from openclaw_web.paging import places
 
-from . import list_markup, review
+from . import list_markup, sample_lists
 from .forms import SampleFilters
 from .models import DatasetSample
 
@@ -44,7 +44,7 @@ def sample_list(request):
         on="samples",
         words=SAMPLES,
         columns=list_markup.SAMPLE_COLUMNS,
-        rows=list_markup.sample_rows(review.in_words(page, filters)),
+        rows=list_markup.sample_rows(sample_lists.in_words(page, filters)),
         chosen=filters,
         tabs=_tabs(form, filters),
         tabs_label=_("Status"),
@@ -61,5 +61,5 @@ def _tabs(form, filters):
             "href": form.query_with(status=status or None) or "?",
             "is_current": tab.is_current,
         }
-        for status, tab in zip(("", *DatasetSample.Status.values), review.tabs(filters), strict=True)
+        for status, tab in zip(("", *DatasetSample.Status.values), sample_lists.tabs(filters), strict=True)
     ]

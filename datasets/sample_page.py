@@ -2,8 +2,9 @@
 
 from ledger import glyphs
 
-from . import parts, review
+from . import sample_lists
 from .forms import PartsForm
+from .review import parts
 
 LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest
 LONGEST_EDITED = 100_000  # a longer reply gets verdicts, but no box to edit it in
@@ -28,7 +29,7 @@ def shown(sample, form, *, may_label):
         "latest": before[-2:],
         "reply": reply,
         "form": form,
-        "labels": review.history(sample),
+        "labels": sample_lists.history(sample),
         "may_label": may_label,
         "may_edit": len(reply) <= LONGEST_EDITED,
         "has_hidden": bool(glyphs.HIDDEN.search(reply)),

@@ -7,10 +7,10 @@ from pydantic import Field
 
 from agents.schemas import PageQuery
 
-from . import parts
 from .forms import LONGEST_NOTES, LONGEST_REPLY
-from .parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
-from .review import Filters, history
+from .review import parts
+from .review.parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
+from .sample_lists import Filters, history
 
 Status = Literal["pending", "approved", "rejected", "needs_review", "auto_approved"]
 Verdict = Literal["approved", "rejected", "needs_review", "pending"]

@@ -1,6 +1,8 @@
 from django.urls import path
 
-from . import bulk_views, list_views, review_views, views
+from . import list_views, views
+from .review import bulk_views
+from .review import views as review_views
 
 app_name = "datasets"
 urlpatterns = [

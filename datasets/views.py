@@ -12,9 +12,10 @@ from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, render_page
 
-from . import review, sample_page, services, verdicts
+from . import sample_lists, sample_page, services
 from .forms import SampleFilters, TurnChoice, VerdictForm
 from .models import DatasetSample
+from .review import verdicts
 from .words import STATUS_WORDS
 
 
@@ -60,19 +61,19 @@ def samples_make(request, agent, session_id):
         messages.warning(request, sentence)
     if not made.made and not made.existing:
         return refuse_post(request, Refused(_("No sample was made.")), to=session)
-    filters = review.Filters(agent=agent.agent_id, session=session.id)
+    filters = sample_lists.Filters(agent=agent.agent_id, session=session.id)
     return after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
 
 
 def _sample_page(request, sample, form, *, status=200):
     filters = SampleFilters(request.GET).filters()
-    before, after = review.neighbours(sample, filters)
+    before, after = sample_lists.neighbours(sample, filters)
     context = {
         **sample_page.shown(sample, form, may_label=request.user.has_role("labeller")),
         "filters": filters,
         "before": before,
         "after": after,
-        "waiting": review.amounts([filters.waiting()])[0],
+        "waiting": sample_lists.amounts([filters.waiting()])[0],
     }
     return render_page(request, "datasets/sample_detail.html", context, status=status)
 
@@ -89,7 +90,7 @@ def _labelled(sample, filters):
 
 
 def _next_address(sample, filters):
-    following = review.next_waiting(sample, filters)
+    following = sample_lists.next_waiting(sample, filters)
     if following is None:
         return reverse("datasets:sample_list") + filters.query
     return reverse("datasets:sample_detail", args=[following]) + filters.query

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import listed, problems
+from agents.schemas import failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -28,7 +28,7 @@ BUDGET_BYTES = 2_000_000  # of texts in one answer
 HEAVY = ("event_json", "trim_json", "full_zstd")
 
 
-@router.get("/agents/{agent}/sessions/{session_id}", response={200: SessionOut, **problems(404, 503)})
+@router.get("/agents/{agent}/sessions/{session_id}", response={200: SessionOut, **failures(404, 503)})
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id: str):
@@ -36,7 +36,7 @@ def session_detail(request, agent, session_id: str):
     return get_object_or_404(Session.objects.using(agent.db).for_reading(), id=session_id)
 
 
-@router.get("/agents/{agent}/sessions/{session_id}/events", response={200: EventPage, **problems(404, 409, 503)})
+@router.get("/agents/{agent}/sessions/{session_id}/events", response={200: EventPage, **failures(404, 409, 503)})
 @agent_view
 @needs("viewer")
 def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
@@ -51,7 +51,7 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/sessions/{session_id}/branches", response={200: BranchList, **problems(404, 503)})
+@router.get("/agents/{agent}/sessions/{session_id}/branches", response={200: BranchList, **failures(404, 503)})
 @agent_view
 @needs("viewer")
 def session_branches(request, agent, session_id: str):
@@ -65,7 +65,7 @@ def session_branches(request, agent, session_id: str):
     return {"items": items, "count": len(found)}
 
 
-@router.get("/agents/{agent}/sessions/{session_id}/turns", response={200: TurnPage, **problems(404, 409, 503)})
+@router.get("/agents/{agent}/sessions/{session_id}/turns", response={200: TurnPage, **failures(404, 409, 503)})
 @agent_view
 @needs("viewer")
 def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):

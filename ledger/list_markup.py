@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, duration, moment, money, number, tokens
-from openclaw_web.lists import cell_labels, labelled
+from openclaw_web.lists import cell_labels, filled, labelled
 
 from . import glyphs, listing
 from .words import EVENT_WORDS, STATE_WORDS, said
@@ -117,7 +117,7 @@ def event_shape(event):
 def _session_row(row, session):
     known = session.origin not in ("unknown", session.channel_id)
     live = session.source_state == session.State.LIVE
-    return format_html(
+    return filled(
         row,
         address=SafeString(quote(session.id, safe="")),
         title=glyphs.readable(session.title or session.id),
@@ -137,7 +137,7 @@ def _session_row(row, session):
 
 def _event_row(row, event, titles):
     session, record = quote(event["session_id"], safe=""), quote(event["record_id"] or "", safe="")
-    return format_html(
+    return filled(
         row,
         place=SafeString(f"{session}/?record={record}#r-{record}" if record else f"{session}/"),
         session=SafeString(session),
@@ -154,7 +154,7 @@ def _event_row(row, event, titles):
 
 
 def _turn_row(row, turn, titles):
-    return format_html(
+    return filled(
         row,
         session=SafeString(quote(turn["session_id"], safe="")),
         number=SafeString(turn["turn_number"]),

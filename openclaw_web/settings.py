@@ -192,7 +192,7 @@ SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_NAME = "openclaw_web_csrf"
 CSRF_COOKIE_HTTPONLY = True
 
-CSRF_FAILURE_VIEW = "openclaw_web.problems.csrf_failure"
+CSRF_FAILURE_VIEW = "openclaw_web.api.problems.csrf_failure"
 
 # Requests to the API that one person may make in a minute, and wrong tokens that one address may show; 0: no limit.
 API_PER_MINUTE = env.int("OPENCLAW_WEB_API_PER_MINUTE", 20_000)

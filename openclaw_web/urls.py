@@ -11,7 +11,7 @@ urlpatterns = [
 ]
 
 # Under /api/ these answer in the API's words, elsewhere as Django does.
-handler400 = "openclaw_web.problems.bad_request"
-handler403 = "openclaw_web.problems.not_allowed"
-handler404 = "openclaw_web.problems.not_found"
-handler500 = "openclaw_web.problems.server_error"
+handler400 = "openclaw_web.api.problems.bad_request"
+handler403 = "openclaw_web.api.problems.not_allowed"
+handler404 = "openclaw_web.api.problems.not_found"
+handler500 = "openclaw_web.api.problems.server_error"

@@ -1,30 +1,26 @@
 """The audit log as JSON."""
 
-from datetime import date
-from typing import Any
+from typing import Any, Literal
 
-from django.http import QueryDict
 from ninja import Field, Query, Router, Schema
 
 from agents.decorators import needs
 from agents.models import AuditEntry
-from agents.schemas import PageQuery, listed, problems
-from openclaw_web.paging import page_of
+from agents.schemas import failures, listed
+from ledger.lists_schemas import LARGEST_FIRST, Moments
 
 from . import audit_entries
-from .audit_entries import AuditFilters
 
 router = Router(tags=["operations"])
 
 
-class AuditQuery(PageQuery):
+class AuditQuery(Moments):
     actor: str | None = Field(None, description="user name", max_length=150)
-    action: str | None = Field(None, description="in the past tense: `signed_in`, `labelled`, `read`, …")
-    object_type: str | None = Field(None, description="`session`, `sample`, `export`, `user`, …")
+    action: Literal[tuple(audit_entries.ACTIONS)] | None = None  # type: ignore[valid-type]
+    object_type: Literal[tuple(audit_entries.OBJECTS)] | None = None  # type: ignore[valid-type]
     object_id: str | None = Field(None, max_length=600)
     agent: str | None = Field(None, max_length=56)
-    since: date | None = Field(None, description="first day, UTC")
-    until: date | None = Field(None, description="last day, UTC")
+    sort: Literal["time", "-time"] = Field("-time", description=LARGEST_FIRST)
 
 
 class AuditOut(Schema):
@@ -45,13 +41,10 @@ class AuditPage(Schema):
     previous: str | None
 
 
-@router.get("/operations/audit", response={200: AuditPage, **problems(409)})
+@router.get("/operations/audit", response={200: AuditPage, **failures(409)})
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, the newest first."""
-    asked = QueryDict(mutable=True)
-    given = filters.dict(exclude={"after", "before", "limit"}, exclude_none=True)
-    asked.update({name: str(value) for name, value in given.items()})
-    form = AuditFilters(asked).checked()
-    page = page_of(form.narrow(AuditEntry.objects.values()), order=form.order, **filters.place)
+    found = audit_entries.listing(AuditEntry.objects.values(), **filters.chosen())
+    page = found.page(**filters.place)
     return listed(page, [audit_entries.shape(row) for row in page])

@@ -1,14 +1,15 @@
-"""The audit log for readers: its filters, its words, and where the objects of its entries are."""
+"""The audit log for readers: which entries, their words, and where the objects of them are."""
 
 from typing import Any
 
 import orjson
-from django import forms
+from django.db.models import QuerySet
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import AuditEntry
-from openclaw_web.lists import DAY_MS, ListFilters, start_of
+from ledger.listing import in_order
+from openclaw_web.paging import Listing, Term, narrowed
 
 ACTIONS = {
     "activated": _("activated"),
@@ -61,7 +62,10 @@ OBJECTS = {
     "token": _("token"),
     "user": _("user"),
 }
-COLUMNS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
+ORDERS, NEWEST = {"time": ("at", "id")}, "-time"
+# Filter: the column it is about.
+FILTERS = {name: name for name in ("actor", "action", "object_type", "object_id")} | {"agent": "agent_id"}
+FIELDS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
 # Object type: the route of its page, and what of an entry stands in the address.
 PAGES = {
     "agent": ("ledger:session_list", lambda entry: [entry.object_id]),
@@ -82,36 +86,19 @@ LISTS = {
 }
 
 
-class AuditFilters(ListFilters):
-    """The filters of the log, from its address."""
+def listing(rows: QuerySet, *, sort: str = NEWEST, since=None, until=None, **asked) -> Listing:
+    """Those of `rows` (a queryset of entries) that fit, by one of ORDERS (`-` before it: the newest first).
 
-    ORDERS = {"id": ("id",)}
-    DEFAULT = "-id"
-    actor = forms.CharField(label=_("Who"), required=False, max_length=150)
-    action = forms.ChoiceField(
-        label=_("What"), required=False, choices=[("", _("Everything")), *((name, name) for name in ACTIONS)]
-    )
-    object_type = forms.ChoiceField(label=_("To what"), required=False, choices=[("", _("Anything")), *OBJECTS.items()])
-    object_id = forms.CharField(label=_("Its id"), required=False, max_length=600)
-    agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
-    since = forms.DateField(
-        label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
-    until = forms.DateField(
-        label=_("To day"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
-
-    def narrow(self, rows):
-        """Those of `rows` that fit."""
-        asked = self.chosen
-        columns = {"actor": "actor", "action": "action", "object_type": "object_type", "object_id": "object_id"}
-        columns["agent"] = "agent_id"
-        rows = rows.filter(**{columns[name]: value for name, value in asked.items() if name in columns})
-        if since := asked.get("since"):
-            rows = rows.filter(at__gte=start_of(since))
-        if until := asked.get("until"):
-            rows = rows.filter(at__lt=start_of(until) + DAY_MS)
-        return rows
+    `asked` are values of FILTERS; `since` and `until` are milliseconds, the second one excluded.
+    """
+    seeks = ("actor", "action")
+    if asked.get("object_type") and asked.get("object_id"):  # together they have an index
+        rows = rows.filter(object_type=asked.pop("object_type"), object_id=asked.pop("object_id"))
+        seeks = ()
+    terms = [Term(FILTERS[name], "exact", value) for name, value in asked.items() if value]
+    ends = {"gte": since, "lt": until}
+    terms += [Term("at", lookup, value) for lookup, value in ends.items() if value is not None]
+    return narrowed(rows, terms, order=in_order(ORDERS, sort), seeks=seeks)
 
 
 def address_of(entry: AuditEntry) -> str | None:
@@ -129,7 +116,7 @@ def address_of(entry: AuditEntry) -> str | None:
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the table as the API and the files tell it."""
-    return {**{name: row[name] for name in COLUMNS[:-1]}, "detail": orjson.loads(row["detail_json"])}
+    return {**{name: row[name] for name in FIELDS[:-1]}, "detail": orjson.loads(row["detail_json"])}
 
 
 def details(entry: AuditEntry) -> str:

@@ -4,14 +4,14 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
-from datasets.export_options import (
+from datasets.exporting.options import (
     LEAST_CHARACTERS,
     LONGEST_NAME,
     LONGEST_SEED,
     MOST_CHARACTERS,
     ROW_CHARACTERS,
 )
-from datasets.export_words import FORMAT_WORDS, TASK_WORDS
+from datasets.exporting.words import FORMAT_WORDS, TASK_WORDS
 
 
 class ExportForm(forms.Form):

@@ -6,7 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.templatetags.formatting import size
-from datasets import export_words, exports
+from datasets.exporting import exports
+from datasets.exporting import words as export_words
 from datasets.models import DatasetExport
 
 from .models import JobRun

@@ -6,8 +6,8 @@ from ninja import Schema
 from pydantic import Field
 
 from agents.schemas import PageQuery
-from datasets import exports
-from datasets.export_options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
+from datasets.exporting import exports
+from datasets.exporting.options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
 from datasets.models import DatasetExport, DatasetSample
 
 

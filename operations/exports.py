@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 
 from agents import audit
-from datasets import exports
+from datasets.exporting import exports
 from datasets.models import DatasetExport
 
 from . import jobs

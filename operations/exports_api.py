@@ -6,8 +6,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from agents.schemas import listed, problems
-from datasets import exports
+from agents.schemas import failures, listed
+from datasets.exporting import exports
 from datasets.models import DatasetExport
 from openclaw_web.paging import Listing
 
@@ -27,7 +27,7 @@ RANGE = {
 COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_by": "exported_by"}
 
 
-@router.get("/exports", response={200: ExportPage, **problems(409)})
+@router.get("/exports", response={200: ExportPage, **failures(409)})
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, the newest first."""
@@ -36,14 +36,14 @@ def export_list(request, filters: Query[ExportQuery]):
     return listed(Listing(rows, ("-exported_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
 
 
-@router.post("/exports", response={202: ExportOut, **problems(400, 409)})
+@router.post("/exports", response={202: ExportOut, **failures(400, 409)})
 @needs("labeller")
 def export_create(request, wanted: ExportIn):
     """Ask for an export; a job builds it. Ask for it again to see its state."""
     return Status(202, start(by=request.user.username, **wanted.dict()))
 
 
-@router.get("/exports/{export_id}", response={200: ExportDetail, **problems(404)})
+@router.get("/exports/{export_id}", response={200: ExportDetail, **failures(404)})
 @needs("viewer")
 def export_detail(request, export_id: str):
     """One export: its state, what is in its files, or the rows in its way."""
@@ -52,7 +52,7 @@ def export_detail(request, export_id: str):
 
 @router.get(
     "/exports/{export_id}/files/{name}",
-    response={200: None, 206: None, **problems(404, 416)},
+    response={200: None, 206: None, **failures(404, 416)},
     openapi_extra={"parameters": [RANGE], "responses": {200: ANY_CONTENT, 206: ANY_CONTENT}},
 )
 @needs("viewer")

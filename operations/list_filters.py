@@ -1,4 +1,4 @@
-"""The filters of the lists of jobs, exports and rejected records; and the lists whose filters people keep."""
+"""The filters of lists that span agents, from their addresses; and the lists whose filters people keep."""
 
 from django import forms
 from django.http import QueryDict
@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.saved_views import LONGEST_NAME
-from datasets.export_words import FORMAT_WORDS, TASK_WORDS
-from datasets.export_words import STATE_WORDS as EXPORT_STATES
+from datasets.exporting.words import FORMAT_WORDS, TASK_WORDS
+from datasets.exporting.words import STATE_WORDS as EXPORT_STATES
 from datasets.forms import SampleFilters
 from ledger.filters import EventFilters, SessionFilters, TurnFilters
 from ledger.models import RejectedRecord
@@ -15,6 +15,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists import DayFilters, ListFilters
 from openclaw_web.paging import Listing, Term, narrowed
 
+from . import audit_entries
 from .models import JobRun
 from .rejected import REASONS
 
@@ -69,7 +70,30 @@ class RejectedFilters(ListFilters):
         return narrowed(RejectedRecord.objects.using(db).all(), terms, order=self.order)
 
 
+class AuditFilters(DayFilters):
+    """The filters of the audit log."""
+
+    ORDERS, DEFAULT = audit_entries.ORDERS, audit_entries.NEWEST
+    RARE = ("agent", "object_id")
+    actor = forms.CharField(label=gettext_lazy("Who"), required=False, max_length=150)
+    # By their names: several actions have the same words in a row, which says to what.
+    action = forms.ChoiceField(
+        label=gettext_lazy("What"), required=False, choices=[(name, name) for name in audit_entries.ACTIONS]
+    )
+    object_type = forms.ChoiceField(
+        label=gettext_lazy("To what"), required=False, choices=audit_entries.OBJECTS.items()
+    )
+    agent = forms.CharField(label=gettext_lazy("Agent"), required=False, max_length=56)
+    object_id = forms.CharField(label=gettext_lazy("Its id"), required=False, max_length=600)
+
+    def listing(self, rows):
+        """Those of `rows` that fit."""
+        asked = {name: value for name, value in self.chosen.items() if name in audit_entries.FILTERS}
+        return audit_entries.listing(rows, sort=self.sorting, **asked, **self.moments)
+
+
 LISTS = {
+    "audit": AuditFilters,
     "events": EventFilters,
     "exports": ExportFilters,
     "jobs": JobFilters,

@@ -1,14 +1,15 @@
-"""The rows of the lists of jobs, exports and rejected records, put together as ledger.list_markup does."""
+"""The rows of the lists that span agents, put together as ledger.list_markup does."""
 
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from agents.templatetags.formatting import ago, duration, number, size
+from agents.templatetags.formatting import ago, duration, moment, number, size
 from ledger import glyphs
 from openclaw_web.lists import cell_labels, labelled
 
+from . import audit_entries
 from .list_filters import JOB_WORDS
 from .models import JobRun
 
@@ -51,6 +52,14 @@ REJECTED_COLUMNS = (
     ("", _("Length"), True),
     ("found", _("Found"), True),
 )
+AUDIT_COLUMNS = (
+    ("time", _("Time (UTC)"), False),
+    ("", _("Who"), False),
+    ("", _("What"), False),
+    ("", _("To what"), False),
+    ("", _("More"), False),
+    ("", _("How"), False),
+)
 BADGE = '<span class="badge badge--{tone}">{label}</span>'
 JOB_ROW = (
     '<tr><td><a href="{href}">{label}</a></td>'
@@ -79,7 +88,16 @@ REJECTED_ROW = (
     '<td class="num" data-label="%s">{length}</td>'
     '<td class="num" data-label="%s">{found}</td></tr>'
 )
+AUDIT_ROW = (
+    '<tr><td class="nowrap">{time}</td>'
+    '<td class="strong" data-label="%s">{actor}</td>'
+    '<td class="nowrap" data-label="%s">{action}</td>'
+    '<td class="break" data-label="%s"><span>{kind} {agent}{object}</span></td>'
+    '<td class="break muted" data-label="%s">{more}</td>'
+    '<td class="nowrap muted" data-label="%s">{via}</td></tr>'
+)
 LINK = '<a href="{}">{}</a>'
+MUTED = '<span class="muted">{}</span>'
 DETAIL = '<div class="muted small break">{}</div>'
 PREVIEW = (
     '<details class="fold"><summary><code class="clamp">{}</code></summary>'
@@ -142,6 +160,30 @@ def rejected_rows(agent, lines):
         )
         for line in lines
     )
+
+
+def audit_rows(entries):
+    """The rows of a page of AuditEntry."""
+    row, nobody = labelled(AUDIT_ROW, cell_labels(AUDIT_COLUMNS)), format_html(MUTED, _("nobody"))
+    return _joined(
+        format_html(
+            row,
+            time=moment(entry.at),
+            actor=glyphs.readable(entry.actor) or ("–" if entry.via == "command" else nobody),
+            action=audit_entries.ACTIONS.get(entry.action, entry.action),
+            kind=audit_entries.OBJECTS.get(entry.object_type, entry.object_type),
+            agent=format_html("{} · ", glyphs.readable(entry.agent_id)) if entry.agent_id else NOTHING,
+            object=_object(entry),
+            more=glyphs.readable(audit_entries.details(entry)),
+            via=entry.via,
+        )
+        for entry in entries
+    )
+
+
+def _object(entry):
+    name, href = glyphs.readable(entry.object_id), audit_entries.address_of(entry)
+    return format_html(LINK, href, name) if name and href else name
 
 
 def _file(agent, line):

@@ -8,7 +8,7 @@ from ninja import Query, Router
 
 from agents import configuration
 from agents.decorators import needs
-from agents.schemas import PageQuery, listed, problems
+from agents.schemas import PageQuery, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -40,7 +40,7 @@ router = Router(tags=["people"])
 NEWEST_FIRST = ("-created_at", "-id")
 
 
-@router.get("/me", response={200: MeOut, **problems()})
+@router.get("/me", response={200: MeOut, **failures()})
 @needs("viewer")
 def me(request):
     """Who you are to the API, what you may do, and how often you may ask."""
@@ -56,14 +56,14 @@ def me(request):
     }
 
 
-@router.get("/me/sign-ins", response={200: SignInPage, **problems(409)})
+@router.get("/me/sign-ins", response={200: SignInPage, **failures(409)})
 @needs("viewer")
 def sign_in_list(request, filters: Query[PageQuery]):
     """The browsers you are signed in with, the latest sign-in first."""
     return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/me/sign-ins/{sign_in_id}/end", response={200: SignInOut, **problems(404, 409)})
+@router.post("/me/sign-ins/{sign_in_id}/end", response={200: SignInOut, **failures(404, 409)})
 @needs("viewer")
 def sign_in_end(request, sign_in_id: str):
     """Send one of your browsers out."""
@@ -73,14 +73,14 @@ def sign_in_end(request, sign_in_id: str):
     return sign_in
 
 
-@router.get("/operations/users", response={200: UserPage, **problems(409)})
+@router.get("/operations/users", response={200: UserPage, **failures(409)})
 @needs("admin")
 def user_list(request, filters: Query[PageQuery]):
     """Everybody who has an account, by name."""
     return _people(page_of(User.objects.all(), order=("username",), **filters.place))
 
 
-@router.post("/operations/users", response={200: LinkOut, **problems(400, 409)})
+@router.post("/operations/users", response={200: LinkOut, **failures(400, 409)})
 @needs("admin")
 def user_add(request, response: HttpResponse, wanted: UserIn):
     """Add a person without a password; answers the one-time link to hand over."""
@@ -88,7 +88,7 @@ def user_add(request, response: HttpResponse, wanted: UserIn):
     return _link(request, response, user, path)
 
 
-@router.post("/operations/users/{username}/link", response={200: LinkOut, **problems(404, 409)})
+@router.post("/operations/users/{username}/link", response={200: LinkOut, **failures(404, 409)})
 @needs("admin")
 def user_link(request, response: HttpResponse, username: str):
     """Make another one-time link for a person."""
@@ -96,7 +96,7 @@ def user_link(request, response: HttpResponse, username: str):
     return _link(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
 
 
-@router.post("/operations/users/{username}/role", response={200: UserOut, **problems(400, 404, 409)})
+@router.post("/operations/users/{username}/role", response={200: UserOut, **failures(400, 404, 409)})
 @needs("admin")
 def user_role(request, username: str, wanted: RoleIn):
     """Give a person another role. The last active admin stays one."""
@@ -105,7 +105,7 @@ def user_role(request, username: str, wanted: RoleIn):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/deactivate", response={200: UserOut, **problems(404, 409)})
+@router.post("/operations/users/{username}/deactivate", response={200: UserOut, **failures(404, 409)})
 @needs("admin")
 def user_deactivate(request, username: str):
     """Lock a person out: sessions, links and tokens stop working."""
@@ -114,7 +114,7 @@ def user_deactivate(request, username: str):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/activate", response={200: UserOut, **problems(404, 409)})
+@router.post("/operations/users/{username}/activate", response={200: UserOut, **failures(404, 409)})
 @needs("admin")
 def user_activate(request, username: str):
     """Let a person in again, with the role and the tokens they had."""
@@ -123,7 +123,7 @@ def user_activate(request, username: str):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/sign-out", response={200: UserOut, **problems(404, 409)})
+@router.post("/operations/users/{username}/sign-out", response={200: UserOut, **failures(404, 409)})
 @needs("admin")
 def user_sign_out(request, username: str):
     """Send a person out of every browser; they may sign in again."""
@@ -132,7 +132,7 @@ def user_sign_out(request, username: str):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/unlock", response={200: UserOut, **problems(404, 409)})
+@router.post("/operations/users/{username}/unlock", response={200: UserOut, **failures(404, 409)})
 @needs("admin")
 def user_unlock(request, username: str):
     """Let a person try their password again at once after too many wrong ones."""
@@ -141,14 +141,14 @@ def user_unlock(request, username: str):
     return _person(user)
 
 
-@router.get("/operations/invitations", response={200: InvitationPage, **problems(409)})
+@router.get("/operations/invitations", response={200: InvitationPage, **failures(409)})
 @needs("admin")
 def invitation_list(request, filters: Query[PageQuery]):
     """Invitations, the newest first, also those that were used or taken back."""
     return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/operations/invitations", response={200: InvitationMade, **problems(400, 409)})
+@router.post("/operations/invitations", response={200: InvitationMade, **failures(400, 409)})
 @needs("admin")
 def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
     """A link for somebody who then chooses their own name and password."""
@@ -157,7 +157,7 @@ def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
     return invitation
 
 
-@router.post("/operations/invitations/{invitation_id}/revoke", response={200: InvitationOut, **problems(404, 409)})
+@router.post("/operations/invitations/{invitation_id}/revoke", response={200: InvitationOut, **failures(404, 409)})
 @needs("admin")
 def invitation_revoke(request, invitation_id: str):
     """Take an invitation back that nobody has used."""
@@ -167,14 +167,14 @@ def invitation_revoke(request, invitation_id: str):
     return invitation
 
 
-@router.get("/operations/tokens", response={200: TokenPage, **problems(409)})
+@router.get("/operations/tokens", response={200: TokenPage, **failures(409)})
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):
     """Your tokens, the newest first; an admin sees everybody's. What they say is never shown again."""
     return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/operations/tokens", response={200: TokenMade, **problems(400, 409)})
+@router.post("/operations/tokens", response={200: TokenMade, **failures(400, 409)})
 @needs("viewer")
 def token_make(request, response: HttpResponse, wanted: TokenIn):
     """Make a token for your programs. Only somebody who is signed in can: a token makes no tokens."""
@@ -186,7 +186,7 @@ def token_make(request, response: HttpResponse, wanted: TokenIn):
     return token
 
 
-@router.post("/operations/tokens/{token_id}/revoke", response={200: TokenOut, **problems(404, 409)})
+@router.post("/operations/tokens/{token_id}/revoke", response={200: TokenOut, **failures(404, 409)})
 @needs("viewer")
 def token_revoke(request, token_id: str):
     """End a token of yours; an admin may end anybody's."""
@@ -196,14 +196,14 @@ def token_revoke(request, token_id: str):
     return token
 
 
-@router.get("/operations/settings", response={200: SettingList, **problems()}, tags=["operations"])
+@router.get("/operations/settings", response={200: SettingList, **failures()}, tags=["operations"])
 @needs("admin")
 def setting_list(request):
     """What an operator tunes, with defaults."""
     return {"items": [_setting(key) for key in configuration.KEYS]}
 
 
-@router.post("/operations/settings/{key}", response={200: SettingOut, **problems(400, 404, 409)}, tags=["operations"])
+@router.post("/operations/settings/{key}", response={200: SettingOut, **failures(400, 404, 409)}, tags=["operations"])
 @needs("admin")
 def setting_save(request, key: str, wanted: SettingIn):
     """Set a setting."""

@@ -4,7 +4,7 @@ from django.http import Http404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, listed, problems
+from agents.schemas import PageQuery, failures, listed
 
 from . import schedules, subagent_runs
 from .schedules_schemas import CronJobDetail, CronJobPage, CronRunPage, SubagentQuery, SubagentRunPage
@@ -12,7 +12,7 @@ from .schedules_schemas import CronJobDetail, CronJobPage, CronRunPage, Subagent
 router = Router(tags=["schedules"])
 
 
-@router.get("/agents/{agent}/cron", response={200: CronJobPage, **problems(404, 409)})
+@router.get("/agents/{agent}/cron", response={200: CronJobPage, **failures(404, 409)})
 @agent_view
 @needs("viewer")
 def cron_list(request, agent, filters: Query[PageQuery]):
@@ -21,7 +21,7 @@ def cron_list(request, agent, filters: Query[PageQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/cron/{job_id}", response={200: CronJobDetail, **problems(404)})
+@router.get("/agents/{agent}/cron/{job_id}", response={200: CronJobDetail, **failures(404)})
 @agent_view
 @needs("viewer")
 def cron_detail(request, agent, job_id: str):
@@ -34,7 +34,7 @@ def cron_detail(request, agent, job_id: str):
     return job
 
 
-@router.get("/agents/{agent}/cron/{job_id}/runs", response={200: CronRunPage, **problems(404, 409)})
+@router.get("/agents/{agent}/cron/{job_id}/runs", response={200: CronRunPage, **failures(404, 409)})
 @agent_view
 @needs("viewer")
 def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
@@ -45,7 +45,7 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/subagents", response={200: SubagentRunPage, **problems(404, 409, 503)})
+@router.get("/agents/{agent}/subagents", response={200: SubagentRunPage, **failures(404, 409, 503)})
 @agent_view
 @needs("viewer")
 def subagent_list(request, agent, filters: Query[SubagentQuery]):

@@ -9,6 +9,7 @@ from importlib import resources
 
 import pytest
 
+from tests.complaints import listen
 from tests.processes import Home
 from tests.test_architecture import fail_for
 from tests.test_roles import PAGES
@@ -126,8 +127,7 @@ class Site:
 
     def tab(self, browser):
         page = browser.new_context(viewport=DESK, color_scheme="light").new_page()
-        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        listen(page, self.complaints)
         return page
 
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as with_seed
 
-from openclaw_web import limits
-from openclaw_web.api import api
+from openclaw_web.api import api, limits
 from openclaw_web.wsgi import application
 from operations import accounts
 from tests.factories import (

@@ -6,7 +6,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from openclaw_web import limits
+from openclaw_web.api import limits
 from tests.processes import Home
 from tests.test_api import bearer
 

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from openclaw_web import streams
-from openclaw_web.api import api
+from openclaw_web.api import api, streams
 from tests.factories import EventFactory, RejectedFactory, SampleFactory, SessionFactory, TurnFactory
 from tests.processes import Home
 from tests.test_api import bearer, operations

@@ -9,6 +9,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
+from tests.complaints import listen
 from tests.homes import Home as OpenClawHome
 from tests.homes import assistant, result, user
 from tests.processes import Home, wait_for
@@ -46,8 +47,7 @@ def site(tmp_path, openclaw):
 
 def test_collect_look_approve_export_download_and_load(site, page, tmp_path):
     complaints = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    listen(page, complaints)
 
     page.goto(site)
     page.get_by_label("User name").fill("ada")

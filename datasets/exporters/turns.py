@@ -25,7 +25,7 @@ class Call(Protocol):
 
 
 class Said(Protocol):
-    """A message of a branch: see datasets.export_branches.Message."""
+    """A message of a branch: see datasets.exporting.branches.Message."""
 
     role: str
     text: str

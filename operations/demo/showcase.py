@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from agents import clock
 from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
+from datasets.review.verdicts import label_sample
 from datasets.services import make_samples
-from datasets.verdicts import label_sample
 from guardian.services import keep_version
 from ledger.models import Session
 from openclaw_web.errors import Refused

@@ -1,36 +1,44 @@
-"""The audit log: who did what, the newest first."""
+"""The audit log: who did what."""
 
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 from django.views.decorators.http import require_safe
 
 from agents.decorators import needs
-from agents.list_pages import answer_file
+from agents.list_pages import Words, answer_file, answer_page
 from agents.models import AuditEntry
-from openclaw_web.html import render_page
-from openclaw_web.paging import page_of, places
+from openclaw_web.paging import places
 
-from .. import audit_entries
-from ..audit_entries import AuditFilters
+from .. import audit_entries, list_markup
+from ..list_filters import AuditFilters
+
+ENTRIES = Words(
+    counted=ngettext_lazy("%(shown)s entry in the audit log", "%(shown)s entries in the audit log", "count"),
+    uncounted=_("Audit log"),
+    none=_("Nothing has happened yet"),
+    how=_("Sign-ins, changes, downloads and opened content will be here."),
+    icon="clipboard-document-list",
+)
 
 
 @require_safe
 @needs("admin")
 def audit_list(request):
-    """The entries that fit the filters; as a file with `format`."""
+    """The entries that fit the filters, the newest first; as a file with `format`."""
     filters = AuditFilters(request.GET).checked()
-    rows = filters.narrow(AuditEntry.objects.all())
+    found = filters.listing(AuditEntry.objects.all())
     if filters.cleaned_data["format"]:
-        what = {"order": filters.order, "columns": audit_entries.COLUMNS, "shape": audit_entries.shape}
-        return answer_file(request, filters, rows.values(), on="audit", **what)
-    page = page_of(rows, order=filters.order, **places(request))
-    context = {"filters": filters, "entries": page, "rows": [_row(entry) for entry in page]}
-    return render_page(request, "operations/audit_list.html", context)
-
-
-def _row(entry):
-    return {
-        "entry": entry,
-        "action": audit_entries.ACTIONS.get(entry.action, entry.action),
-        "object": audit_entries.OBJECTS.get(entry.object_type, entry.object_type),
-        "href": audit_entries.address_of(entry),
-        "details": audit_entries.details(entry),
-    }
+        what = {"order": found.order, "columns": audit_entries.FIELDS, "shape": audit_entries.shape}
+        return answer_file(request, filters, found.all.values(), on="audit", **what)
+    page = found.page(**places(request))
+    return answer_page(
+        request,
+        "operations/audit_list.html",
+        filters,
+        found,
+        page,
+        on="audit",
+        words=ENTRIES,
+        columns=list_markup.AUDIT_COLUMNS,
+        rows=list_markup.audit_rows(page),
+    )

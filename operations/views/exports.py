@@ -10,8 +10,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
-from datasets import export_words, exports
-from datasets.export_options import read_options
+from datasets.exporting import exports
+from datasets.exporting import words as export_words
+from datasets.exporting.options import read_options
 from datasets.models import DatasetExport, DatasetSample
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, render_page, stop_polling

@@ -21,7 +21,7 @@ class Call:
 
 @dataclass(slots=True)
 class Said:
-    """Like datasets.export_branches.Message."""
+    """Like datasets.exporting.branches.Message."""
 
     role: str
     text: str = ""

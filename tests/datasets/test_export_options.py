@@ -2,7 +2,8 @@
 
 import pytest
 
-from datasets import export_options, exports
+from datasets.exporting import exports
+from datasets.exporting import options as export_options
 from datasets.models import DatasetExport
 from openclaw_web.errors import Refused
 

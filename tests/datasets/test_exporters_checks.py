@@ -7,7 +7,7 @@ from datasets.exporters.checks import COLUMNS, broken_rules
 from datasets.exporters.conversations import Conversation, Exchange
 from datasets.exporters.dates import PIECE, DateColumns
 from datasets.exporters.samples import read_sample
-from datasets.splits import side
+from datasets.exporting.splits import side
 from tests.datasets.branches import Call, agent, result, rows, sample, stored, user, values
 
 # Characters

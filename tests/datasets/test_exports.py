@@ -8,9 +8,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from datasets import exports
+from datasets.exporting import exports
+from datasets.exporting.plain_rows import PlainRows
 from datasets.models import DatasetExport, DatasetSample
-from datasets.plain_rows import PlainRows
 from openclaw_web.errors import Refused
 from tests.datasets.branches import Steps, body
 from tests.datasets.conversations import agent, tell, tell_turns, user
@@ -186,8 +186,8 @@ def test_batches_lose_and_double_nothing(monkeypatch):
 
 def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     in_batches_of_three(monkeypatch)
-    monkeypatch.setattr("datasets.export_branches.GROUP_SESSIONS", 4)
-    monkeypatch.setattr("datasets.export_branches.GROUP_SAMPLES", 2)
+    monkeypatch.setattr("datasets.exporting.branches.GROUP_SESSIONS", 4)
+    monkeypatch.setattr("datasets.exporting.branches.GROUP_SAMPLES", 2)
     AgentFactory(agent_id="bob")
     for number in range(10):
         if number % 3:  # the others have no transcript (any more)
@@ -351,7 +351,7 @@ def test_what_a_dead_build_left_is_cleared_away(home):
 
 def test_a_bug_leaves_a_failed_export_and_no_files(home, monkeypatch):
     make(1)
-    monkeypatch.setattr("datasets.export_writer.write_json", None, raising=False)
+    monkeypatch.setattr("datasets.exporting.writer.write_json", None, raising=False)
     monkeypatch.setattr(os, "fsync", None)
     export = exports.request("one", "alpaca", "reply", by="root")
     with pytest.raises(TypeError):

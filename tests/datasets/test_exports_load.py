@@ -7,8 +7,8 @@ import sys
 import orjson
 import pytest
 
-from datasets import exports
 from datasets.exporters.dates import PIECE
+from datasets.exporting import exports
 from tests.datasets.branches import Steps, body
 from tests.datasets.conversations import tell_turns
 from tests.factories import SampleFactory

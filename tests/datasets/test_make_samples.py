@@ -3,8 +3,9 @@
 import pytest
 
 from agents import configuration
-from datasets import services, verdicts
+from datasets import services
 from datasets.models import DatasetSample
+from datasets.review import verdicts
 from ledger.models import ConversationContext, ConversationTurn
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import agent, tell, tell_turns, user

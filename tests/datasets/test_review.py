@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from agents import clock
-from datasets import claims, verdicts
 from datasets.models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from datasets.review import claims, verdicts
 from tests.datasets.test_sample_detail import content
 from tests.factories import T0, SampleFactory
 

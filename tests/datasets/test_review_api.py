@@ -2,8 +2,8 @@
 
 import pytest
 
-from datasets import claims
 from datasets.models import DatasetSample, SampleLabel
+from datasets.review import claims
 from tests.datasets.test_sample_detail import content
 from tests.factories import SampleFactory
 

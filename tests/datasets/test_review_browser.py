@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.complaints import listen
 from tests.processes import Home, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
@@ -36,8 +37,7 @@ class Person:
 
     def __init__(self, site, name, complaints):
         self.page = site.browser.new_context(reduced_motion="reduce").new_page()
-        self.page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        self.page.on("pageerror", lambda error: complaints.append(str(error)))
+        listen(self.page, complaints)
         self.page.goto(site.address + site.links[name])
         self.page.locator("main form button").first.click()
         self.page.wait_for_url(f"{site.address}/")

@@ -13,9 +13,9 @@ from hypothesis.extra.django import TestCase
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from agents import clock
-from datasets import claims, going_on, verdicts
 from datasets.models import DatasetSample, SampleClaim, SampleLabel
-from datasets.queues import Queue
+from datasets.review import claims, going_on, verdicts
+from datasets.review.queues import Queue
 from openclaw_web.errors import Refused
 from tests.factories import T0, AgentFactory, SampleFactory
 

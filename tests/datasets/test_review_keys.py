@@ -2,14 +2,14 @@
 
 import pytest
 
-from datasets import review_keys
+from datasets.review import keys
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
 
 
-def save(client, **keys):
-    return client.post("/review/keys/save/", {**review_keys.DEFAULTS, **keys}, follow=True)
+def save(client, **chosen):
+    return client.post("/review/keys/save/", {**keys.DEFAULTS, **chosen}, follow=True)
 
 
 def test_it_works(as_reviewer, ada):
@@ -21,16 +21,16 @@ def test_it_works(as_reviewer, ada):
     assert 'data-key="ü"' in page
     assert "<kbd>1</kbd> <kbd>r</kbd> <kbd>n</kbd>" in page
     assert 'data-key="a"' not in page
-    assert review_keys.of("somebody else") == review_keys.DEFAULTS
+    assert keys.of("somebody else") == keys.DEFAULTS
 
 
 def test_two_actions_may_swap_their_keys(as_reviewer):
     save(as_reviewer, approve="r", reject="a")
-    assert (review_keys.of("reviewer")["approve"], review_keys.of("reviewer")["reject"]) == ("r", "a")
+    assert (keys.of("reviewer")["approve"], keys.of("reviewer")["reject"]) == ("r", "a")
 
 
 @pytest.mark.parametrize(
-    ("keys", "why"),
+    ("chosen", "why"),
     [
         ({"approve": "r"}, "“Approve” and “Reject” both want the key r."),
         ({"approve": ""}, "“Approve” needs one key"),
@@ -39,17 +39,17 @@ def test_two_actions_may_swap_their_keys(as_reviewer):
         ({"approve": "?"}, "The key ? shows the list of keys."),
     ],
 )
-def test_what_cannot_work_is_refused(as_reviewer, keys, why):
-    answer = save(as_reviewer, **keys)
+def test_what_cannot_work_is_refused(as_reviewer, chosen, why):
+    answer = save(as_reviewer, **chosen)
     assert answer.status_code == 422
     assert why in answer.text
-    assert review_keys.of("reviewer") == review_keys.DEFAULTS
+    assert keys.of("reviewer") == keys.DEFAULTS
 
 
 def test_back_to_the_beginning(as_reviewer):
     save(as_reviewer, approve="x")
     as_reviewer.post("/review/keys/reset/")
-    assert review_keys.of("reviewer") == review_keys.DEFAULTS
+    assert keys.of("reviewer") == keys.DEFAULTS
 
 
 def test_a_key_can_be_any_character_and_does_nothing_else(as_reviewer, ada):

@@ -3,9 +3,9 @@
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from datasets import claims
 from datasets.models import DatasetSample
-from datasets.queues import Queue
+from datasets.review import claims
+from datasets.review.queues import Queue
 from tests.datasets.test_sample_detail import content
 from tests.factories import SampleFactory
 

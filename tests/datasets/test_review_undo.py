@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from agents.models import AuditEntry
-from datasets import bulk, skips, undo, verdicts
 from datasets.models import DatasetSample, ReviewAction, SampleLabel
-from datasets.parts import PartVerdict
+from datasets.review import bulk, skips, undo, verdicts
+from datasets.review.parts import PartVerdict
 from openclaw_web.errors import Refused
 from tests.datasets.test_sample_detail import content
 from tests.factories import AgentFactory, SampleFactory

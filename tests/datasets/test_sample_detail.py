@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from datasets import verdicts
 from datasets.models import DatasetSample
+from datasets.review import verdicts
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,8 @@ import orjson
 import pytest
 from django.db import connections
 
-from datasets import verdicts
 from datasets.models import DatasetSample, SampleLabel
+from datasets.review import verdicts
 from openclaw_web.errors import Refused
 from tests.factories import SampleFactory
 

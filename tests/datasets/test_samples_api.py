@@ -3,8 +3,9 @@
 import orjson
 import pytest
 
-from datasets import api, verdicts
+from datasets import api
 from datasets.models import DatasetSample, SampleLabel
+from datasets.review import verdicts
 from tests.datasets.conversations import tell_turns
 from tests.factories import SampleFactory
 

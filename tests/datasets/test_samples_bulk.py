@@ -3,8 +3,8 @@
 import pytest
 
 from agents.models import AuditEntry
-from datasets import bulk, claims
 from datasets.models import DatasetSample, SampleLabel
+from datasets.review import bulk, claims
 from tests.factories import T0, SampleFactory
 
 pytestmark = pytest.mark.django_db

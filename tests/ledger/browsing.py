@@ -2,6 +2,7 @@
 
 import re
 
+from tests.complaints import listen
 from tests.processes import Home, wait_for
 
 WATCH = """
@@ -26,8 +27,7 @@ class Site:
 
     def _listen(self):
         self.page.add_init_script(WATCH)
-        self.page.on("console", lambda line: self.complaints.append(line.text) if line.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        listen(self.page, self.complaints)
 
         def dismiss(dialog):
             self.complaints.append(f"a dialog: {dialog.message}")

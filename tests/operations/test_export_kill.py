@@ -16,7 +16,7 @@ SAMPLES = 12_000
 AGAIN = """
 import sys, django
 django.setup()
-from datasets import exports
+from datasets.exporting import exports
 from operations.progress import Progress
 exports.build(sys.argv[1], Progress())
 """

@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.complaints import listen
 from tests.processes import Home, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
@@ -31,8 +32,7 @@ def open_browser(browser):
     def start(**options):
         contexts.append(browser.new_context(reduced_motion="reduce", **options))
         page = contexts[-1].new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        listen(page, complaints)
         return page
 
     start.complaints = complaints
@@ -123,7 +123,7 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     admin.locator(".chip").press("Enter")
     expect(admin).to_have_url(f"{origin}/operations/audit/?")
     admin.goto(f"{origin}/operations/audit/?action=labelled")
-    expect(admin.locator("main")).to_contain_text("Nothing fits these filters")
+    expect(admin.locator("main")).to_contain_text("Nothing here fits the filters")
     check(admin)
     # What the browser itself says of answers with 409, 422 and 429.
-    assert all("Failed to load resource" in words for words in open_browser.complaints)
+    assert [words for words in open_browser.complaints if "Failed to load resource" not in words] == []

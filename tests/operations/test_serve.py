@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect
 
+from tests.complaints import listen
 from tests.processes import CHECKOUT, HANG, Home, descendants, is_alive, wait_for
 
 pytestmark = pytest.mark.kill
@@ -177,8 +178,7 @@ def test_the_supervisor_works_from_any_folder(home, tmp_path):
 @pytest.mark.browser
 def test_the_page_of_a_job_moves_by_itself_and_comes_to_rest(home, tmp_path, page):
     problems = []
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
+    listen(page, problems)
     answers = []
     page.on("response", lambda response: answers.append(response.status))
     link = home.python("from operations import accounts; print(accounts.add_user('root', 'admin', by='a test')[1])")

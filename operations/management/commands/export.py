@@ -1,6 +1,6 @@
 from agents.commands import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
-from datasets.export_options import FORMATS, ROW_CHARACTERS, TASKS
-from datasets.exports import read_reasons
+from datasets.exporting.exports import read_reasons
+from datasets.exporting.options import FORMATS, ROW_CHARACTERS, TASKS
 from operations import export_report, exports
 from operations.progress import listener_on
 

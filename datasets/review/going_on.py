@@ -4,9 +4,9 @@ from typing import Any
 
 from agents import audit, turns
 
+from ..models import DatasetSample
 from . import claims, skips, verdicts
 from .claims import Claim
-from .models import DatasetSample
 from .queues import Queue
 
 

@@ -14,12 +14,12 @@ from ulid import ULID
 from agents import clock
 from openclaw_web.errors import Refused
 
-from . import export_folders
-from .export_branches import with_branches
-from .export_options import DEFAULT_TYPES, Options, check, check_name, read_options
-from .export_source import Source
-from .export_writer import ExportWriter
-from .models import DatasetExport
+from ..models import DatasetExport
+from . import folders
+from .branches import with_branches
+from .options import DEFAULT_TYPES, Options, check, check_name, read_options
+from .source import Source
+from .writer import ExportWriter
 
 MANIFEST = "manifest.json"
 CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json"}
@@ -40,7 +40,7 @@ def request(
     sample_types: Sequence[str] | None = None,
     **choices: Any,
 ) -> DatasetExport:
-    """The row of a new export, waiting to be built; `choices` are those of export_options.Options.
+    """The row of a new export, waiting to be built; `choices` are those of options.Options.
 
     Raises Refused for what cannot be exported.
     """
@@ -120,7 +120,7 @@ def _write(options, folder, progress):
     source = Source(options)
     total = source.chosen.count()
     progress.update(0, total, _("Writing rows"))
-    with export_folders.draft_of(folder) as draft:
+    with folders.draft_of(folder) as draft:
         writer = ExportWriter(options, draft, source.excluded())
         try:
             sessions = source.sessions()
@@ -131,7 +131,7 @@ def _write(options, folder, progress):
             writer.finish()
         finally:
             writer.close()
-        export_folders.publish(draft, folder)
+        folders.publish(draft, folder)
 
 
 @contextmanager

@@ -8,10 +8,11 @@ from agents.decorators import needs
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, render_page
 
-from . import bulk, review
-from .forms import BulkForm, SampleFilters
-from .models import DatasetSample
-from .words import STATUS_WORDS
+from .. import sample_lists
+from ..forms import BulkForm, SampleFilters
+from ..models import DatasetSample
+from ..words import STATUS_WORDS
+from . import bulk
 
 
 @require_safe
@@ -29,7 +30,7 @@ def samples_bulk(request):
         "verdict": verdict,
         "verdict_word": STATUS_WORDS[verdict],
         "plan": plan,
-        "rows": review.in_words(plan.first, filters.filters()),
+        "rows": sample_lists.in_words(plan.first, filters.filters()),
         "most": bulk.MOST,
         "form": BulkForm(),
     }

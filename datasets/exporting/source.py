@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from .export_options import Options
-from .models import DatasetSample
+from ..models import DatasetSample
+from .options import Options
 from .plain_rows import PlainRows
 
 COLUMNS = (

@@ -11,11 +11,11 @@ from ulid import ULID
 from agents import audit, clock, rows, turns
 from openclaw_web.errors import Outdated, Refused
 
+from ..models import DatasetSample, ReviewAction, SampleLabel
+from ..versions import version_of
+from ..words import STATUS_WORDS
 from . import claims, parts
-from .models import DatasetSample, ReviewAction, SampleLabel
 from .parts import PartVerdict
-from .versions import version_of
-from .words import STATUS_WORDS
 
 # What a verdict changes in a sample, and what taking it back restores.
 CHANGED = (

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from .exporters.gate import DECISIONS as GATE_DECISIONS
+from ..exporters.gate import DECISIONS as GATE_DECISIONS
 
 LABELS = ("correct", "incorrect", "corrected")
 DECISIONS = ("NO_WRITE", *sorted(GATE_DECISIONS - {"NO_WRITE"}))

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from ninja import Schema
 from pydantic import Field
 
-from .forms import LONGEST_NOTES
+from ..forms import LONGEST_NOTES
+from ..sample_lists import Filters
+from ..schemas import NO_NUL, LabelIn, SampleDetailOut, SampleOut, Status, Type
 from .queues import Queue
-from .review import Filters
-from .schemas import NO_NUL, LabelIn, SampleDetailOut, SampleOut, Status, Type
 
 SampleId = Annotated[str, Field(max_length=200, pattern=NO_NUL)]
 

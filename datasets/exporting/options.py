@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web.errors import Refused
 
-from .exporters.rows import Shape
-from .models import DatasetExport, DatasetSample
+from ..exporters.rows import Shape
+from ..models import DatasetExport, DatasetSample
 
 FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
 TASKS = DatasetExport.Task

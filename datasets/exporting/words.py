@@ -6,9 +6,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from .exporters import changes
-from .exporters.rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
-from .models import DatasetExport
+from ..exporters import changes
+from ..exporters.rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
+from ..models import DatasetExport
 
 FORMAT_WORDS = {
     DatasetExport.Format.ALPACA: gettext_lazy("Alpaca: instruction and output"),

@@ -12,10 +12,10 @@ from ulid import ULID
 from agents import audit, clock
 from openclaw_web.errors import Refused
 
+from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from ..sample_lists import ORDER
+from ..words import STATUS_WORDS
 from . import queues, verdicts
-from .models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
-from .review import ORDER
-from .words import STATUS_WORDS
 
 MOST = 10_000
 BATCH = 500

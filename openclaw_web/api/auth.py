@@ -11,7 +11,7 @@ class TokenAuth(HttpBearer):
     """`Authorization: Bearer oc_…`; the request then is its owner's, limited to the token's role."""
 
     def __call__(self, request):
-        # The pages of a stream, and the two steps of openclaw_web.conduct, are one request of one person.
+        # The pages of a stream, and the two steps of openclaw_web.api.conduct, are one request of one person.
         return getattr(request, "auth", None) or super().__call__(request)
 
     def authenticate(self, request, token):

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from agents import clock
 from openclaw_web.errors import Refused
 
-from .models import DatasetSample, ReviewAction, SampleClaim
+from ..models import DatasetSample, ReviewAction, SampleClaim
 
 
 def skip_sample(sample_id: str, *, by: str) -> None:

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
+from ..words import TYPE_WORDS
 from . import queues
+from .keys import ACTIONS
 from .queues import Queue
-from .review_keys import ACTIONS
-from .words import TYPE_WORDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from django.db import connection
 from django.urls import reverse
 
-from .models import DatasetSample
+from ..models import DatasetSample
 
 WAITING = (DatasetSample.Status.PENDING, DatasetSample.Status.NEEDS_REVIEW)
 NAMES = tuple(status.value for status in WAITING)

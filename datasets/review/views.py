@@ -14,11 +14,12 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, go, refuse_post, render_page
 
-from . import claims, going_on, progress, queues, review_keys, sample_page, undo, verdicts
-from .forms import VerdictForm
-from .models import DatasetSample
-from .review_forms import KeysForm, QueuePlace
-from .words import STATUS_WORDS, TYPE_WORDS
+from .. import sample_page
+from ..forms import VerdictForm
+from ..models import DatasetSample
+from ..words import STATUS_WORDS, TYPE_WORDS
+from . import claims, going_on, keys, progress, queues, undo, verdicts
+from .forms import KeysForm, QueuePlace
 
 BADGE_SECONDS = 10
 
@@ -111,7 +112,7 @@ def review_keys_save(request):
     form = KeysForm(request.POST)
     if form.is_valid():
         try:
-            review_keys.keep(request.user.username, form.cleaned_data)
+            keys.keep(request.user.username, form.cleaned_data)
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
@@ -123,7 +124,7 @@ def review_keys_save(request):
 @needs("labeller")
 def review_keys_reset(request):
     """Back to the keys everybody starts with."""
-    review_keys.reset(request.user.username)
+    keys.reset(request.user.username)
     return after_post(request, _("These are the keys that everybody starts with."), to=reverse("datasets:review_keys"))
 
 
@@ -199,7 +200,7 @@ def _empty(request, queue):
 def _keys(request):
     """This person's keys, read once for a request."""
     if not hasattr(request, "review_keys"):
-        request.review_keys = review_keys.of(request.user.username)
+        request.review_keys = keys.of(request.user.username)
     return request.review_keys
 
 

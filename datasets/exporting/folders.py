@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ulid import ULID
 
-from .exporters.files import sync_folder
+from ..exporters.files import sync_folder
 
 
 @contextmanager

@@ -21,10 +21,10 @@ from ninja.renderers import BaseRenderer
 from agents.databases import OldAgentFile, UnknownAgent
 from operations.file_answers import NoSuchRange
 
+from ..errors import Outdated, Refused
 from . import promises, spellings
 from .auth import SessionAuth, TokenAuth
 from .conduct import conducted
-from .errors import Outdated, Refused
 from .problems import in_our_words, invalid, not_allowed, not_found, problem, without_csrf_token
 
 ROUTERS = (
@@ -32,7 +32,7 @@ ROUTERS = (
     "ledger.lists_api",
     "ledger.api",
     "guardian.api",
-    "datasets.review_api",
+    "datasets.review.api",
     "datasets.api",
     "operations.api",
     "operations.exports_api",

@@ -12,9 +12,9 @@ from ulid import ULID
 from agents import audit, clock, turns
 from openclaw_web.errors import Refused
 
+from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from ..words import STATUS_WORDS
 from . import verdicts
-from .models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
-from .words import STATUS_WORDS
 
 REMEMBERED = 50
 BATCH = 500

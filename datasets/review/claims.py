@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from agents import clock, turns
 from openclaw_web.errors import Refused
 
+from ..models import SampleClaim
 from . import queues
-from .models import SampleClaim
 
 LIFETIME_MS = 90_000
 MOST_HELD = 6  # by one person: what is on two screens, and what comes next there

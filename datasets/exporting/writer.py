@@ -11,18 +11,18 @@ from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
 
-from . import export_words, splits
-from .export_options import Options
-from .export_source import LISTED
-from .exporters import files
-from .exporters.checks import COLUMNS, broken_rules
-from .exporters.conversations import Broken
-from .exporters.dataset_info import dataset_info, file_name
-from .exporters.lines import as_line
-from .exporters.rows import rows_of, unfit
-from .exporters.samples import ExportSample, Unreadable, read_sample
-from .exporters.turns import Said
-from .models import DatasetSample
+from ..exporters import files
+from ..exporters.checks import COLUMNS, broken_rules
+from ..exporters.conversations import Broken
+from ..exporters.dataset_info import dataset_info, file_name
+from ..exporters.lines import as_line
+from ..exporters.rows import rows_of, unfit
+from ..exporters.samples import ExportSample, Unreadable, read_sample
+from ..exporters.turns import Said
+from ..models import DatasetSample
+from . import splits, words
+from .options import Options
+from .source import LISTED
 
 PROFILE = "strict"
 STEP = 100  # samples between two reports of progress
@@ -65,7 +65,7 @@ class ExportWriter:
                 self._note_broken(written[side].name, [Broken("dates", column)])
         self._refuse_broken()
         if not written:
-            raise Refused(export_words.nothing_left(self.excluded))
+            raise Refused(words.nothing_left(self.excluded))
         info = dataset_info(self.options.format, list(written))
         described = files.write_json(self.folder / "dataset_info.json", info)
         files.write_json(self.folder / "manifest.json", self._manifest(written, described))
@@ -132,7 +132,7 @@ class ExportWriter:
             "export again.",
             self.broken_rows,
         )
-        raise Refused(sentence % {"count": f"{self.broken_rows:,}"}, reasons=export_words.reasons(self.broken[:LISTED]))
+        raise Refused(sentence % {"count": f"{self.broken_rows:,}"}, reasons=words.reasons(self.broken[:LISTED]))
 
     def _manifest(self, written, described):
         options = asdict(self.options)
