@@ -21,12 +21,6 @@ def record(
     rows.add(AuditEntry(**_row(by, action, object_type, object_id, agent_id, detail)))
 
 
-def record_many(by: str, action: str, *, object_type: str, object_ids: list[str], **detail: object) -> None:
-    """Add one entry for each of these objects: what was done to all of them at once."""
-    entries = [AuditEntry(**_row(by, action, object_type, object_id, "", detail)) for object_id in object_ids]
-    AuditEntry.objects.bulk_create(entries, batch_size=500)
-
-
 @contextmanager
 def acting_through(via: str):
     """Say for the block by what means people act: `page`, `api`, `job`; outside of one it is `command`."""

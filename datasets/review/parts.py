@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 
 from ..exporters.gate import DECISIONS as GATE_DECISIONS
+from ..models import PART_LABELS
 
-LABELS = ("correct", "incorrect", "corrected")
+LABELS = tuple(dict(PART_LABELS))
 DECISIONS = ("NO_WRITE", *sorted(GATE_DECISIONS - {"NO_WRITE"}))
 GUARDIAN_STATUSES = ("written", "refused", "failed")
 

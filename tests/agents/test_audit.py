@@ -29,14 +29,6 @@ def test_it_says_by_what_means():
     assert [entry.via for entry in AuditEntry.objects.order_by("id")] == ["api", "token oc_12345678", "command"]
 
 
-def test_one_entry_for_each_object():
-    audit.record_many("root", "labelled", object_type="sample", object_ids=["a", "b"], status="approved")
-    assert [(entry.object_id, entry.detail_json) for entry in AuditEntry.objects.order_by("id")] == [
-        ("a", '{"status":"approved"}'),
-        ("b", '{"status":"approved"}'),
-    ]
-
-
 @pytest.mark.parametrize(
     "change",
     [
