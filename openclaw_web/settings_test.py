@@ -1,10 +1,13 @@
 """Settings of the test run: a home of its own, two fixed agents, quick passwords, plain static files."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 os.environ["OPENCLAW_WEB_HOME"] = tempfile.mkdtemp(prefix="openclaw-web-tests-")
+atexit.register(shutil.rmtree, os.environ["OPENCLAW_WEB_HOME"], ignore_errors=True)
 os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "no-openclaw-here")
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 

@@ -45,9 +45,9 @@ class Site:
         self.page.wait_for_url(lambda address: "/welcome/" not in address)
 
     def collected(self, session):
-        """Wait until a session of the agent main has a page."""
+        """Wait until a session of the agent main has a page with records: its index may be collected before them."""
         address = f"{self.origin}/agents/main/sessions/{session}/"
-        wait_for(lambda: self.page.request.get(address).status == 200)
+        wait_for(lambda: 'id="transcript"' in self.page.request.get(address).text())
         return address
 
     def check(self):

@@ -62,7 +62,7 @@ def test_adas_page_does_not_show_bobs_rows(client):
 
 def test_a_session_without_records_says_so(client):
     SessionFactory(id="s1")
-    assert "Nothing here" in text_of(client.get(PAGE))
+    assert "No records yet" in text_of(client.get(PAGE))
 
 
 def test_only_labellers_can_choose_turns(client, stranger):
