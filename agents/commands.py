@@ -59,7 +59,10 @@ class Verb(BaseCommand):
         return parser
 
     def _epilog(self):
-        examples = "\n".join(f"  openclaw-web {line}" for line in self.examples)
+        return self._epilog_of(self.examples)
+
+    def _epilog_of(self, lines):
+        examples = "\n".join(f"  openclaw-web {line}" for line in lines)
         statuses = ", ".join(f"{status} {STATUSES[status]}" for status in self.statuses)
         return f"examples:\n{examples}\n\nexit status: {statuses}"
 

@@ -17,6 +17,13 @@ from .models import KeyValue
 SCOPE = "settings"
 
 
+# The names of artifacts.secrets, which lies above; a test compares the two.
+SECRET_KINDS = (
+    *("api_key", "password", "token", "secret", "private_key"),
+    *("aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key"),
+)
+
+
 def _texts(value):
     return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
@@ -32,8 +39,20 @@ class Key:
 
 
 KEYS = {
+    "artifacts.flaggedKinds": Key(
+        list(SECRET_KINDS),
+        lambda value: _texts(value) and set(value) <= set(SECRET_KINDS),
+        "a list of kinds of secrets: " + ", ".join(SECRET_KINDS),
+        "Which kinds of secrets in an artifact keep its whole content from all but admins.",
+    ),
     "collector.optedOutSenders": Key(
         [], _texts, "a list of texts", "Sender ids (or names) whose messages and their answers are not collected."
+    ),
+    "collector.stashOutputs": Key(
+        True,
+        lambda value: isinstance(value, bool),
+        "true or false",
+        "Whether big outputs of tools become artifacts while transcripts are collected.",
     ),
     "memoryGate.windowSize": Key(
         10,

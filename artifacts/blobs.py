@@ -4,7 +4,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,22 @@ def opened(root: Path, sha256: str) -> Iterator[Blob]:
         yield Blob(sha256, handle, is_compressed=is_compressed)
     finally:
         os.close(handle)
+
+
+def whole(root: Path, sha256: str, *, expected: int) -> bytes:
+    """A content of `expected` bytes, all of it, checked. Raises NoSuchArtifact, or Damaged, also when unreadable."""
+    try:
+        with opened(root, sha256) as blob:
+            return b"".join(blob.chunks(expected=expected))
+    except OSError as exc:
+        told = {"handle": handles.of(sha256), "reason": exc.strerror}
+        raise Damaged(_("%(handle)s cannot be read: %(reason)s.") % told) from exc
+
+
+def unchecked(root: Path, sha256: str) -> Iterator[bytes]:
+    """A content in chunks as it is found, ending where it cannot be read: for looking through it, never for showing."""
+    with suppress(Damaged, NoSuchArtifact, OSError), opened(root, sha256) as blob:
+        yield from _unpacked(blob._raw()) if blob.is_compressed else blob._raw()
 
 
 def meta(root: Path, sha256: str) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ SIGNATURES = (
     (b"PK\x03\x04", "application/zip"),
     (b"SQLite format 3\0", "application/vnd.sqlite3"),
 )
+KNOWN = tuple(sorted({*TEXTS, *(name for _signature, name in SIGNATURES), BINARY}))  # all that `guess` answers
 _HTML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 _SPACE = b" \t\r\n"
 SNIFFED = 4096

@@ -7,6 +7,10 @@ class NoSuchArtifact(Refused):
     """The agent has no such artifact, or its content is gone."""
 
 
+class Gone(Refused):
+    """The agent has the artifact, and its content is not in the store any more."""
+
+
 class Damaged(Refused):
     """What is on disk is not what was stashed."""
 

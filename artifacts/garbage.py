@@ -1,11 +1,13 @@
 """Removing contents that nobody refers to any more. When in doubt, it removes nothing."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import DatabaseError, connections
@@ -16,12 +18,18 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 
 from . import handles, inventory, layout, locks
-from .errors import Damaged
 from .models import Artifact
 
 GC_SCHEMA = "openclaw-mem.artifact.gc.v1"
 REMOVERS = 8
 BATCH = 5_000  # contents that are looked at again, and removed, while others wait to adopt
+
+
+class _Files(NamedTuple):
+    """The files of a content: bytes on disk, and their names."""
+
+    size: int
+    names: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -53,38 +61,31 @@ def collect(
 ) -> Collected:
     """Remove every content that no agent refers to and that was stashed more than `older_than` seconds ago.
 
-    `also_kept(handles)` names those of these handles that something else refers to. Raises Refused when an agent's file
-    cannot be read: what it refers to is not known then, and nothing is removed.
+    `also_kept(handles)` names those of these handles that something else refers to: asked once for all that may go,
+    while others work on, and once more for each batch just before it goes, while nobody adopts. Raises Refused when
+    an agent's file cannot be read: what it refers to is not known then, and nothing is removed.
     """
     root, result = layout.root(), Collected(is_dry_run)
-    referred = {handle[-64:] for db in _agents() for handle in _referred(db)}
-    before = time.time() - older_than
-    waiting: dict[str, int] = {}
-    for sha256, paths in inventory.stored(root):
-        if sha256 in referred:
-            result.kept += 1
-            continue
-        size, changed_at = inventory.size_and_time(paths)
-        if changed_at > before:
-            result.young += 1
-        else:
-            waiting[sha256] = size
-        if len(waiting) == BATCH:
-            _remove(root, waiting, also_kept, result)
-            waiting = {}
-    _remove(root, waiting, also_kept, result)
-    if not is_dry_run:
-        result.drafts = _remove_drafts(root)
+    waiting = _unreferred(root, time.time() - older_than, result)
+    if waiting and also_kept:
+        result.kept += _take_out(waiting, also_kept([handles.of(sha256) for sha256 in waiting]))
+    if is_dry_run:
+        _count(result, waiting.values())
+        return result
+    todo = iter(waiting.items())
+    while batch := dict(islice(todo, BATCH)):
+        _remove(root, batch, also_kept, result)
+    result.drafts = _remove_drafts(root)
     return result
 
 
 def referred_among(db: str, wanted: list[str]) -> set[str]:
     """Those of these handles that the agent whose file is `db` refers to."""
-    with _reading(db):
+    with reading(db):
         return set(Artifact.objects.using(db).filter(handle__in=wanted).values_list("handle", flat=True))
 
 
-def _agents():
+def agent_files() -> list[str]:
     """The alias of every agent there is a file or a row for; Refused when one cannot be read."""
     files = (settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")
     names = {file.parts[-3] for file in files} | set(Agent.objects.values_list("agent_id", flat=True))
@@ -95,12 +96,12 @@ def _agents():
 
 
 def _referred(db):
-    with _reading(db):
+    with reading(db):
         yield from Artifact.objects.using(db).values_list("handle", flat=True).distinct().iterator(5_000)
 
 
 @contextmanager
-def _reading(db):
+def reading(db: str) -> Iterator[None]:
     """Hundreds of agents are read one after the other: what was opened for one is closed again."""
     was_open = connections[db].connection is not None
     try:
@@ -119,35 +120,61 @@ def _unknown(exc):
     )
 
 
+def _unreferred(root, before, result):
+    """What may go, by hash: contents that no agent refers to and that are older than `before`."""
+    referred = {handle[-64:] for db in agent_files() for handle in _referred(db)}
+    found: dict[str, _Files] = {}
+    for sha256, paths in inventory.stored(root):
+        if sha256 in referred:
+            result.kept += 1
+            continue
+        size, changed_at = inventory.size_and_time(paths)
+        if changed_at > before:
+            result.young += 1
+        else:
+            found[sha256] = _Files(size, tuple(path.rpartition("/")[2] for path in paths))
+    return found
+
+
+def _take_out(waiting, kept):
+    """Take contents off the list of those that may go; how many they were."""
+    return sum(waiting.pop(handle[-64:], None) is not None for handle in set(kept))
+
+
 def _remove(root, waiting, also_kept, result):
     """Remove contents that are still nobody's: from here on nobody can adopt one until it is gone."""
-    if not waiting:
-        return
     with locks.clearing(root):
         wanted = [handles.of(sha256) for sha256 in waiting]
-        kept = {handle for db in _agents() for handle in referred_among(db, wanted)}
+        kept = {handle for db in agent_files() for handle in referred_among(db, wanted)}
         kept |= set(also_kept(wanted)) if also_kept else set()
-        unwanted = [sha256 for sha256 in waiting if handles.of(sha256) not in kept]
-        if not result.is_dry_run:
-            with ThreadPoolExecutor(REMOVERS) as pool:  # each mostly waits for the file system
-                parts = pool.map(partial(_remove_files, root), [unwanted[n::REMOVERS] for n in range(REMOVERS)])
-                unwanted = [sha256 for part in parts for sha256 in part]
-    result.kept += len(waiting) - len(unwanted)
-    result.removed += len(unwanted)
-    result.removed_bytes += sum(waiting[sha256] for sha256 in unwanted)
+        result.kept += _take_out(waiting, kept)
+        folders: dict[tuple[str, ...], list[str]] = {}
+        for sha256 in waiting:
+            folders.setdefault(layout.parts(sha256)[:-1], []).append(sha256)
+        with ThreadPoolExecutor(REMOVERS) as pool:  # each mostly waits for the file system
+            gone = pool.map(partial(_remove_files, root, waiting), folders, folders.values())
+            removed = [waiting.pop(sha256) for part in gone for sha256 in part]
+    _count(result, removed)
+    result.kept += len(waiting)  # behind a link, or not to be removed
 
 
-def _remove_files(root, unwanted):
-    """Remove contents; those of them that are gone. Nothing is touched behind a folder that is a link."""
-    gone = []
-    for sha256 in unwanted:
+def _remove_files(root, waiting, above, unwanted):
+    """Remove contents whose hashes begin alike; those of them that are gone. No folder that is a link is followed."""
+    stuck: set[str] = set()
+    for kind in (layout.META, layout.BLOBS):
         # The blob last: a death in between leaves a content without metadata, which can be read and adopted.
-        names = (sha256 + layout.GZIPPED, sha256 + layout.PLAIN)
-        with suppress(Damaged):
-            layout.remove(root, (layout.META, *layout.parts(sha256)), f"{sha256}.json")
-            layout.remove(root, (layout.BLOBS, *layout.parts(sha256)), *names)
-            gone.append(sha256)
-    return gone
+        leaves: dict[str, list[str]] = {}
+        for sha256 in unwanted:
+            names = [name for name in waiting[sha256].names if name.endswith(".json") == (kind == layout.META)]
+            if names and sha256 not in stuck:
+                leaves.setdefault(sha256[2:4], []).extend(names)
+        stuck |= {name[:64] for name in layout.remove_many(root, (kind, *above), leaves)}
+    return [sha256 for sha256 in unwanted if sha256 not in stuck]
+
+
+def _count(result, removed):
+    result.removed += len(removed)
+    result.removed_bytes += sum(files.size for files in removed)
 
 
 def _remove_drafts(root):

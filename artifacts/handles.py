@@ -35,6 +35,11 @@ def of(sha256: str) -> str:
     return PREFIX + sha256
 
 
+def named(text: str) -> str:
+    """The handle that an address names: a whole one, or its 64 digits alone. Raises NotAHandle for all else."""
+    return of(text.removeprefix(PREFIX))
+
+
 def within(text: str) -> Iterator[str]:
     """Every handle that a text mentions, in order, with repeats."""
     return (match[0] for match in _WITHIN.finditer(text))

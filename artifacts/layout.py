@@ -28,6 +28,8 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def root() -> Path:
     """The store of this home; its folder is made on first use."""
     folder = settings.HOME_DIR / "artifacts"
+    if (folder / DRAFTS).is_dir():  # nearly always: an export asks for every output
+        return folder
     for path in (folder, folder / DRAFTS):
         if not path.is_dir():
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -103,6 +105,44 @@ def remove(root: Path, folders: tuple[str, ...], *names: str) -> None:
                     os.unlink(name, dir_fd=inside)
         with suppress(OSError):  # not empty
             os.rmdir(folders[-1], dir_fd=above)
+
+
+def remove_many(root: Path, above: tuple[str, ...], leaves: dict[str, list[str]]) -> list[str]:
+    """Remove files, named by the folder below `above` that they are in, and then those folders, if they are empty.
+
+    Returns the files that are still there: whatever is behind a folder that is a link, or must not be changed.
+    """
+    stuck: list[str] = []
+    try:
+        with folder(root, *above) as opened:
+            for leaf, names in leaves.items():
+                stuck += _remove_leaf(opened, leaf, names)
+    except FileNotFoundError:
+        return stuck
+    except (Damaged, OSError):
+        return [name for names in leaves.values() for name in names]
+    return stuck
+
+
+def _remove_leaf(above, leaf, names):
+    stuck = []
+    try:
+        with _opened(above, leaf) as inside:
+            for name in names:
+                try:
+                    os.unlink(name, dir_fd=inside)
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    stuck.append(name)
+        os.rmdir(leaf, dir_fd=above)
+    except FileNotFoundError:
+        return []
+    except Damaged:
+        return names
+    except OSError:  # not empty
+        return stuck
+    return stuck
 
 
 def open_file(name: str, folder: int) -> int:

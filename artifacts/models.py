@@ -31,9 +31,16 @@ class Artifact(models.Model):
     class Meta:
         db_table = "artifacts"
         indexes = [
-            models.Index(fields=["handle"], name="idx_artifacts_handle"),
+            models.Index(fields=["handle", "created_at", "id"], name="idx_artifacts_uses"),
             models.Index(fields=["session_id", "record_id"], name="idx_artifacts_place"),
             models.Index(fields=["created_at", "id"], name="idx_artifacts_time"),
+            models.Index(fields=["bytes", "id"], name="idx_artifacts_size"),
+            # The largest and the repeated outputs of a session, from the index alone.
+            models.Index(
+                fields=["session_id", "chars", "handle"],
+                name="idx_artifacts_largest",
+                condition=models.Q(record_id__isnull=False),
+            ),
         ]
 
     def __str__(self):

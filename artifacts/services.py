@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from agents.clock import now_ms
 from openclaw_web.errors import Refused
 
-from . import blobs, handles, layout, locks, previews, summaries
+from . import blobs, handles, layout, locks, previews, store, summaries
 from .errors import NoSuchArtifact
+from .measuring import Measure
 from .models import Artifact
 from .store import Group, Stored
 
@@ -50,8 +51,20 @@ class Stashing:
 
     db: str
     group: Group
+    holds_rows: bool = False
     _waiting: list[tuple[Stored, Artifact]] = field(default_factory=list)
     _ready: list[Artifact] = field(default_factory=list)
+    _ahead: dict[str, tuple[Stored, Measure]] = field(default_factory=dict)
+
+    def write_ahead(self, text: str) -> None:
+        """Store a text that will be added soon: no row comes of it, but many become durable together.
+
+        It stays in memory until the block ends. Raises Refused like `add`.
+        """
+        stored, measured = self.group.add(_chunks(text), kind=KIND, meta={}, is_compressed=True)
+        self._ahead[stored.sha256] = (stored, measured)
+        if len(self.group.drafts) >= GROUP:
+            self.group.publish()
 
     def add(
         self,
@@ -71,7 +84,8 @@ class Stashing:
         object.
         """
         meta_json = _checked(kind, meta)
-        stored, measured = self.group.add(
+        known = self._written_ahead(content) if self._ahead else None
+        stored, measured = known or self.group.add(
             _chunks(content),
             kind=kind,
             meta=orjson.loads(meta_json),
@@ -82,7 +96,7 @@ class Stashing:
         row = _row(stored, measured, place, exit_code, **told)
         self._waiting.append((stored, row))
         if len(self._waiting) >= GROUP:
-            self.save()
+            self.flush() if self.holds_rows else self.save()
         return row, stored
 
     def flush(self) -> None:
@@ -100,18 +114,33 @@ class Stashing:
             Artifact.objects.using(self.db).bulk_create(self._ready, batch_size=ROWS, ignore_conflicts=True)
             self._ready.clear()
 
+    def discard(self) -> None:
+        """Forget what was added and has no row yet, as after a transaction that failed; more can be added."""
+        self.group.discard()
+        self._waiting.clear()
+        self._ready.clear()
+        self._ahead.clear()
+
+    def _written_ahead(self, content):
+        if not isinstance(content, str):
+            return None
+        return self._ahead.get(hashlib.sha256(content.encode("utf-8", "replace")).hexdigest())
+
 
 @contextmanager
-def stashing(db: str) -> Iterator[Stashing]:
+def stashing(db: str, *, holds_rows: bool = False) -> Iterator[Stashing]:
     """Stash many contents for the agent whose file is `db`; nothing is cleared away until the block ends.
 
     Rows are written group by group, the last when the block ends well, or by `save()`. A caller with a transaction of
     its own opens it first thing inside the block and calls `save()` at its end, so that all rows are committed with it
-    while the block still holds off `gc`.
+    while the block still holds off `gc`. With `holds_rows` no row is written before that. Raises NoRoom when the store
+    cannot be written.
     """
-    root = layout.root()
-    with locks.adopting(root):
-        batch = Stashing(db, Group(root))
+    with ExitStack() as held:
+        with store.writing():
+            root = layout.root()
+            held.enter_context(locks.adopting(root))
+        batch = Stashing(db, Group(root), holds_rows)
         try:
             yield batch
             batch.save()

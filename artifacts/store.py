@@ -8,7 +8,7 @@ without rows; `gc` removes both.
 import errno
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -98,9 +98,11 @@ class Group:
         stored = Stored("", 0, 0, is_compressed, created_at or _now(), kind, meta)
         if isinstance(chunks, bytes):  # in memory already: nothing needs to be written to see whether it is known
             measured.feed(chunks)
-            if known := self._known(stored, measured):
+            with writing():
+                known = self._known(stored, measured)
+            if known:
                 return known, measured
-        with _writing(), self._draft() as (path, handle):
+        with writing(), self._draft() as (path, handle):
             if isinstance(chunks, bytes):
                 stored.stored_bytes = _copy([chunks], handle, None, is_compressed)
             else:
@@ -111,7 +113,7 @@ class Group:
             _keep_first(self.root, stored)
         draft = Draft(stored, path, None)
         self.drafts.append(draft)
-        with _writing(), self._draft() as (draft.meta, handle):
+        with writing(), self._draft() as (draft.meta, handle):
             _write(handle, stored.as_meta())
         return stored, measured
 
@@ -125,8 +127,10 @@ class Group:
 
     def publish(self) -> None:
         """Make every draft durable and give it its name. Raises NoRoom; names that were given stay, without a row."""
+        if not self.drafts:
+            return
         try:
-            with _writing():
+            with writing():
                 _sync_all([path for draft in self.drafts for path in (draft.blob, draft.meta) if path])
                 with locks.publishing(self.root):
                     changed = [folder for draft in self.drafts for folder in _name(self.root, draft)]
@@ -244,7 +248,8 @@ def _sync(paths):
 
 
 @contextmanager
-def _writing():
+def writing() -> Iterator[None]:
+    """Turn what the system says of a store that cannot be written into a sentence: NoRoom."""
     try:
         yield
     except OSError as exc:

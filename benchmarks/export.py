@@ -7,11 +7,12 @@ turns become samples in a temporary home; a tenth of them is scored high, so tha
 is the one with a tenth of the data. Every figure comes from a process of its own, floors and exports in turn.
 
 The floor of alpaca selects the samples and dumps what it selected. The floor of sharegpt also selects the records of
-each session's active branch, parses them (a message cannot be told from its record otherwise) and dumps, for each
-sample, as many messages as make a row about as long as the export's.
+each session's active branch, parses them (a message cannot be told from its record otherwise), reads the outputs that
+are artifacts and dumps, for each sample, as many messages as make a row about as long as the export's.
 """
 
 import argparse
+import gzip
 import json
 import os
 import resource
@@ -171,17 +172,28 @@ def sharegpt_floor(store):
         if agent_id not in events:
             events[agent_id] = sqlite3.connect(f"agents/{agent_id}/agent/openclaw-agent.sqlite")
         records = events[agent_id].execute(
-            "SELECT turn_number, event_json, full_zstd FROM transcript_events WHERE session_id = ? AND is_active"
-            " AND kind IN ('user', 'assistant', 'tool_result') ORDER BY seq",
+            "SELECT turn_number, event_json, full_zstd, trim_json FROM transcript_events WHERE session_id = ?"
+            " AND is_active AND kind IN ('user', 'assistant', 'tool_result') ORDER BY seq",
             (session_id,),
         )
-        told = [(turn, len(text), orjson.loads(text)["message"]["content"]) for turn, text, _ in records]
+        told = [(turn, *whole(text, trimmed)) for turn, text, _, trimmed in records]
         for _, _, number in rows:
             kept, size = [], 0
             for turn, length, message in reversed(told):
                 if (turn or 0) <= number and (size := size + length) <= FLOOR_CHARACTERS:
                     kept.append(message)
             yield {"agent_id": agent_id, "session_id": session_id, "turn": number, "conversations": kept[::-1]}
+
+
+def whole(event_json, trim_json):
+    """How long a message is, and its content with the outputs that are artifacts in their places."""
+    content, length = orjson.loads(event_json)["message"]["content"], len(event_json)
+    for note in orjson.loads(trim_json).get("stashed", ()) if trim_json else ():
+        sha256 = note["handle"][-64:]
+        with gzip.open(f"artifacts/blobs/sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}.txt.gz") as file:
+            content[int(note["path"].split(".")[2])]["text"] = file.read().decode()
+        length += note["chars"]
+    return length, content
 
 
 def approved(store, columns):
@@ -198,7 +210,8 @@ def export(wanted):
     from operations.progress import Progress
 
     kind, _, quality = wanted.partition(" ")
-    row = exports.request("benchmark", kind, "reply", by="benchmark", min_quality=float(quality) if quality else None)
+    chosen = {"min_quality": float(quality) if quality else None, "include_flagged": True}
+    row = exports.request("benchmark", kind, "reply", by="benchmark", **chosen)
     started, worked = time.perf_counter(), time.process_time()
     manifest = exports.build(row.id, Progress())
     answer = times(started, worked)
@@ -208,6 +221,7 @@ def export(wanted):
 
 
 def start_django():
+    sys.path.insert(0, str(ROOT))  # before this folder, where artifacts.py is a benchmark
     import django
 
     django.setup()

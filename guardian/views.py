@@ -1,16 +1,21 @@
 """The files of an agent's workspace, and one of them with its versions."""
 
+from itertools import islice
+
 from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view, needs
+from artifacts.lint import lint_text
 from openclaw_web.html import render_page
 from openclaw_web.paging import page_of, places
 
 from . import contents, diffs, forms, versions
 
 VERSIONS_SHOWN = 20
+HITS_SHOWN = 50
+LINTED_CHARACTERS = 1_000_000
 
 
 @require_safe
@@ -43,6 +48,7 @@ def file_detail(request, agent, name):
         "name": name,
         "asked": asked,
         "piece": piece,
+        "hits": list(islice(lint_text(asked.shown.content[:LINTED_CHARACTERS]), HITS_SHOWN)),
         "amount": versions.amount(rows),
         "counted_up_to": versions.COUNTED_UP_TO,
         "diff": diff,

@@ -12,7 +12,7 @@ from agents.schemas import failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
-from . import forks, reach
+from . import forks, outputs, reach
 from .models import Session, TranscriptEventIdentity
 from .schemas import (
     BranchList,
@@ -105,10 +105,14 @@ def _say_who(events, session):
 
 def open_payloads(events):
     """Give events of a page what they hold; of one that is too big only its size."""
+    told = outputs.as_told(events)
     for event in events:
         event.payload_bytes = event_bytes(event)
         event.payload = orjson.loads(event.event_json) if event.payload_bytes <= BUDGET_BYTES else None
-        event.trimmed = orjson.loads(event.trim_json) if event.trim_json else None
+        trimmed = orjson.loads(event.trim_json) if event.trim_json else {}
+        trimmed.pop("stashed", None)  # told by itself
+        event.trimmed = trimmed or None
+        event.stashed = told.get((event.session_id, event.seq), [])
 
 
 def event_bytes(event):

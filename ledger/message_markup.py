@@ -40,7 +40,15 @@ CALL = (
     '<div class="call__body">{child}{arguments}{more}{change}{result}</div></details>'
 )
 PART = '<h3>{}</h3><div class="payload"><pre tabindex="0">{}</pre></div>'
-RESULT = '<h3>{0} <a href="?record={1}#r-{1}">{2}</a></h3>{3}<div class="payload"><pre tabindex="0">{4}</pre>{5}</div>'
+RESULT = '<h3>{0} <a href="?record={1}#r-{1}">{2}</a></h3>{3}{4}'
+OUTPUT = '<div class="payload"><pre tabindex="0">{}</pre>{}</div>'
+STASHED = (
+    '<p class="stash"><span class="break">{summary}</span>{badge}'
+    '<a href="{address}" hx-get="{address}?part=1" hx-target="next .stash__part">{look}</a>{download}</p>'
+)
+PARTS = '{}<div class="stash__part">{}</div>'  # what is looked at takes the place of the preview
+FLAGGED = '<span class="badge badge--warn">{}</span>'
+DOWNLOAD = '<a href="{}" download>{}</a>'
 MORE_RESULT = (
     '<a class="payload__more" href="{0}?field=text" hx-get="{0}?field=text" hx-target="closest .payload" '
     'hx-swap="outerHTML">{1}</a>'
@@ -143,6 +151,19 @@ def images(count):
     """That there were images, and that they are not shown."""
     label = _("1 image, not shown") if count == 1 else _("%(count)s images, not shown") % {"count": count}
     return format_html(NOTE, label) if count else NOTHING
+
+
+def stashed(output):
+    """An output that is an artifact: what it is in one line, and the way to look inside, in place with HTMX."""
+    return format_html(
+        STASHED,
+        summary=glyphs.readable(output.summary),
+        badge=format_html(FLAGGED, _("may hold secrets")) if output.is_flagged else NOTHING,
+        address=output.address,
+        look=_("Look inside"),
+        # Whole contents that are flagged are for admins: the artifact's own page says so.
+        download=NOTHING if output.is_flagged else format_html(DOWNLOAD, output.download, _("Download")),
+    )
 
 
 def _classes(entry):
@@ -248,4 +269,7 @@ def _result(result, here):
         label = SafeString(_("Show more (%(length)s)") % {"length": characters(result.text.length)})
         rest = format_html(MORE_RESULT, _address(result, here), label)
     text, time = glyphs.readable(result.text.text), clock(result.created_at)
-    return format_html(RESULT, _("Result"), result.url_id, time, images(result.images), text, rest)
+    output = format_html(OUTPUT, text, rest)
+    if result.outputs:
+        output = format_html(PARTS, SafeString("".join(map(stashed, result.outputs))), output)
+    return format_html(RESULT, _("Result"), result.url_id, time, images(result.images), output)

@@ -101,7 +101,12 @@ class Session(Totals):
         return self.title or self.id
 
     def get_absolute_url(self):
-        return reverse("ledger:session_detail", args=[self._state.db.removeprefix("agent_"), self.id])
+        return reverse("ledger:session_detail", args=[self.agent_id, self.id])
+
+    @property
+    def agent_id(self):
+        """Whose session it is: its file is called after the agent."""
+        return self._state.db.removeprefix("agent_")
 
     def mark(self):
         """What is different once its records are: for what is computed from them and remembered."""
@@ -235,13 +240,22 @@ class ConversationTurn(Totals):
     record_count = Count(default=0)
     latency_ms = Count(null=True, help_text="from the user message to the reply")
     model = models.TextField(null=True)
+    prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known")
 
     objects = TurnQuerySet.as_manager()
 
     class Meta:
         db_table = "conversation_turns"
         constraints = [models.UniqueConstraint(fields=["session", "turn_number"], name="idx_session_turn")]
-        indexes = [models.Index(fields=["created_at", "id"], name="idx_created_at")]
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="idx_created_at"),
+            # How big prompts were over time is read from here alone.
+            models.Index(
+                fields=["created_at", "prompt_tokens"],
+                name="idx_turn_prompt",
+                condition=models.Q(is_active=True, prompt_tokens__gt=0),
+            ),
+        ]
 
     def __str__(self):
         return self.id
@@ -287,6 +301,52 @@ class SessionDay(Totals):
 
     def __str__(self):
         return f"{self.session_id} {self.date}"
+
+
+class ToolSums(models.Model):
+    """What outputs of a tool add up to. Characters are those of the whole texts."""
+
+    date = models.TextField(help_text="YYYY-MM-DD, UTC")
+    tool = models.TextField(help_text="empty when the record does not say")
+    channel_id = models.TextField(help_text="of the session when its first records came")
+    call_count = Count(default=0)
+    result_count = Count(default=0)
+    failed_count = Count(default=0)
+    chars = Count(default=0, help_text="of all results")
+    stashed_count = Count(default=0, help_text="results' texts that are artifacts")
+    stashed_chars = Count(default=0, help_text="of these, whole")
+    kept_chars = Count(default=0, help_text="of what would stay of them: preview, summary, handle")
+    carried_chars = Count(default=0, help_text="what would be saved, once for each later model call that read it again")
+    prompt_tokens = Count(default=0, help_text="what model calls read; counted in the row without a tool")
+
+    class Meta:
+        abstract = True
+
+
+class SessionTool(ToolSums):
+    """The outputs of one tool in one session on one day."""
+
+    pk = models.CompositePrimaryKey("session_id", "date", "tool")
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="tools")
+    open_chars = Count(default=0, help_text="what would be saved of each model call from here on")
+
+    class Meta:
+        db_table = "session_tools"
+
+    def __str__(self):
+        return f"{self.session_id} {self.date} {self.tool}"
+
+
+class ToolDay(ToolSums):
+    """The outputs of one tool on one day, of all sessions of a channel: the sums of `session_tools`."""
+
+    pk = models.CompositePrimaryKey("date", "tool", "channel_id")
+
+    class Meta:
+        db_table = "tool_days"
+
+    def __str__(self):
+        return f"{self.date} {self.tool} {self.channel_id}"
 
 
 class RejectedRecord(models.Model):

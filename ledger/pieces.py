@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 from django.http import Http404
 
+from . import outputs
 from .models import TranscriptEvent
 from .records import Facts, facts
 from .timeline import pretty
-from .trimming import full_record
 
 SIZE = 16_000  # characters
 FIELDS = ("text", "thinking", "arguments", "raw")
@@ -49,11 +49,12 @@ class Piece:
         return self.last if self.last < self.length else None
 
 
-def of_record(event: TranscriptEvent, *, field="", call=0, offset=0) -> dict[str, Any]:
+def of_record(agent_id: str, event: TranscriptEvent, *, field="", call=0, offset=0) -> dict[str, Any]:
     """What a page says of a record: `said` (its facts), `pieces` of all its texts, `piece` the one asked for,
-    `repeated` how many characters were left out because its own text holds them.
+    `repeated` how many characters were left out because its own text holds them, `outputs` that are artifacts,
+    `problem` why one of those cannot be read (its preview stands for it) or nothing.
     """
-    record = full_record(event)
+    record, problem = outputs.readable_whole(event.event_json, event.full_zstd, event.trim_json)
     said = facts(record)
     whole = Whole(event.seq, record, said)
     asked = whole.piece(field or "raw", call, offset)
@@ -61,7 +62,9 @@ def of_record(event: TranscriptEvent, *, field="", call=0, offset=0) -> dict[str
     if asked not in found:
         found.insert(-1, asked)
     repeated = orjson.loads(event.trim_json or "{}").get("aggregated")
-    return {"said": said, "pieces": found, "piece": asked, "repeated": repeated}
+    stashed = outputs.of_event(agent_id, event)
+    told = {"problem": problem, "outputs": stashed}
+    return {"said": said, "pieces": found, "piece": asked, "repeated": repeated} | told
 
 
 @dataclass(frozen=True, slots=True)

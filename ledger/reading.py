@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from . import forks, reach, timeline, within
+from . import forks, outputs, reach, timeline, within
 from .models import Session
 from .reach import Reach
 
@@ -104,7 +104,8 @@ def sections(way: Reach, rows, *, show_all=False, keep=None) -> list[timeline.Se
         for row in rows:
             row["is_active"] = True
     turns = _turns(way.session, {row["turn_number"] for row in rows} - {None})
-    return timeline.sections(rows, turns, show_all=show_all, keep=keep)
+    stashed = outputs.of_rows(way.session.agent_id, rows)
+    return timeline.sections(rows, turns, show_all=show_all, keep=keep, outputs=stashed)
 
 
 def _chunk(found):

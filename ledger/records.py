@@ -59,6 +59,11 @@ class Usage:
     total: int = 0
     cost: float | None = None
 
+    @property
+    def prompt(self) -> int:
+        """What the model read: new, from the cache and into the cache."""
+        return self.input + self.cache_read + self.cache_write
+
 
 @dataclass(slots=True)
 class Facts:

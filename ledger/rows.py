@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from . import trimming
 from .collectors.jsonl import Line
 from .records import Facts, facts
+from .trimming import Keep, trim
 
 TOTALS = (
     "tool_call_count",
@@ -67,6 +67,7 @@ TURN_COLUMNS = (
     "record_count",
     "latency_ms",
     "model",
+    "prompt_tokens",
     *TOTALS,
 )
 
@@ -134,7 +135,10 @@ class Row:
 
 
 def row_of(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
-    """The row of a line that holds a record; `before` is the record before it, for what the line leaves out."""
+    """The row of a line that holds a record; `before` is the record before it, for what the line leaves out.
+
+    What the record said is filled in by `fill`, or is left out by `withheld`.
+    """
     record = line.record
     assert record is not None  # noqa: S101 - the caller sorted lines without a record out
     found = facts(record)
@@ -143,17 +147,23 @@ def row_of(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
         parent_id = before.record_id if before else None  # older lines have no links: the file's order is the chain
     message = record.get("message")
     key = message.get("idempotencyKey") if isinstance(message, dict) else None
-    event_json, trim_json, full = trimming.trim(record, line.raw)
     return Row(
         record_id=found.record_id or f"@{line.offset}",
         parent_id=parent_id,
         created_at=found.created_at or (before.created_at if before else fallback_ms),
         facts=found,
-        event_json=event_json.decode(),
-        trim_json=trim_json,
-        full_zstd=full,
+        event_json="",
+        trim_json=None,
+        full_zstd=None,
         idempotency_key=key if isinstance(key, str) else None,
     )
+
+
+def fill(row: Row, line: Line, keep: Keep | None = None) -> None:
+    """Put what the line's record says into its row; `keep` as for `trimming.trim`."""
+    assert line.record is not None  # noqa: S101 - it has a row
+    event_json, row.trim_json, row.full_zstd = trim(line.record, line.raw, keep)
+    row.event_json = event_json.decode()
 
 
 def withheld(row: Row) -> Row:
@@ -177,6 +187,7 @@ class Sums:
     cost_usd: float = 0.0
     record_count: int = 0
     turn_count: int = 0
+    biggest_prompt: int = 0
 
     def add(self, row: Row) -> None:
         """Count one row in."""
@@ -194,6 +205,7 @@ class Sums:
             self.cache_write_tokens += usage.cache_write
             self.total_tokens += usage.total
             self.cost_usd += usage.cost or 0.0
+            self.biggest_prompt = max(self.biggest_prompt, usage.prompt)
 
     def totals(self) -> tuple[float, ...]:
         """The values of TOTALS."""

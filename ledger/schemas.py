@@ -59,6 +59,20 @@ class SessionOut(TotalsOut):
     withheld_count: int
 
 
+class StashedOut(Schema):
+    """An output that is an artifact; the payload has its preview."""
+
+    path: str = Field(description="where in the payload the preview stands, such as `message.content.0.text`")
+    handle: str = Field(
+        description="names the whole: GET /agents/{agent}/artifacts/{handle}/fetch gives parts of it, …/content all"
+    )
+    chars: int
+    bytes: int
+    lines: int
+    summary: str
+    flagged: bool = Field(description="it may hold secrets: only admins get the whole")
+
+
 class EventOut(Schema):
     seq: int
     record_id: str | None = Field(None, description="the record's id, or @<byte offset> when it has none")
@@ -78,9 +92,12 @@ class EventOut(Schema):
     cache_write_tokens: int | None
     total_tokens: int | None
     cost_usd: float | None
-    payload: dict[str, Any] | None = Field(None, description="the record, long texts cut")
+    payload: dict[str, Any] | None = Field(
+        None, description="the record, long texts cut, outputs that are artifacts as previews"
+    )
     payload_bytes: int | None = Field(None, description="a record that is too big for an answer has only its size")
     trimmed: dict[str, Any] | None = Field(None, description="what the payload leaves out: see the documentation")
+    stashed: list[StashedOut] | None = Field(None, description="outputs of which the payload has a preview only")
 
 
 class EventPage(Schema):

@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -11,12 +12,13 @@ from django.db import connections, transaction
 
 from agents.clock import now_ms
 
-from . import turns
+from . import stashing, tool_days, turns
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
 from .models import PromptReport, RejectedRecord, Session, SessionDay
 from .records import sender_ids
-from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, insert_sql, row_of, withheld
+from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
+from .stashing import Outputs
 from .trees import Node, Tree
 
 CHUNK_LINES = 5_000
@@ -49,22 +51,34 @@ class Stored:
         """How many records are new."""
         return self.kinds.total()
 
+    def add(self, other: "Stored") -> None:
+        """Count in what a chunk added."""
+        self.kinds += other.kinds
+        self.rejected += other.rejected
+        self.repeated += other.repeated
+
 
 def store_transcript(
-    db: str, transcript: Transcript, lines: Iterator[Line], *, on_bytes: Callable[[int], None] | None = None
+    db: str,
+    transcript: Transcript,
+    lines: Iterator[Line],
+    *,
+    outputs: Outputs | None = None,
+    on_bytes: Callable[[int], None] | None = None,
 ) -> Stored:
     """Add the records of `lines` to a session; records it already has are counted and left alone.
 
-    Each chunk is one transaction with everything that follows from it (turns, sums, branch), so a process killed
-    at any point leaves a store that the next run completes. `on_bytes(offset)` hears how far it is.
+    Each chunk is one transaction with everything that follows from it (turns, sums, branch, artifacts), so a process
+    killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without
+    it they go where the setting says. `on_bytes(offset)` hears how far it is.
     """
     stored = Stored()
-    while chunk := list(_chunk(lines)):
-        with transaction.atomic(using=db, durable=True):
-            _store_chunk(db, transcript, chunk, stored)
-        stored.end = chunk[-1].end
-        if on_bytes:
-            on_bytes(stored.end)
+    with stashing.outputs(db) if outputs is None else nullcontext(outputs) as taken:
+        while chunk := list(_chunk(lines)):
+            stored.add(_stored_chunk(db, transcript, chunk, taken))
+            stored.end = chunk[-1].end
+            if on_bytes:
+                on_bytes(stored.end)
     return stored
 
 
@@ -118,20 +132,39 @@ def _chunk(lines):
             return
 
 
-def _store_chunk(db, transcript, chunk, stored):
+def _stored_chunk(db, transcript, chunk, outputs):
+    """Store a chunk in one transaction; without artifacts when their store cannot be written."""
+    stored = Stored()
+    try:
+        with transaction.atomic(using=db, durable=True):
+            _store_chunk(db, transcript, chunk, stored, outputs)
+            outputs.save()
+    except stashing.UNWRITABLE as exc:
+        outputs.give_up(exc.sentence)
+        return _stored_chunk(db, transcript, chunk, outputs)
+    except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
+        outputs.discard()
+        raise
+    return stored
+
+
+def _store_chunk(db, transcript, chunk, stored, outputs):
     session = _session(db, transcript)
     known = turns.known_nodes(db, session) if session.record_count else {}
-    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored)
+    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs)
     has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
     if rows or has_moved:
         tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
         refresh = turns.place(db, session, tree, rows, known)
+        if outputs:
+            outputs.set_turns(session.id, turns.users(rows, known))
         _insert(db, session, rows)
         turns.store_turns(db, session, rows, refresh)
         turns.store_snapshots(db, session, tree, rows)
     if rows:
+        tool_days.add(db, session, rows)
         _add_up(db, session, rows)
     session.save(using=db, force_insert=session._state.adding)
 
@@ -142,7 +175,7 @@ def _session(db, transcript):
     return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 
-def _new_rows(db, session, transcript, chunk, known, stored):
+def _new_rows(db, session, transcript, chunk, known, stored, outputs):
     """The rows that are not in the store yet, numbered, and the record the branch ends with."""
     rows: list[Row] = []
     bad: list[Line] = []
@@ -167,6 +200,8 @@ def _new_rows(db, session, transcript, chunk, known, stored):
             hidden.add(row.record_id)
             row = withheld(row)
             session.withheld_count += 1
+        else:
+            fill(row, line, outputs.keeper(session.id, row))
         seq += 1
         row.seq = seq
         rows.append(row)

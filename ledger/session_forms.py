@@ -10,7 +10,7 @@ from openclaw_web.errors import Refused
 from . import within
 
 BIGGEST = 2**53
-VIEWS = ("turns", "branches")
+VIEWS = ("turns", "branches", "savings")
 JUMPS = ("turn", "error", "compaction", "tool")
 PLACE = ("after", "before", "turn", "record")
 FILTERS = ("kind", "tool", "find")

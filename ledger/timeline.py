@@ -21,6 +21,7 @@ SHORT = 2_000  # characters of a tool's output, the arguments of a call, raw JSO
 CALLS = 20  # of one record
 FILES = 100  # names in one list of a compaction
 HIDDEN_KINDS = frozenset({"custom"})
+NO_OUTPUTS: dict[int, list[Any]] = {}
 ROLES = {
     "user": "user",
     "assistant": "agent",
@@ -70,6 +71,7 @@ class Result(Shown):
     exit_code: int | None
     duration_ms: int | None
     diff: Preview | None
+    outputs: list[Any] = field(default_factory=list)  # that are artifacts (ledger.outputs.Output)
 
 
 @dataclass(slots=True)
@@ -174,8 +176,11 @@ class Section(Shown):
         return bool(self.turn and self.turn["is_active"] and not self.is_continued)
 
 
-def sections(rows, turns, *, show_all=False, keep=None) -> list[Section]:
-    """Rows in order as sections. `turns` maps a turn's number to its values; `keep` is a record to show in any case."""
+def sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> list[Section]:
+    """Rows in order as sections. `turns` maps a turn's number to its values; `keep` is a record to show in any case.
+
+    `outputs` are those of the rows that are artifacts (ledger.outputs.of_rows).
+    """
     found: list[Section] = []
     calls: dict[str, Call] = {}
     for row in rows:
@@ -186,9 +191,10 @@ def sections(rows, turns, *, show_all=False, keep=None) -> list[Section]:
             section.hidden += 1
             continue
         said = facts(row["record"])
-        missing = _missing(row["trim_json"])
+        missing, stashed = _missing(row["trim_json"]), outputs.get(row["seq"], ())
         if row["kind"] == "tool_result":
-            result = _result(row, said, missing)
+            missing["text"] += sum(output.missing for output in stashed)
+            result = _result(row, said, missing, stashed)
             call = calls.get(said.tool_call_id or "")
             if call is not None and call.result is None:
                 call.result, call.is_open = result, result.record_id == keep
@@ -332,7 +338,7 @@ def _main_argument(arguments):
     return " ".join(text[:400].split())[:200]
 
 
-def _result(row, said: Facts, missing):
+def _result(row, said: Facts, missing, outputs):
     exit_code, duration = said.details.get("exitCode"), said.details.get("durationMs")
     diff = said.details.get("diff")
     return Result(
@@ -345,6 +351,7 @@ def _result(row, said: Facts, missing):
         exit_code=exit_code if isinstance(exit_code, int) else None,
         duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
         diff=preview(diff, SHORT) if isinstance(diff, str) and diff else None,
+        outputs=list(outputs),
     )
 
 

@@ -74,6 +74,12 @@ def place(db: str, session: Session, tree: Tree, rows: list[Row], known: Known) 
     return (refresh | _move(db, session, active, known)) & stored
 
 
+def users(rows: list[Row], known: Known) -> dict[int, str]:
+    """The record of the user message of each turn, by the turn's number; call it after `place`."""
+    found = {number: record_id for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
+    return found | {row.turn_number: row.record_id for row in rows if row.facts.kind == "user" and row.turn_number}
+
+
 def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> None:
     """Write the turns that new rows begin, and compute the turns in `refresh` again from what is stored."""
     members: dict[int, list[Row]] = {}
@@ -155,6 +161,7 @@ def _summed(rows):
         **dict(zip(TOTALS, sums.totals(), strict=True)),
         "is_active": user.is_active,
         "record_count": len(rows),
+        "prompt_tokens": sums.biggest_prompt or None,
         "last_seq": rows[-1].seq,
         "model": next((row.facts.model for row in reversed(answers) if row.facts.model), None),
         "agent_message_id": reply.record_id if reply else None,

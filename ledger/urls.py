@@ -1,6 +1,6 @@
 from django.urls import path, register_converter
 
-from . import list_views, views
+from . import list_views, savings_views, views
 
 
 class RecordId:
@@ -22,6 +22,7 @@ urlpatterns = [
     path("agents/<str:agent>/sessions/", list_views.session_list, name="session_list"),
     path("agents/<str:agent>/events/", list_views.event_list, name="event_list"),
     path("agents/<str:agent>/turns/", list_views.turn_list, name="turn_list"),
+    path("agents/<str:agent>/savings/", savings_views.savings, name="savings"),
     path("agents/<str:agent>/sessions/<str:session_id>/", views.session_detail, name="session_detail"),
     path(
         "agents/<str:agent>/sessions/<str:session_id>/records/<record_id:record_id>/",

@@ -18,7 +18,7 @@ from .session_forms import JumpForm, LiveForm, PlaceForm, ViewForm
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id):
-    """One session, turn by turn; `view=` its turns or its branches as a table, `next=` a jump, `live=` a poll."""
+    """One session, turn by turn; `view=` its turns, branches or savings, `next=` a jump, `live=` a poll."""
     if "live" in request.GET:
         return _session_news(request, agent, session_id)
     session = get_object_or_404(Session.objects.using(agent.db).select_related("prompt_report"), id=session_id)
@@ -73,5 +73,5 @@ def record_detail(request, agent, session_id, record_id):
     event = get_object_or_404(TranscriptEvent.objects.using(agent.db), session_id=session_id, seq=identity.seq)
     asked = PieceForm(request.GET).asked()
     context = {"agent": agent, "session": identity.session, "identity": identity, "event": event}
-    context |= pieces.of_record(event, **asked)
+    context |= pieces.of_record(agent.agent_id, event, **asked)
     return render_page(request, "ledger/record_detail.html", context, partial="piece")

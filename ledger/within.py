@@ -1,4 +1,7 @@
-"""Filter within one session: by kind of record, by tool, by words. A search looks through a window and says so."""
+"""Filter within one session: by kind of record, by tool, by words. A search looks through a window and says so.
+
+Words are looked for in whole texts: in outputs that are artifacts, and in long texts of which a row has the beginning.
+"""
 
 from dataclasses import dataclass, field
 
@@ -6,8 +9,9 @@ import orjson
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from . import outputs
 from .reach import Reach
-from .records import facts
+from .records import Facts, facts
 
 KINDS = {
     "errors": _("errors"),
@@ -36,7 +40,8 @@ PATCHES = ("patch", "input", "_text", "diff")
 SIZE = 30  # hits on a page
 WINDOW = 5_000  # records whose texts one search reads
 FAR = 200_000  # records that one look at columns passes
-BYTES = 32_000_000  # of records that one search reads
+BYTES = 32_000_000  # of records, and of what they leave out, that one search reads
+AHEAD = 4_000_000  # characters of packed texts that are read at a time
 BATCH = 100  # records read at a time
 AROUND = 12  # records beside a hit that may belong to the same call
 
@@ -62,15 +67,14 @@ class Filter:
         """Whether columns are not enough."""
         return bool(self.find or self.kind in ("thinking", "memory"))
 
-    def fits(self, said):
-        """Whether a record's facts (ledger.records.Facts) fit the part that columns do not say."""
+    def may_fit(self, said: Facts) -> bool:
+        """Whether the facts of a record fit the part that columns do not say, its words aside."""
         if self.kind == "thinking" and not said.thinking:
             return False
-        if self.kind == "memory" and not any(map(writes_memory, said.calls)):
-            return False
-        return not self.find or self._is_said(said)
+        return self.kind != "memory" or any(map(writes_memory, said.calls))
 
-    def _is_said(self, said):
+    def is_said(self, said: Facts) -> bool:
+        """Whether all of the words are somewhere in what a record says."""
         arguments = (orjson.dumps(call.arguments, default=str).decode() for call in said.calls)
         names = (call.name for call in said.calls)
         text = "\n".join((said.text, said.thinking, said.error or "", *names, *arguments)).casefold()
@@ -130,19 +134,59 @@ def _search(reach, wanted, columns, start, *, backwards):
     last = 0 if backwards else reach.session.record_count - 1
     window = WINDOW if wanted.reads_texts else FAR
     end = max(start - window, 0) if backwards else min(start + window, last)
-    hits, size, at = [], 0, start
+    hits, at, texts = [], start, _Texts(reach.session, wanted)
     while len(hits) < SIZE:
         limit = BATCH if wanted.reads_texts else SIZE
         batch = _batch(reach, wanted, columns, at, end, limit, backwards)
-        for row in batch:
-            at, size = row["seq"], size + len(row["event_json"])
-            if not wanted.reads_texts or wanted.fits(facts(orjson.loads(row["event_json"]))):
+        for number, row in enumerate(batch):
+            at = row["seq"]
+            if not wanted.reads_texts or texts.fit(row, batch[number:]):
                 hits.append(row)
-            if len(hits) == SIZE or size > BYTES:
+            if len(hits) == SIZE or texts.size > BYTES:
                 return hits, at, False
         if len(batch) < limit:
             return hits, end, end == last
     return hits, at, False
+
+
+class _Texts:
+    """What records say, read as far as a filter needs it; `size` is how much of it was read."""
+
+    def __init__(self, session, wanted):
+        self.session = session
+        self.wanted = wanted
+        self.size = 0
+        self._packed: dict[int, bytes | None] = {}
+
+    def fit(self, row, following):
+        """Whether a row fits; `following` are the rows from it on."""
+        self.size += len(row["event_json"])
+        said = facts(orjson.loads(row["event_json"]))
+        if not self.wanted.may_fit(said):
+            return False
+        if not self.wanted.find or self.wanted.is_said(said):
+            return True
+        more = outputs.hidden(row["trim_json"])
+        self.size += more
+        return bool(more) and self.wanted.is_said(self._whole(row, following))
+
+    def _whole(self, row, following):
+        if row["seq"] not in self._packed:
+            self._read_ahead(following)
+        record, _problem = outputs.readable_whole(row["event_json"], self._packed[row["seq"]], row["trim_json"])
+        return facts(record)
+
+    def _read_ahead(self, rows):
+        """The packed records of the first of these rows, as many as are not too long together: in one query."""
+        seqs, left = [], AHEAD
+        for row in rows:
+            if more := outputs.hidden(row["trim_json"]):
+                seqs.append(row["seq"])
+                left -= more
+            if left < 0:
+                break
+        packed = self.session.events.filter(seq__in=seqs).values_list("seq", "full_zstd")
+        self._packed = dict.fromkeys(seqs) | dict(packed)
 
 
 def _batch(reach, wanted, columns, at, end, limit, backwards):

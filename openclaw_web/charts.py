@@ -92,6 +92,14 @@ class Label:
     anchor: str = "middle"
 
 
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A range of values across the whole width, shaded."""
+
+    y: float
+    height: float
+
+
 @dataclass(slots=True)
 class Chart:
     """Everything `components/chart.html` draws; without a single value it has no bars."""
@@ -105,6 +113,8 @@ class Chart:
     y_labels: list[Label] = field(default_factory=list)
     x_labels: list[Label] = field(default_factory=list)
     peak: Label | None = None
+    band: Band | None = None
+    marks: list[float] = field(default_factory=list)
     band_width: float = 0
     bar_width: float = 0
     zero_y: float = 0
@@ -191,8 +201,13 @@ def line_chart(
     unit: str,
     series: Sequence[Series],
     in_words: Callable[[Value], str] = _plain,
+    band: tuple[float, float] | None = None,
+    marks: Sequence[int] = (),
 ) -> Chart:
-    """A line for each of up to four series, from zero up; a None is a gap. `in_words` writes a value."""
+    """A line for each of up to four series, from zero up; a None is a gap. `in_words` writes a value.
+
+    `band` is a range of values to shade; a dashed line stands at each point that `marks` numbers.
+    """
     if not 1 <= len(series) <= 4:
         raise ValueError("A line chart has one to four series.")
     known = [value for point in points for value in point.values if value is not None]
@@ -202,6 +217,10 @@ def line_chart(
         frame = _Frame(series, len(points), max([*known, 1]), 0, is_line=True, in_words=in_words)
         _place(chart, points, frame)
         chart.lines = [Line(one.tone, _path(points, i, frame)) for i, one in enumerate(series)]
+        chart.marks = [chart.bars[index].middle for index in marks]
+        if band:
+            low, high = (_y(min(value, frame.above), frame) for value in band)
+            chart.band = Band(high, max(round(low - high, 1), LEAST_HEIGHT))
     return chart
 
 

@@ -18,6 +18,9 @@ VERBS = {
     "Data": {
         "collect": "Read an OpenClaw home into the store. Running it again reads only what is new.",
         "export": "Write approved samples into training files.",
+        "checkpoint": "Make and show checkpoints: what a compaction took out of the model's sight.",
+        "stash_outputs": "Make artifacts of big outputs that are in the store already. Running it again goes on.",
+        "artifact": "Keep big outputs in the artifact store, and get them back in pieces of known size.",
     },
     "People": {
         "create_user": "Add a person and print a one-time sign-in link for them.",

@@ -1,13 +1,13 @@
 """Scripts that let a shell complete `openclaw-web`: its verbs, their options and the values that are known."""
 
-from argparse import SUPPRESS
+from argparse import SUPPRESS, _SubParsersAction
 from dataclasses import dataclass
 
 from django.core.management import get_commands, load_command_class
 
 from .cli import VERBS
 
-FOLDERS = {"--source"}
+FOLDERS, FILES = {"--source"}, {"--from"}
 AGENTS = {"--agent"}
 AGENT_NAMES = "ls ${OPENCLAW_WEB_HOME:-~/.openclaw-web}/agents 2>/dev/null"
 
@@ -53,9 +53,19 @@ def _words(parser):
     for action in parser._actions:
         if action.help == SUPPRESS:
             continue
+        if isinstance(action, _SubParsersAction):
+            yield from _of_verbs(action)
+            continue
         choices = () if isinstance(action.choices, range) else tuple(map(str, action.choices or ()))
         help_text = (action.help or "") % {"default": action.default, "prog": parser.prog}
         yield Word(action.option_strings[-1] if action.option_strings else "", help_text, choices, action.nargs != 0)
+
+
+def _of_verbs(action):
+    """The verbs of a group, and the options of all of them."""
+    yield Word("", action.help or "", tuple(action.choices), True)
+    options = {word.name: word for parser in action.choices.values() for word in _words(parser) if word.name}
+    yield from (word for name, word in options.items() if name != "--help")
 
 
 def script(shell: str) -> str:
@@ -94,6 +104,8 @@ def _bash_value(option):
         return f'COMPREPLY=($(compgen -W "{" ".join(option.choices)}" -- "$cur")); return'
     if option.name in FOLDERS:
         return 'COMPREPLY=($(compgen -d -- "$cur")); return'
+    if option.name in FILES:
+        return 'COMPREPLY=($(compgen -f -- "$cur")); return'
     if option.name in AGENTS:
         return f'COMPREPLY=($(compgen -W "$({AGENT_NAMES})" -- "$cur")); return'
     return "return"
@@ -135,6 +147,8 @@ def _zsh_option(option):
         return f"{option.name}[{text}]:value:({' '.join(option.choices)})"
     if option.name in FOLDERS:
         return f"{option.name}[{text}]:folder:_files -/"
+    if option.name in FILES:
+        return f"{option.name}[{text}]:file:_files"
     if option.name in AGENTS:
         return f"{option.name}[{text}]:agent:($({AGENT_NAMES}))"
     return f"{option.name}[{text}]:value: "
@@ -158,6 +172,8 @@ def _fish_value(option):
         return f" -x -a {_quoted(' '.join(option.choices))}"
     if option.name in FOLDERS:
         return " -x -a '(__fish_complete_directories)'"
+    if option.name in FILES:
+        return " -r -F"
     if option.name in AGENTS:
         return f" -x -a {_quoted(f'(sh -c {AGENT_NAMES!r})')}"
     return " -x"

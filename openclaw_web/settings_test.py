@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 
 os.environ["OPENCLAW_WEB_HOME"] = tempfile.mkdtemp(prefix="openclaw-web-tests-")
-atexit.register(shutil.rmtree, os.environ["OPENCLAW_WEB_HOME"], ignore_errors=True)
 os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "no-openclaw-here")
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 
 from .settings import *  # noqa: F403
 from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES, sqlite
 
+atexit.register(shutil.rmtree, HOME_DIR, ignore_errors=True)
 DATABASES |= {
     f"agent_{name}": sqlite(HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite") for name in ("ada", "bob")
 }

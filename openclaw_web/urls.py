@@ -7,6 +7,7 @@ urlpatterns = [
     path("", include("ledger.urls")),
     path("", include("guardian.urls")),
     path("", include("datasets.urls")),
+    path("", include("artifacts.urls")),
     path("api/v1/", api.urls()),
 ]
 

@@ -59,6 +59,7 @@ ENTRIES = {
         ("Diff", "diff", ("diff",)),
         ("Verdict bar", "verdicts", ()),
         ("Evidence", "evidence", ()),
+        ("Lines that lint bans", "lint", ("lint_hits",)),
         ("Text and words", "text", ()),
     ],
 }

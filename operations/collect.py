@@ -16,6 +16,7 @@ from agents.clock import now_ms
 from agents.homes import Home, read_home
 from agents.models import Agent
 from agents.sources import SourceBook, claim
+from ledger import stashing
 
 from . import collect_agent, collect_schedules, summaries
 
@@ -46,6 +47,7 @@ class Collection:
     opted_out: frozenset[str]
     include_deleted: bool
     progress: Any
+    stashes_outputs: bool
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
@@ -72,6 +74,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             opted_out=frozenset(configuration.get("collector.optedOutSenders")),
             include_deleted=bool(params.get("include_deleted")),
             progress=progress,
+            stashes_outputs=configuration.get(stashing.SETTING),
         )
         return _collect(collection)
 

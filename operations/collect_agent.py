@@ -3,7 +3,9 @@
 import logging
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from django.db import DataError, ProgrammingError
@@ -16,6 +18,7 @@ from agents.sources import HEAD
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
 from ledger import services as ledger
+from ledger import stashing
 from ledger.collectors import jsonl, session_index
 from ledger.collectors.jsonl import Line
 from ledger.models import Session
@@ -30,6 +33,7 @@ TRANSCRIPT = re.compile(
     rf"(?P<id>{UUID})(?:-topic-\w+)?\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE
 )
 MAX_INDEX_BYTES = 64 * 1024 * 1024
+GROUP_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,15 @@ def collect(collection, found, agent, plan, report) -> None:
     _index(collection, found, agent, report)
     report.transcripts["unchanged"] += plan.unchanged
     may_read = collect_consent.reader(collection, found, agent, report)
-    for file in plan.to_read:
-        if may_read(file.session_id):
-            _guarded(_transcript, collection, agent, file, report)
-        else:
-            collection.add_bytes(file.stat.st_size)
+    for files in _groups(plan.to_read):
+        with stashing.outputs(agent.db, is_on=collection.stashes_outputs) as outputs:
+            _write_ahead(collection, files, outputs)
+            for file in files:
+                if may_read(file.session_id):
+                    _guarded(partial(_transcript, outputs=outputs), collection, agent, file, report)
+                else:
+                    collection.add_bytes(file.stat.st_size)
+        _note_problem(collection, outputs, report)
     live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE}
     for file in plan.renamed:
         report.transcripts[f"skipped_{file.state}"] += 1
@@ -95,6 +103,36 @@ def _guarded(read, collection, agent, file, report):
         report.rejected["unreadable_file"] += 1
         reason = type(exc).__name__
         report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": reason})
+
+
+def _groups(files):
+    """Transcripts whose outputs become durable together: syncing for each alone would take longer than the rest."""
+    group, size = [], 0
+    for file in files:
+        group.append(file)
+        size += file.stat.st_size
+        if size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _write_ahead(collection, files, outputs):
+    """Write the outputs of new transcripts; with somebody opted out it is not known yet which of them are kept."""
+    if collection.opted_out:
+        return
+    for file in files:
+        if collection.book.offset(Kind.TRANSCRIPT, file.path) == 0:
+            with suppress(NotReadable), open_regular(collection.home.root, file.path) as opened:
+                outputs.write_ahead(iter(partial(opened.readline, jsonl.MAX_LINE), b""))
+
+
+def _note_problem(collection, outputs, report):
+    if outputs.problem:
+        advice = _("Big outputs stay in their records; openclaw-web stash_outputs moves them later.")
+        report.notes.append(f"{outputs.problem} {advice}")
+        collection.stashes_outputs = False  # the store would say the same to the next group
 
 
 def _live_twin(path):
@@ -116,7 +154,7 @@ def _transcripts(folder):
     return sorted(files, key=lambda file: (file.stat.st_mtime_ns, file.path.name))
 
 
-def _transcript(collection, agent, file, report):
+def _transcript(collection, agent, file, report, *, outputs):
     try:
         opened = open_regular(collection.home.root, file.path)
     except NotReadable as exc:
@@ -145,6 +183,7 @@ def _transcript(collection, agent, file, report):
                 opted_out=collection.opted_out,
             ),
             jsonl.read_lines(opened, reading.offset, is_closed=is_closed),
+            outputs=outputs,
             on_bytes=hear,
         )
     end = max(stored.end, reading.offset)

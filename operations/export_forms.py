@@ -62,6 +62,11 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("ShareGPT has no place of its own for them: otherwise they are left out."),
     )
+    include_flagged = forms.BooleanField(
+        label=_("Include outputs that may hold secrets"),
+        required=False,
+        help_text=_("Otherwise samples with such outputs are left out. Only admins can download the files."),
+    )
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -34,6 +34,7 @@ class ExportIn(Schema):
     min_quality: float | None = Field(None, ge=0, le=1)
     row_characters: int = Field(ROW_CHARACTERS, ge=0, le=10**9, description="the oldest turns of a longer row go")
     keep_text: bool = Field(False, description="keep the agent's words before a tool call as its thought")
+    include_flagged: bool = Field(False, description="also rows with outputs that may hold secrets; admins only")
 
 
 class OptionsOut(Schema):
@@ -45,6 +46,7 @@ class OptionsOut(Schema):
     min_quality: float | None
     row_characters: int
     keep_text: bool
+    include_flagged: bool
 
 
 class ExportOut(Schema):

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 
 from agents import audit
-from datasets.exporting import exports
+from datasets.exporting import exports, flagged
 from datasets.models import DatasetExport
 
 from . import jobs
@@ -19,8 +19,12 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     return {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
 
 
-def start(name: str, format: str, task: str, *, by: str, **choices: Any) -> DatasetExport:
-    """Ask for an export and queue the job that builds it. Raises Refused for what cannot be exported."""
+def start(name: str, format: str, task: str, *, by: str, is_admin: bool = False, **choices: Any) -> DatasetExport:
+    """Ask for an export and queue the job that builds it. Raises Refused for what cannot be exported.
+
+    Only admins may include outputs that may hold secrets (`include_flagged`).
+    """
+    flagged.check_asked(choices.get("include_flagged", False), is_admin=is_admin)
     with transaction.atomic():
         export = _request(name, format, task, by, choices)
         job = jobs.start("export", {"export_id": export.id}, by=by)
@@ -30,7 +34,10 @@ def start(name: str, format: str, task: str, *, by: str, **choices: Any) -> Data
 def make_here(
     name: str, format: str, task: str, *, by: str, listener: Listener | None = None, **choices: Any
 ) -> tuple[DatasetExport, JobRun]:
-    """Ask for an export and build it in this process; the export and its job, however that ended."""
+    """Ask for an export and build it in this process; the export and its job, however that ended.
+
+    Whoever may run commands here may include outputs that may hold secrets.
+    """
     export = _request(name, format, task, by, choices)
     job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)
     _with_job(export, job)
@@ -41,7 +48,10 @@ def make_here(
 def _request(name, format, task, by, choices):
     with transaction.atomic():
         export = exports.request(name, format, task, by=by, **choices)
-        audit.record(by, "exported", object_type="export", object_id=export.id, format=format, task=task)
+        told = {"format": format, "task": task}
+        if choices.get("include_flagged"):
+            told["include_flagged"] = True
+        audit.record(by, "exported", object_type="export", object_id=export.id, **told)
     return export
 
 

@@ -7,7 +7,7 @@ from ninja import Query, Router, Status
 
 from agents.decorators import needs
 from agents.schemas import failures, listed
-from datasets.exporting import exports
+from datasets.exporting import exports, flagged
 from datasets.models import DatasetExport
 from openclaw_web.paging import Listing
 
@@ -40,7 +40,8 @@ def export_list(request, filters: Query[ExportQuery]):
 @needs("labeller")
 def export_create(request, wanted: ExportIn):
     """Ask for an export; a job builds it. Ask for it again to see its state."""
-    return Status(202, start(by=request.user.username, **wanted.dict()))
+    is_admin = request.user.has_role("admin")
+    return Status(202, start(by=request.user.username, is_admin=is_admin, **wanted.dict()))
 
 
 @router.get("/exports/{export_id}", response={200: ExportDetail, **failures(404)})
@@ -57,10 +58,14 @@ def export_detail(request, export_id: str):
 )
 @needs("viewer")
 def export_file(request, export_id: str, name: str):
-    """One file of a ready export: the files its manifest names, and `manifest.json`. Its ETag is its sha256."""
+    """One file of a ready export: the files its manifest names, and `manifest.json`. Its ETag is its sha256.
+
+    Files with rows of outputs that may hold secrets are for admins: 403 for everybody else.
+    """
     export = get_object_or_404(DatasetExport, id=export_id)
     path = exports.file_of(export, name)
     if path is None:
         raise Http404
+    flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     checksum, content_type = exports.checksum_of(export, name), exports.content_type(name)
     return file_answers.download(request, path, checksum=checksum, content_type=content_type)

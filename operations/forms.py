@@ -7,7 +7,7 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from . import accounts
+from . import accounts, clearing
 from .models import User
 
 NAME = forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"})
@@ -186,3 +186,26 @@ def _check_new_password(form, username):
         accounts.check_password_fits(password, username=username)
     except ValidationError as exc:
         form.add_error("password", exc)
+
+
+class AgeField(forms.CharField):
+    """An age like 30d, as seconds."""
+
+    def clean(self, value):
+        try:
+            return clearing.seconds(super().clean(value) or "0s")
+        except clearing.WrongAge as wrong:
+            raise ValidationError(wrong.sentence) from wrong
+
+
+class ClearingForm(forms.Form):
+    """What a clearing of the artifact store may take."""
+
+    older_than = AgeField(
+        label=_("Only what was stashed longer ago than"),
+        required=False,
+        max_length=12,
+        initial="30d",
+        help_text=_("90s, 30m, 12h, 7d or 2w."),
+    )
+    is_dry_run = forms.BooleanField(required=False)

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.saved_views import LONGEST_NAME
+from artifacts.filters import ArtifactFilters
 from datasets.exporting.words import FORMAT_WORDS, TASK_WORDS
 from datasets.exporting.words import STATE_WORDS as EXPORT_STATES
 from datasets.forms import SampleFilters
@@ -19,7 +20,12 @@ from . import audit_entries
 from .models import JobRun
 from .rejected import REASONS
 
-JOB_WORDS = {"collect": gettext_lazy("Collect"), "export": gettext_lazy("Export")}
+JOB_WORDS = {
+    "artifact_gc": gettext_lazy("Artifact store"),
+    "collect": gettext_lazy("Collect"),
+    "export": gettext_lazy("Export"),
+    "stash_outputs": gettext_lazy("Stash outputs"),
+}
 
 
 class JobFilters(DayFilters):
@@ -93,6 +99,7 @@ class AuditFilters(DayFilters):
 
 
 LISTS = {
+    "artifacts": ArtifactFilters,
     "audit": AuditFilters,
     "events": EventFilters,
     "exports": ExportFilters,

@@ -23,7 +23,12 @@ from .progress import Listener, LostJob, Progress
 log = logging.getLogger(__name__)
 
 # What each kind of job runs: "module:function", a function (params, progress) -> result that can be run again.
-KINDS = {"collect": "operations.collect:run", "export": "operations.exports:run"}
+KINDS = {
+    "artifact_gc": "operations.clearing:run",
+    "collect": "operations.collect:run",
+    "export": "operations.exports:run",
+    "stash_outputs": "operations.stash_outputs:run",
+}
 
 WRITE_SECONDS = 0.5
 BEAT_SECONDS = 2.0

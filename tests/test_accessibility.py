@@ -19,6 +19,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.kill]
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 # Where each page is; {names} are taken from the site. A page that is missing here fails the test.
 ADDRESSES = {
+    "artifacts:artifact_detail": "/agents/main/artifacts/{artifact}/?mode=grep&pattern=line&context=1",
+    "artifacts:artifact_list": "/agents/main/artifacts/",
     "datasets:review": "/review/",
     "datasets:review_keys": "/review/keys/",
     "datasets:review_queue": "/review/pending/",
@@ -29,12 +31,15 @@ ADDRESSES = {
     "guardian:file_list": "/agents/main/files/",
     "ledger:event_list": "/agents/main/events/",
     "ledger:record_detail": "/agents/main/sessions/{session}/records/{record}/",
+    "ledger:savings": "/agents/main/savings/",
     "ledger:session_detail": "/agents/main/sessions/{session}/",
     "ledger:session_list": "/agents/main/sessions/",
     "ledger:turn_list": "/agents/main/turns/",
     "operations:account": "/account/",
     "operations:agent_list": "/agents/",
+    "operations:artifact_store": "/operations/artifacts/",
     "operations:audit_list": "/operations/audit/",
+    "operations:checkpoint_detail": "/agents/main/checkpoints/{checkpoint}/",
     "operations:component_list": "/operations/components/",
     "operations:cron_detail": "/agents/main/cron/{cron}/",
     "operations:cron_list": "/agents/main/cron/",
@@ -44,6 +49,7 @@ ADDRESSES = {
     "operations:job_detail": "/operations/jobs/{job}/",
     "operations:job_list": "/operations/jobs/",
     "operations:join": "/join/{invitation}/",
+    "operations:lint_list": "/agents/main/lint/",
     "operations:one_time_link": "/welcome/{welcome}/",
     "operations:overview": "/",
     "operations:rejected_list": "/operations/rejected/",
@@ -56,6 +62,7 @@ ADDRESSES = {
 NO_PAGES = {
     "api:openapi-json": "a document for programs",
     "api:openapi-view": "ninja's page, not ours",
+    "artifacts:artifact_download": "a file",
     "datasets:review_waiting": "a number for a script",
     "operations:export_file": "a file",
     "operations:healthz": "one word for a supervisor",
@@ -65,6 +72,8 @@ FAILURES = {
     "404 of an agent": "/agents/nobody/sessions/",
     "409": "/agents/?from=yesterday",
     "400": "/agents/main/sessions/?format=xml",
+    "404 of an artifact": "/agents/main/artifacts/x/",
+    "422 of an artifact": "/agents/main/artifacts/{artifact}/?mode=grep&pattern=(",
     "expired link": "/welcome/this-was-used/",
 }
 BEFORE_SIGN_IN = {"operations:sign_in", "operations:join", "operations:one_time_link"}
@@ -75,13 +84,22 @@ NOT_ASKED = {BOTH_AT_ONCE: {"landmark-unique"}}
 FACTS = """
 import json
 from agents.databases import alias
+from artifacts import services
+from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
 from ledger.models import Session
-from operations import accounts, invitations
+from operations import accounts, checkpoints, invitations
 from operations.models import CronJob, JobRun, User
 accounts.add_user("mei", User.Role.LABELLER)
 session = Session.objects.using(alias("main")).order_by("-turn_count", "id")[0]
+main = Agent.objects.get(agent_id="main")
+compacted = Session.objects.using(alias("main")).filter(compaction_count__gt=0).order_by("-compaction_count", "id")[0]
+text = "a token in a line\\n" * 900
+place = services.Place(session.id, None, session.leaf_record_id, "exec")
+artifact = services.stash(alias("main"), text, place=place)[0]
 print(json.dumps({
+    "artifact": artifact.sha256,
+    "checkpoint": next(checkpoints.make(main, compacted, by="demo")).row.sha256,
     "session": session.id,
     "record": session.leaf_record_id,
     "file": "MEMORY.md",
@@ -210,7 +228,7 @@ def test_page_of_a_new_site(new, name):
 
 @pytest.mark.parametrize("what", FAILURES)
 def test_failure(full, what):
-    fail_for(look(full, what, FAILURES[what], is_failure=True))
+    fail_for(look(full, what, FAILURES[what].format(**full.facts), is_failure=True))
 
 
 def test_a_chart_has_one_tab_stop_and_arrows(full):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as with_seed
 
+from artifacts import services as artifacts
 from openclaw_web.api import api, limits
 from openclaw_web.wsgi import application
 from operations import accounts
@@ -48,6 +49,7 @@ CHECKS = [
 # What stands for a name in an address, as often as not: a name that exists.
 NAMES = {
     "agent": "ada",
+    "handle": "ocm_artifact:v1:sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",  # of "x"
     "session_id": "session-x",
     "sample_id": "sample-x",
     "export_id": "export-x",
@@ -72,15 +74,17 @@ def operations():
 
 
 @pytest.fixture
-def rows(ada, settings):
+def rows(ada, settings, tmp_path):
     """One row of everything, and no limit on requests."""
-    settings.API_PER_MINUTE = 0
+    settings.API_PER_MINUTE, settings.HOME_DIR = 0, tmp_path
+    (tmp_path / "state").mkdir()
     limits.buckets.clear()
     session = SessionFactory(id="session-x")
     EventFactory(session=session, seq=0)
     IdentityFactory(session=session, seq=0, event_id="r0")
     TurnFactory(session=session, turn_number=1)
     RejectedFactory()
+    artifacts.stash("agent_ada", "x")
     SampleFactory(id="sample-x", session_id="session-x")
     ExportFactory(id="export-x")
     JobFactory(id="job-x", started_by="fuzz-viewer")
@@ -108,7 +112,7 @@ def try_out(operation, mode, tokens):
         if len(sent) % 2:
             case.path_parameters = {name: NAMES.get(name, value) for name, value in case.path_parameters.items()}
         for token in tokens:
-            headers = {"Authorization": f"Bearer {token}"}
+            headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}  # it unpacks nothing
             SEEN[case.call_and_validate(headers=headers, checks=CHECKS).status_code] += 1
 
     send()

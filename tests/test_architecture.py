@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER = ["agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web"]
 LEAVES = {
     "openclaw_web.charts",
+    "openclaw_web.glyphs",
     "openclaw_web.html",
     "openclaw_web.lists",
     "openclaw_web.paging",

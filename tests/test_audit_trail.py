@@ -19,6 +19,7 @@ PASSWORD = "correct horse battery"
 
 # Every route that writes, with what the log calls it. Both ways to write call the same services.
 WRITES = {
+    "operations:artifact_store_clear": "artifact_gc_started",
     "operations:collect_start": "collect_started",
     "operations:export_create": "exported",
     "operations:invitation_make": "invited",
@@ -29,6 +30,7 @@ WRITES = {
     "operations:setting_save": "setting_changed",
     "operations:sign_out": "signed_out",
     "operations:sign_out_everywhere": "sessions_ended",
+    "operations:stash_outputs_start": "stash_outputs_started",
     "operations:token_make": "token_made",
     "operations:token_revoke": "token_revoked",
     "operations:user_activate": "activated",
@@ -41,6 +43,8 @@ WRITES = {
 }
 # Writes whose entries the tests of their own pages look at.
 ELSEWHERE = {
+    "artifacts:artifact_remove",
+    "artifacts:artifact_verify",
     "datasets:review_keys_reset",
     "datasets:review_keys_save",
     "datasets:review_label",
@@ -49,15 +53,27 @@ ELSEWHERE = {
     "datasets:sample_label",
     "datasets:samples_bulk_label",
     "datasets:samples_make",
+    "operations:checkpoint_make",
     "operations:view_forget",
     "operations:view_keep",
 }
 # What shows something that its address does not name: the view tells the log (`request.opened`).
-SAY_THEMSELVES = {"api:review_next", "datasets:review", "datasets:review_queue"}
+SAY_THEMSELVES = {
+    "api:artifact_content",
+    "api:artifact_fetch",
+    "api:artifact_peek",
+    "api:review_next",
+    "artifacts:artifact_detail",
+    "artifacts:artifact_download",
+    "datasets:review",
+    "datasets:review_queue",
+}
 # Pages and operations that show titles, sums and states, but nothing anybody said.
 NO_CONTENT = {
     "api:agent_detail",
     "api:agent_list",
+    "api:agent_savings",
+    "api:artifact_list",
     "api:audit_list",
     "api:cron_list",
     "api:export_list",
@@ -78,18 +94,21 @@ NO_CONTENT = {
     "api:subagent_list",
     "api:token_list",
     "api:user_list",
+    "artifacts:artifact_list",
     "datasets:review_keys",
     "datasets:review_waiting",
     "datasets:sample_list",
     "datasets:samples_bulk",
     "guardian:file_list",
     "ledger:event_list",
+    "ledger:savings",
     "ledger:session_list",
     "ledger:turn_list",
     "operations:account",
     "operations:agent_list",
     "operations:audit_list",
     "operations:component_list",
+    "operations:artifact_store",
     "operations:cron_list",
     "operations:export_list",
     "operations:healthz",
@@ -154,6 +173,8 @@ def writes(root, admin, stranger):
         {"current": PASSWORD, "password": "quite a new one", "again": "quite a new one"},
     )
     yield "operations:collect_start", "/operations/collect/", {}
+    yield "operations:artifact_store_clear", "/operations/artifacts/clear/", {"older_than": "7d"}
+    yield "operations:stash_outputs_start", "/operations/stash-outputs/", {}
     yield "operations:invitation_make", "/operations/invitations/make/", {"role": "viewer", "days": "7"}
     invitation = last("invited").object_id
     yield "operations:invitation_revoke", f"/operations/invitations/{invitation}/revoke/", {}

@@ -27,6 +27,7 @@ RECEIPTS = {
     "collect": {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "notes",
     },
+    "checkpoint": {"checkpoints"},
     "create_user": {"name", "role", "link"},
     "demo": {"link", "home", "source", "serves"},
     "export": {"id", "name", "state", "folder", "manifest"},
@@ -34,6 +35,7 @@ RECEIPTS = {
     "migrate_agents": {"schema_version", "migrated"},
     "settings": {"settings"},
     "sign_in_link": {"name", "link"},
+    "stash_outputs": {"message", "records", "outputs", "chars", "unreadable", "agents"},
 }  # fmt: skip
 FAILURE = {"ok", "error", "reasons"}
 
@@ -134,7 +136,8 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         expected = {"ok", "schema"} | RECEIPTS[verb] if status == 0 else FAILURE
         assert set(receipt) == expected, verb
         assert "Traceback" not in err and (status == 0 or receipt["error"] in err)
-    assert orjson.loads(run("settings", "--json")[1])["settings"][1]["value"] == 7
+    told = {row["key"]: row["value"] for row in orjson.loads(run("settings", "--json")[1])["settings"]}
+    assert told["memoryGate.windowSize"] == 7
     openclaw.transcript(user("Two")).raw("no record\n")
     ended, out, err = run("collect", "--json", "--quiet")
     receipt = orjson.loads(out)
@@ -203,6 +206,9 @@ def test_bash_completes_verbs_options_and_values(run, tmp_path, monkeypatch):
     assert complete(script, "openclaw-web", "create_user", "mei", "--role", "a") == ["admin"]
     assert complete(script, "openclaw-web", "settings", "i") == ["import"]
     assert complete(script, "openclaw-web", "collect", "--w") == ["--watch"]
+    assert complete(script, "openclaw-web", "artifact", "st") == ["stash"]
+    assert complete(script, "openclaw-web", "artifact", "fetch", "--mode", "j") == ["jsonpath"]
+    assert complete(script, "openclaw-web", "artifact", "gc", "--o") == ["--offset", "--older-than"]
     assert set(complete(script, "openclaw-web", "")) > HELP.keys()
 
 

@@ -40,7 +40,9 @@ def test_every_command_is_documented_and_nothing_else_is():
 def options_of(name):
     """The options a command has of its own, not those every command of Django has."""
     common = {option for action in BaseCommand().create_parser("", "")._actions for option in action.option_strings}
-    actions = load_command_class(our_commands()[name], name).create_parser("", name)._actions
+    actions = list(load_command_class(our_commands()[name], name).create_parser("", name)._actions)
+    verbs = [parser for action in actions if isinstance(action.choices, dict) for parser in action.choices.values()]
+    actions += [action for parser in verbs for action in parser._actions]
     return {action.option_strings[0] for action in actions if action.option_strings} - common
 
 

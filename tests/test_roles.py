@@ -22,6 +22,11 @@ ANYBODY = "anybody"
 PAGES = {
     "api:openapi-json": ("GET", "viewer"),
     "api:openapi-view": ("GET", "viewer"),
+    "artifacts:artifact_detail": ("GET", "viewer"),
+    "artifacts:artifact_download": ("GET", "viewer"),
+    "artifacts:artifact_list": ("GET", "viewer"),
+    "artifacts:artifact_remove": ("POST", "admin"),
+    "artifacts:artifact_verify": ("POST", "admin"),
     "datasets:review": ("GET", "labeller"),
     "datasets:review_keys": ("GET", "labeller"),
     "datasets:review_keys_reset": ("POST", "labeller"),
@@ -40,13 +45,18 @@ PAGES = {
     "guardian:file_detail": ("GET", "viewer"),
     "guardian:file_list": ("GET", "viewer"),
     "ledger:record_detail": ("GET", "viewer"),
+    "ledger:savings": ("GET", "viewer"),
     "ledger:session_detail": ("GET", "viewer"),
     "ledger:session_list": ("GET", "viewer"),
     "ledger:event_list": ("GET", "viewer"),
     "ledger:turn_list": ("GET", "viewer"),
     "operations:account": ("GET", "viewer"),
     "operations:agent_list": ("GET", "viewer"),
+    "operations:artifact_store": ("GET", "admin"),
+    "operations:artifact_store_clear": ("POST", "admin"),
     "operations:audit_list": ("GET", "admin"),
+    "operations:checkpoint_detail": ("GET", "viewer"),
+    "operations:checkpoint_make": ("POST", "labeller"),
     "operations:collect_start": ("POST", "operator"),
     "operations:cron_detail": ("GET", "viewer"),
     "operations:cron_list": ("GET", "viewer"),
@@ -62,6 +72,7 @@ PAGES = {
     "operations:job_detail": ("GET", "viewer"),
     "operations:job_list": ("GET", "viewer"),
     "operations:join": ("GET", ANYBODY),
+    "operations:lint_list": ("GET", "viewer"),
     "operations:one_time_link": ("GET", ANYBODY),
     "operations:overview": ("GET", "viewer"),
     "operations:password_change": ("POST", "viewer"),
@@ -79,6 +90,7 @@ PAGES = {
     "operations:token_revoke": ("POST", "viewer"),
     "operations:view_forget": ("POST", "viewer"),
     "operations:view_keep": ("POST", "viewer"),
+    "operations:stash_outputs_start": ("POST", "operator"),
     "operations:user_activate": ("POST", "admin"),
     "operations:user_add": ("POST", "admin"),
     "operations:user_deactivate": ("POST", "admin"),
@@ -91,8 +103,14 @@ PAGES = {
 
 # Operation of the API: the lowest role that may, and a body that fits.
 OPERATIONS = {
+    "DELETE /agents/{agent}/artifacts/{handle}": ("admin", None),
     "GET /agents": ("viewer", None),
     "GET /agents/{agent}": ("viewer", None),
+    "GET /agents/{agent}/checkpoints/{sha256}": ("viewer", None),
+    "GET /agents/{agent}/artifacts": ("viewer", None),
+    "GET /agents/{agent}/artifacts/{handle}": ("viewer", None),
+    "GET /agents/{agent}/artifacts/{handle}/content": ("viewer", None),
+    "GET /agents/{agent}/artifacts/{handle}/fetch": ("viewer", None),
     "GET /agents/{agent}/cron": ("viewer", None),
     "GET /agents/{agent}/cron/{job_id}": ("viewer", None),
     "GET /agents/{agent}/cron/{job_id}/runs": ("viewer", None),
@@ -101,7 +119,10 @@ OPERATIONS = {
     "GET /agents/{agent}/files/version": ("viewer", None),
     "GET /agents/{agent}/files/versions": ("viewer", None),
     "GET /agents/{agent}/events": ("viewer", None),
+    "GET /agents/{agent}/lint": ("viewer", None),
     "GET /agents/{agent}/rejected": ("viewer", None),
+    "GET /agents/{agent}/savings": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/savings": ("viewer", None),
     "GET /agents/{agent}/sessions": ("viewer", None),
     "GET /agents/{agent}/sessions/{session_id}": ("viewer", None),
     "GET /agents/{agent}/sessions/{session_id}/branches": ("viewer", None),
@@ -127,9 +148,13 @@ OPERATIONS = {
     "GET /review/progress": ("labeller", None),
     "GET /samples": ("viewer", None),
     "GET /samples/{sample_id}": ("viewer", None),
+    "POST /agents/{agent}/sessions/{session_id}/checkpoints": ("labeller", {}),
+    "POST /agents/{agent}/artifacts": ("operator", {"text": "x"}),
+    "POST /agents/{agent}/artifacts/{handle}/verify": ("admin", {}),
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
     "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
     "POST /me/sign-ins/{sign_in_id}/end": ("viewer", {}),
+    "POST /operations/artifacts/gc": ("admin", {}),
     "POST /operations/collect": ("operator", {}),
     "POST /operations/invitations": ("admin", {"role": "viewer"}),
     "POST /operations/invitations/{invitation_id}/revoke": ("admin", {}),
@@ -201,7 +226,8 @@ def api_address(operation):
 def ask(client, method, address, body=None, **headers):
     if method == "GET":
         return client.get(address, headers=headers)
-    return client.post(address, body or {}, "application/json", headers=headers)
+    send = client.delete if method == "DELETE" else client.post
+    return send(address, body or {}, "application/json", headers=headers)
 
 
 def expected(lowest):

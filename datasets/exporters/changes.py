@@ -16,6 +16,9 @@ RESULTS_DROPPED = "tool_results_without_call_dropped"
 SYNTHETIC_DROPPED = "synthetic_messages_dropped"
 OPENING_DROPPED = "opening_agent_messages_dropped"
 TEXTLESS_DROPPED = "turns_without_text_dropped"
+# A row with a lost output is never written; one with a flagged output is when an admin asked for it.
+OUTPUT_LOST = "output_lost"
+OUTPUT_FLAGGED = "output_flagged"
 
 Changes = frozenset[str]
 NONE: Changes = frozenset()

@@ -37,6 +37,7 @@ class ExportSample:
     gate: GateAnswer | None = None
     is_gate_wrong: bool = False  # somebody said so, and nobody said what would be right
     quality_score: float | None = None
+    is_approved: bool = False
 
     @property
     def reply(self) -> str:

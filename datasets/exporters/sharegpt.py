@@ -75,6 +75,7 @@ class History:
         self.open, self.open_changes = self.joined(turn, turn.user_text)
         if size_of(self.open) > self.characters:
             self.open, self.is_shortened = [], True
+            self.open_changes -= {changes.OUTPUT_LOST, changes.OUTPUT_FLAGGED}  # they went with it
 
     def joined(self, turn: Turn, user_text: str) -> tuple[list[Message], set[str]]:
         """What is unanswered so far followed by this turn's words and tool calls, sides alternating."""

@@ -33,6 +33,7 @@ class Said(Protocol):
     calls: Any
     tool_call_id: str | None
     is_synthetic: bool
+    about: changes.Changes
 
 
 @dataclass(slots=True)
@@ -84,7 +85,7 @@ class _Reader:
         self.keep_text = keep_text
         self.texts: list[str] = []
         self.calls: list[Call] = []
-        self.results: dict[str, str] = {}
+        self.results: dict[str, Said] = {}
 
     def read(self, message, turn):
         if message.role == "tool":
@@ -107,7 +108,7 @@ class _Reader:
     def _read_result(self, message, turn):
         key = message.tool_call_id
         if key and key not in self.results and any(call.id == key for call in self.calls):
-            self.results[key] = message.text
+            self.results[key] = message
         else:
             turn.changes.add(changes.RESULTS_DROPPED)
 
@@ -116,7 +117,9 @@ class _Reader:
         answered: list[tuple[Call, str]] = []
         for call in self.calls:
             if call.name and call.id in self.results:
-                answered.append((call, self.results.pop(call.id)))
+                message = self.results.pop(call.id)
+                answered.append((call, message.text))
+                turn.changes |= message.about
         if len(answered) < len(self.calls):
             turn.changes.add(changes.CALLS_DROPPED)
         if answered:

@@ -7,14 +7,16 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
+from artifacts import flagging
+from ledger import outputs
 from ledger.models import TranscriptEvent
 from ledger.records import ToolCall, facts
-from ledger.trimming import untrim
 from openclaw_web.errors import Refused
 
+from ..exporters import changes
 from .plain_rows import PlainRows
 
-COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd")
+COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json")
 GROUP_SAMPLES, GROUP_SESSIONS = 200, 100
 ROLES = {"user": "user", "assistant": "assistant", "tool_result": "tool"}  # by kind of record
 Row = dict[str, Any]
@@ -23,7 +25,10 @@ Session = tuple[str, str, Iterable[Row]]  # agent, session, the rows of its samp
 
 @dataclass(slots=True)
 class Message:
-    """What a row of training data may say of one message, its text whole; `role` is user, assistant or tool."""
+    """What a row of training data may say of one message, its text whole; `role` is user, assistant or tool.
+
+    `about` are names of exporters.changes that go for every row the text is in.
+    """
 
     role: str
     text: str
@@ -31,6 +36,7 @@ class Message:
     calls: list[ToolCall]
     tool_call_id: str | None
     is_synthetic: bool
+    about: changes.Changes = changes.NONE
 
 
 def with_branches(sessions: Iterable[Session]) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message]]]:
@@ -38,6 +44,7 @@ def with_branches(sessions: Iterable[Session]) -> Iterator[tuple[str, str, Itera
 
     The messages are read while they are asked for, and must be before the next session is.
     """
+    kinds = flagging.counted()
     for agent_id, group in _groups(sessions):
         told = _branches(agent_id, [session_id for session_id, _ in group])
         ahead = next(told, None)
@@ -45,7 +52,7 @@ def with_branches(sessions: Iterable[Session]) -> Iterator[tuple[str, str, Itera
             if ahead is None or ahead[0] != session_id:
                 yield agent_id, session_id, rows, ()
                 continue
-            yield agent_id, session_id, rows, map(_message, ahead[1])
+            yield agent_id, session_id, rows, (_message(row, kinds) for row in ahead[1])
             ahead = next(told, None)
 
 
@@ -101,10 +108,15 @@ def _rest(reader, records, seq):
         seq = batch[-1][1] if batch else seq
 
 
-def _message(row):
-    _, _, turn_number, kind, event_json, full_zstd = row
-    record = untrim(event_json, full_zstd)
+def _message(row, kinds):
+    _, _, turn_number, kind, event_json, full_zstd, trim_json = row
+    record, problem = outputs.readable_whole(event_json, full_zstd, trim_json)
     # No row tells times or tokens, and reading them takes a sixth of the export.
     record["timestamp"] = record["message"]["timestamp"] = record["message"]["usage"] = None
     found = facts(record)
-    return Message(ROLES[kind], found.text, turn_number, found.calls, found.tool_call_id, found.is_synthetic)
+    about = changes.NONE
+    if problem:
+        about |= {changes.OUTPUT_LOST}
+    if outputs.is_flagged(trim_json, kinds):
+        about |= {changes.OUTPUT_FLAGGED}
+    return Message(ROLES[kind], found.text, turn_number, found.calls, found.tool_call_id, found.is_synthetic, about)

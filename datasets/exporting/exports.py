@@ -11,9 +11,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from agents import clock
+from agents import audit, clock
 from openclaw_web.errors import Refused
 
+from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
 from . import folders
 from .branches import with_branches
@@ -154,9 +155,12 @@ def _finish(export, folder):
     """Copy what the folder says about itself into the row: after an interruption, the folder is what counts."""
     data = (folder / MANIFEST).read_bytes()
     manifest = orjson.loads(data)
+    export.manifest_json = data.decode()
     counts = manifest["counts"]
     excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
-    export.manifest_json = data.decode()
+    if rows := manifest["transformations"].get(OUTPUT_FLAGGED):  # said first: nobody can download it before
+        about = {"object_type": "export", "object_id": export.id, "rows": rows}
+        audit.record(export.exported_by or "", "exported_flagged", **about)
     DatasetExport.objects.filter(id=export.id).update(
         state=DatasetExport.State.READY,
         sentence="",

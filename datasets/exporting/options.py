@@ -34,6 +34,7 @@ class Options:
     min_quality: float | None = None
     row_characters: int = ROW_CHARACTERS
     keep_text: bool = False
+    include_flagged: bool = False  # rows with outputs that may hold secrets: for admins only
 
     @property
     def shape(self) -> Shape:
@@ -50,6 +51,7 @@ class Options:
             "minQuality": self.min_quality,
             "rowCharacters": self.row_characters,
             "keepTextBeforeToolCalls": self.keep_text,
+            "includeFlagged": self.include_flagged,
         }
 
 
@@ -67,6 +69,7 @@ def read_options(export: DatasetExport) -> Options:
         min_quality=filters.get("minQuality"),
         row_characters=filters.get("rowCharacters", ROW_CHARACTERS),
         keep_text=filters.get("keepTextBeforeToolCalls", False),
+        include_flagged=filters.get("includeFlagged", False),
     )
 
 

@@ -52,6 +52,8 @@ EXCLUSIONS = {
     NO_DECISION: gettext_lazy("Without a memory_gate decision"),
     DECISION_INCORRECT: gettext_lazy("With a wrong memory_gate decision that nobody corrected"),
     DECISION_UNKNOWN: gettext_lazy("With a memory_gate decision that does not exist"),
+    changes.OUTPUT_LOST: gettext_lazy("With a tool's output whose stored content is missing or damaged"),
+    changes.OUTPUT_FLAGGED: gettext_lazy("With a tool's output that may hold secrets"),
 }
 CHANGES = {
     changes.CHARACTERS_REPLACED: gettext_lazy("Unusable characters replaced by U+FFFD"),
@@ -70,6 +72,7 @@ CHANGES = {
     changes.SYNTHETIC_DROPPED: gettext_lazy("Copies of replies (delivery mirrors, gateway messages) left out"),
     changes.OPENING_DROPPED: gettext_lazy("Agent's words before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
+    changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may hold secrets, as an admin asked for"),
 }
 
 
@@ -83,7 +86,9 @@ def nothing_left(excluded: dict[str, dict[str, Any]]) -> str:
     if not excluded:
         return _("There are no samples for these options. Make some from the turns of a session first.")
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
-    if NO_DECISION in excluded:
+    if changes.OUTPUT_FLAGGED in excluded:
+        advice = _("An admin may include samples with outputs that may hold secrets.")
+    elif NO_DECISION in excluded:
         advice = _("Choose the task reply, or samples of turns that memory_gate decided about.")
     elif "not_approved" in excluded:
         advice = _("Approve some samples, or also include the ones nobody has judged yet.")

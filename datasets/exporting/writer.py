@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
 
-from ..exporters import files
+from ..exporters import changes, files
 from ..exporters.checks import COLUMNS, broken_rules
 from ..exporters.conversations import Broken
 from ..exporters.dataset_info import dataset_info, file_name
@@ -90,20 +90,31 @@ class ExportWriter:
             if reason := unfit(self.shape, sample):
                 self._note_excluded(reason, sample.sample_id)
                 continue
-            self.approved += row["annotation_status"] in DatasetSample.APPROVED
+            sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
             yield sample
 
     def _add(self, side, sample, row, done):
         line, row, done = as_line(row, done)
+        if reason := self._withheld(done):
+            self._note_excluded(reason, sample.sample_id)
+            return
         if broken := broken_rules(self.shape.format, row):
             self._note_broken(sample.sample_id, broken)
             return
         self._file(side).add(line, row)
         self.rows += 1
+        self.approved += sample.is_approved
         self.changes.update(done)
         if sample.quality_score is not None:
             self.scored += 1
             self.score += sample.quality_score
+
+    def _withheld(self, done):
+        """Why a row is not written although it could be; None when it is."""
+        if changes.OUTPUT_LOST in done:
+            return changes.OUTPUT_LOST
+        is_secret = changes.OUTPUT_FLAGGED in done and not self.options.include_flagged
+        return changes.OUTPUT_FLAGGED if is_secret else None
 
     def _file(self, side):
         if side not in self.files:

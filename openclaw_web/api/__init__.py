@@ -19,6 +19,9 @@ from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
 from agents.databases import OldAgentFile, UnknownAgent
+from artifacts.downloading import Withheld
+from artifacts.errors import Gone, NoSuchArtifact
+from artifacts.handles import NotAHandle
 from operations.file_answers import NoSuchRange
 
 from ..errors import Outdated, Refused
@@ -29,14 +32,18 @@ from .problems import in_our_words, invalid, not_allowed, not_found, problem, wi
 
 ROUTERS = (
     "agents.api",
+    "artifacts.api",
     "ledger.lists_api",
     "ledger.api",
+    "ledger.savings_api",
     "guardian.api",
     "datasets.review.api",
     "datasets.api",
     "operations.api",
     "operations.exports_api",
     "operations.schedules_api",
+    "operations.checkpoints_api",
+    "operations.artifacts_api",
     "operations.audit_api",
     "operations.people_api",
 )
@@ -129,6 +136,15 @@ api.exception_handler(PermissionDenied)(not_allowed)
 @api.exception_handler(Refused)
 def refused(request, exc):
     return problem(409, exc.sentence, reasons=exc.reasons)
+
+
+def said_with(status):
+    """The answer to a Refused that has a status of its own."""
+    return lambda request, exc: problem(status, exc.sentence)
+
+
+for failure, status in ((NoSuchArtifact, 404), (NotAHandle, 404), (Gone, 410), (Withheld, 403)):
+    api.exception_handler(failure)(said_with(status))
 
 
 @api.exception_handler(Outdated)

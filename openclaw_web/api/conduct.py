@@ -19,6 +19,7 @@ from . import conditions, limits, spellings, streams
 from .problems import invalid, problem
 
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
+WRITES = ("POST", "DELETE")
 # Answers that say nothing was done, for a reason that may be gone the next time.
 NOT_KEPT = {401, 403, 413, 415, 429}
 
@@ -69,7 +70,7 @@ def _unreadable(request):
 
 
 def _carry_out(run, request, values, size):
-    if request.method == "POST":
+    if request.method in WRITES:
         key = request.headers.get("Idempotency-Key")
         return run(request, **values) if key is None else _once(run, request, values, key)
     if size is None:

@@ -18,6 +18,7 @@ CODES = {
     404: "not_found",
     405: "method_not_allowed",
     409: "refused",
+    410: "gone",
     412: "changed_meanwhile",
     413: "too_big",
     415: "not_json",

@@ -37,7 +37,7 @@ LIMITS = {
 def of(operation, role):
     """The `openapi_extra` of an operation that `role` may use."""
     extra = dict(operation.openapi_extra or {})
-    is_write = "POST" in operation.methods
+    is_write = "GET" not in operation.methods
     extra["x-role"] = role
     extra["parameters"] = [*extra.get("parameters", []), *([KEY] if is_write else [KNOWN])]
     responses = {int(status): dict(answer) for status, answer in extra.get("responses", {}).items()}

@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from agents.decorators import needs
+from artifacts.lint import lint_text
 from guardian import diffs
 from openclaw_web.charts import Point, Series, bar_chart, heatmap, histogram, line_chart, ranges_of
 from openclaw_web.html import render_page
@@ -70,6 +71,7 @@ def _things():
             },
             {"label": _("Approved"), "amount": {"count": 7, "is_more": False}, "href": "#c-list"},
         ],
+        "hits": list(lint_text("openclaw sessions list --json")),
         "reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],
         "diff": diff,
         "diff_view": diffs.view(diff),

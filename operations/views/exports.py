@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
-from datasets.exporting import exports
+from datasets.exporting import exports, flagged
 from datasets.exporting import words as export_words
 from datasets.exporting.options import read_options
 from datasets.models import DatasetExport, DatasetSample
@@ -54,7 +54,8 @@ def export_create(request):
     form = ExportForm(request.POST)
     if form.is_valid():
         try:
-            export = start(by=request.user.username, **form.choices())
+            is_admin = request.user.has_role("admin")
+            export = start(by=request.user.username, is_admin=is_admin, **form.choices())
         except Refused as refused:  # beside what was chosen, so that it can be mended
             form.add_error(None, refused.sentence)
         else:
@@ -80,6 +81,7 @@ def export_detail(request, export_id):
         "reasons": _reasons(export),
         "may_export": request.user.has_role("labeller"),
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
+        "is_for_admins": flagged.rows_with_flagged(export) and not request.user.has_role("admin"),
         **_contents(export),
     }
     response = render_page(request, "operations/export_detail.html", context, partial="export-state")
@@ -90,9 +92,11 @@ def export_detail(request, export_id):
 @needs("viewer")
 def export_file(request, export_id, name):
     """One file of a ready export, as a download."""
-    path = exports.file_of(get_object_or_404(DatasetExport, id=export_id), name)
+    export = get_object_or_404(DatasetExport, id=export_id)
+    path = exports.file_of(export, name)
     if path is None:
         raise Http404
+    flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=exports.content_type(name))
 
 
@@ -117,6 +121,7 @@ def _list_page(request, form, *, has_choices, status=200):
         form=form,
         has_choices=has_choices,
         may_export=request.user.has_role("labeller"),
+        may_include_flagged=request.user.has_role("admin"),
         status=status,
     )
 
@@ -172,7 +177,7 @@ def _again(export):
     chosen = read_options(export)
     names = ("format", "task", "agent", "train_split", "seed", "min_quality", "row_characters")
     values = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
-    ticked = {name: "on" if getattr(chosen, name) else "" for name in ("only_approved", "keep_text")}
+    ticked = {name: "on" if getattr(chosen, name) else "" for name in ("only_approved", "keep_text", "include_flagged")}
     return "?" + urlencode({"name": export.export_name, **values, **ticked})
 
 

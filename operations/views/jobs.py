@@ -14,7 +14,7 @@ from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
 from openclaw_web.html import after_post, render_page, stop_polling
 from openclaw_web.paging import places
-from operations import collect_report, jobs, list_markup
+from operations import collect_report, jobs, list_markup, stash_outputs
 from operations.list_filters import JOB_WORDS, JobFilters
 from operations.models import JobRun
 
@@ -23,7 +23,7 @@ ALL_JOBS = Words(
     counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
     uncounted=gettext_lazy("Jobs"),
     none=gettext_lazy("No jobs yet"),
-    how=gettext_lazy("Every collect and every export is listed here, with its progress, its log and how it ended."),
+    how=gettext_lazy("Collects, exports and other long work are listed here, with progress, log and how they ended."),
     icon="queue-list",
 )
 OWN_JOBS = replace(
@@ -83,10 +83,20 @@ def collect_start(request):
     return after_post(request, _("The collect is under way."), to=job)
 
 
+@require_POST
+@needs("operator")
+def stash_outputs_start(request):
+    """Queue the job that makes artifacts of outputs that are in the store already."""
+    job = jobs.start("stash_outputs", {}, by=request.user.username)
+    return after_post(request, _("Outputs are being stashed."), to=job)
+
+
 def _made(job):
     """The address of what a finished job has made."""
     if job.state != JobRun.State.FINISHED:
         return None
+    if job.kind == "artifact_gc":
+        return reverse("operations:artifact_store")
     if job.kind == "collect":
         return reverse("operations:agent_list")
     if job.kind == "export":
@@ -99,4 +109,6 @@ def _in_words(job, result):
         return ""
     if job.kind == "collect":
         return collect_report.in_words(result)
+    if job.kind == "stash_outputs":
+        return stash_outputs.in_words(result)
     return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()[:RESULT_CHARACTERS]

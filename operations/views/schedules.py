@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view, needs
 from openclaw_web.html import render_page
 from openclaw_web.paging import places
-from operations import schedule_charts, schedule_markup, schedules, subagent_runs
+from operations import linting, schedule_charts, schedule_markup, schedules, subagent_runs
 
 
 @require_safe
@@ -45,6 +45,7 @@ def cron_detail(request, agent, job_id):
         "job_id": job_id,
         "job": job,
         "definition": schedules.definition(job) if job else None,
+        "hits": [found.hit for found in linting.in_job(job)] if job else [],
         "numbers": numbers,
         "counted_up_to": schedules.COUNTED_UP_TO,
         "chart": schedule_charts.durations(numbers, addresses),

@@ -107,6 +107,9 @@ def test_nobody_named_means_main(ask, run):
         (["verify", "nonsense"], 2),
         (["import", "/nowhere/at/all"], 3),
         (["lint", "/nowhere/at/all"], 3),
+        (["lint"], 2),
+        (["lint", "x", "--collected"], 2),
+        (["lint", "--collected", "--agent", "nobody"], 1),
         (["lint", "/nowhere/\udcff"], 3),
         (["peek", "\udcff"], 2),
         (["fetch", "ocm_artifact:v1:sha256:" + "0" * 64, "--agent", "x\udcff"], 1),
@@ -116,7 +119,9 @@ def test_what_goes_wrong_has_a_status_and_a_sentence(run, words, status):
     agents.register("main")
     ended, text = run(*words, "--json")
     assert ended == status
-    assert json.loads(text).keys() == {"error", "hint"}
+    answer = json.loads(text)
+    assert answer.keys() == {"error", "hint", "ok", "reasons"}
+    assert answer["ok"] is False
 
 
 @pytest.mark.parametrize(
@@ -204,7 +209,7 @@ def test_an_existing_store_is_taken_over(ask, run, tmp_path, place):
     before = {path: path.stat().st_mtime_ns for path in source.rglob("*")}
     status, text = run("import", str(source), "--json")
     answer = json.loads(text)
-    assert (status, answer["imported"], len(answer["problems"])) == (1, 3, 2)
+    assert (status, answer["imported"], len(answer["problems"])) == (4, 3, 2)
     assert ask("fetch", handles["packed"])["text"] == "b\n" * 50
     about = ask("peek", handles["plain"])
     assert (about["kind"], about["meta"], about["createdAt"]) == (

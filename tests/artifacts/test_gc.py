@@ -55,8 +55,27 @@ def test_others_may_keep_contents(root):
     forget(gone)
     result = garbage.collect(also_kept=lambda handles: [asked.extend(handles), kept][1:])
     assert (result.removed, result.kept) == (1, 1)
-    assert sorted(asked) == sorted([kept, gone])
+    assert set(asked) == {kept, gone}
     assert exists(root, kept)
+
+
+def test_others_are_asked_again_just_before(root):
+    answers = iter([[], [stash(b"mentioned late")]])
+    forget(stash(b"mentioned late"))
+    result = garbage.collect(also_kept=lambda handles: next(answers))
+    assert (result.removed, result.kept) == (0, 1)
+
+
+def test_what_cannot_be_removed_is_counted_as_kept(root, tmp_path):
+    handles = [stash(b"%d" % number) for number in range(3)]
+    for handle in handles:
+        forget(handle)
+    folder = root / "blobs" / "sha256" / handles[0][-64:][:2] / handles[0][-64:][2:4]
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    result = garbage.collect()
+    assert (result.removed, result.kept) == (2, 1)
+    assert list((tmp_path / "elsewhere").iterdir())
 
 
 def test_only_old_ones_go(root):
@@ -177,6 +196,6 @@ def test_a_content_adopted_after_the_references_were_read_stays(root, monkeypatc
 
     monkeypatch.setattr(garbage.inventory, "stored", adopted_meanwhile)
     result = garbage.collect()
-    assert (result.removed, result.kept) == (0, 1)
+    assert (result.removed, result.kept + result.young) == (0, 1)
     assert exists(root, handle)
     assert Artifact.objects.using(DB).filter(handle=handle).exists()

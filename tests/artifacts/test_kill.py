@@ -21,8 +21,15 @@ PREPARE = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from agents import services
-services.register("main")
+db = services.register("main").db
+from artifacts import services
+from ledger.models import Session, TranscriptEvent
+handle = services.stash(db, b"only mentioned")[0].handle
+services.remove(db, handle)
+session = Session.objects.using(db).create(id="s", created_at=0, last_activity_at=0)
+TranscriptEvent.objects.using(db).create(session=session, seq=1, kind="user", created_at=0, event_json=handle)
 """
+MENTIONED = hashlib.sha256(b"only mentioned").hexdigest()
 ADOPT = """
 import random, sys
 from artifacts import services
@@ -37,15 +44,15 @@ for round in range(int(sys.argv[2])):
 """
 CLEAR = """
 import random, sys
-from artifacts import garbage
 from artifacts.models import Artifact
+from operations import clearing
 chance = random.Random(int(sys.argv[1]))
 print("ready", flush=True)
 for round in range(int(sys.argv[2])):
     rows = list(Artifact.objects.using("agent_main").values_list("handle", flat=True).distinct())
     gone = chance.sample(rows, len(rows) // 2)
     Artifact.objects.using("agent_main").filter(handle__in=gone).delete()
-    garbage.collect()
+    clearing.collect(older_than=0, is_dry_run=False, by="kill")
 """
 
 
@@ -78,6 +85,7 @@ def check(home):
     with closing(sqlite3.connect(file)) as store:
         rows = {handle[-64:] for (handle,) in store.execute("SELECT DISTINCT handle FROM artifacts")}
         assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    rows.add(MENTIONED)
     assert rows <= blobs.keys()
     return len(blobs), len(rows)
 

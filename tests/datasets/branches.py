@@ -29,6 +29,7 @@ class Said:
     calls: list = field(default_factory=list)
     tool_call_id: str | None = None
     is_synthetic: bool = False
+    about: frozenset = frozenset()
 
 
 def user(text, turn):

@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from agents import configuration
 from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptSnapshot
 from operations.models import AgentDailyStat, AgentSummary
 from tests.homes import assistant, result, user
@@ -196,6 +197,7 @@ def test_every_way_to_fail_counts(home, more):
 
 
 def test_long_texts_are_capped_and_kept_whole_and_a_repeated_output_is_dropped(home):
+    configuration.put("collector.stashOutputs", False)
     text = "0123456789" * 5000
     home.transcript(user("One"), assistant("", ("c1", "exec", {})), result("c1", text, details={"aggregated": text}))
     run(home)

@@ -27,9 +27,15 @@ class Command(Verb):
         parser.add_argument("--min-quality", type=float, metavar="SCORE", help="only samples scored this or more")
         parser.add_argument("--row-characters", type=int, default=ROW_CHARACTERS, metavar="N", help="the longest row")
         parser.add_argument("--keep-text", action="store_true", help="keep words before a tool call, as a thought")
+        parser.add_argument(
+            "--include-flagged",
+            action="store_true",
+            help="also rows with outputs that may hold secrets (logged)",
+        )
 
     def run(self, quiet, **options):
         names = ("name", "format", "task", "seed", "agent", "min_quality", "row_characters", "keep_text")
+        names += ("include_flagged",)
         choices = {name: options[name] for name in names}
         choices |= {"only_approved": not options["all"], "train_split": options["split"]}
         with listener_on(self.stderr, is_quiet=quiet) as listener:

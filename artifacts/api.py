@@ -1,0 +1,154 @@
+"""Artifacts: stash an output, find it again, look inside, take it away."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import orjson
+from ninja import Query, Router
+
+from agents.decorators import agent_view, needs
+from agents.schemas import failures, listed
+
+from . import (
+    adoption,
+    audited,
+    downloading,
+    fetching,
+    flagging,
+    handles,
+    listing,
+    measuring,
+    receipts,
+    summaries,
+)
+from .errors import Gone, NoSuchArtifact
+from .schemas import (
+    ArtifactPage,
+    ArtifactQuery,
+    FetchQuery,
+    FetchReceipt,
+    NotStashed,
+    PeekQuery,
+    PeekReceipt,
+    RemoveReceipt,
+    StashIn,
+    StashReceipt,
+    VerifyReceipt,
+)
+
+router = Router(tags=["artifacts"], by_alias=True)
+ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
+
+
+@router.get("/agents/{agent}/artifacts", response={200: ArtifactPage, **failures(404, 409, 503)})
+@agent_view
+@needs("viewer")
+def artifact_list(request, agent, filters: Query[ArtifactQuery]):
+    """Artifacts of an agent, the last used first. A search may answer fewer than `limit`, and a `next`."""
+    page = listing.artifacts(agent.db, **filters.asked()).page(**filters.place)
+    uses, kinds = listing.uses(agent.db, [row.handle for row in page]), flagging.counted()
+    for row in page:
+        row.uses, row.is_flagged = uses[row.handle], flagging.is_flagged(row.secret_kinds, kinds)
+        row.secret_kinds = orjson.loads(row.secret_kinds)
+    return listed(page)
+
+
+@router.post(
+    "/agents/{agent}/artifacts", response={200: StashReceipt | NotStashed, **failures(404, 503)}, exclude_unset=True
+)
+@agent_view
+@needs("operator")
+def artifact_stash(request, agent, wanted: StashIn):
+    """Stash a text or bytes. With `auto`, what the adoption rule does not want is answered with its summary only."""
+    content = wanted.content
+    if wanted.auto and not adoption.wants(content.decode("utf-8", "replace"), injected=wanted.injected):
+        return _not_stashed(content, wanted.exit_code)
+    row, stored = audited.stash(
+        agent,
+        content,
+        by=request.user.username,
+        kind=wanted.kind,
+        meta=wanted.meta,
+        place=wanted.place,
+        is_compressed=wanted.auto if wanted.gzip is None else wanted.gzip,
+        exit_code=wanted.exit_code,
+    )
+    return {"stashed": True, "preview": row.preview, **receipts.stashed(row, stored)}
+
+
+@router.get("/agents/{agent}/artifacts/{handle}", response={200: PeekReceipt, **failures(404, 409, 410, 503)})
+@agent_view
+@needs("viewer")
+def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
+    """A small preview of a content and what is known of it. `handle` may be its SHA-256 alone."""
+    with _read(request, agent, handle) as row:
+        return fetching.peek(agent.db, row.handle, chars=asked.preview_chars)
+
+
+@router.get(
+    "/agents/{agent}/artifacts/{handle}/fetch",
+    response={200: FetchReceipt, **failures(404, 409, 410, 503)},
+    exclude_unset=True,
+)
+@agent_view
+@needs("viewer")
+def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
+    """A bounded part of a content, what was left out, and the selector that goes on."""
+    with _read(request, agent, handle) as row:
+        told = {"by": request.user.username, "agent_id": agent.agent_id}
+        return fetching.fetch(agent.db, row.handle, asked.selector(), **told).as_receipt()
+
+
+@router.get(
+    "/agents/{agent}/artifacts/{handle}/content",
+    response={200: None, **failures(404, 409, 410, 503)},
+    openapi_extra={"responses": {200: ANY_CONTENT}},
+)
+@agent_view
+@needs("viewer")
+def artifact_content(request, agent, handle: str):
+    """The whole content as an attachment, verified before it is sent. Flagged ones are for admins (403)."""
+    with _read(request, agent, handle) as row:
+        downloading.check(row, request.user, agent_id=agent.agent_id)
+        return downloading.answer(row)
+
+
+@router.delete("/agents/{agent}/artifacts/{handle}", response={200: RemoveReceipt, **failures(404, 503)})
+@agent_view
+@needs("admin")
+def artifact_remove(request, agent, handle: str):
+    """Take every reference of the agent to a content away; `gc` removes the content when nobody else has one."""
+    handle = handles.named(handle)
+    return receipts.removed(handle, audited.remove(agent, handle, by=request.user.username))
+
+
+@router.post("/agents/{agent}/artifacts/{handle}/verify", response={200: VerifyReceipt, **failures(404, 503)})
+@agent_view
+@needs("admin")
+def artifact_verify(request, agent, handle: str):
+    """Read a content in full and compare it with its handle; `problems` says what is wrong."""
+    row = fetching.find(agent.db, handles.named(handle))
+    return audited.verify(agent, row.handle, by=request.user.username).as_receipt()
+
+
+@contextmanager
+def _read(request, agent, handle) -> Iterator:
+    """The row of a content that is going to be read; raises Gone when there is a row and no content."""
+    row = fetching.find(agent.db, handles.named(handle))
+    request.opened = ("artifact", row.handle)
+    try:
+        yield row
+    except NoSuchArtifact as exc:
+        raise Gone(exc.sentence) from exc
+
+
+def _not_stashed(content, exit_code):
+    measured = measuring.measure(content)
+    return {
+        "stashed": False,
+        "bytes": measured.bytes,
+        "lines": measured.lines,
+        "chars": measured.chars,
+        "contentType": measured.content_type,
+        "summary": summaries.summarise(measured, exit_code=exit_code),
+    }

@@ -1,0 +1,124 @@
+"""The HTML of the rows of artifacts and of their uses: quicker than a template (see ledger.message_markup)."""
+
+from urllib.parse import quote
+
+import orjson
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from agents.templatetags.formatting import ago, moment, number, size
+from openclaw_web import glyphs
+from openclaw_web.lists import cell_labels, filled, labelled
+
+from . import flagging, listing
+
+NOTHING = SafeString("")
+# Name in ORDERS (or nothing), label, whether it is a number.
+COLUMNS = (
+    ("", _("What it is"), False),
+    ("", _("Kind"), False),
+    ("", _("Tool"), False),
+    ("", _("Session"), False),
+    ("", _("Lines"), True),
+    ("size", _("Size"), True),
+    ("", _("Uses"), True),
+    ("time", _("Last used"), True),
+)
+USE_COLUMNS = (
+    ("", _("Time (UTC)"), False),
+    ("", _("Session"), False),
+    ("", _("Turn"), False),
+    ("", _("Record"), False),
+    ("", _("Tool"), False),
+    ("", _("Kind"), False),
+)
+FIELDS = (
+    *("handle", "kind", "content_type", "bytes", "stored_bytes", "chars", "lines", "summary", "secret_kinds"),
+    *("session_id", "turn_id", "record_id", "tool", "tool_call_id", "created_at"),
+)
+ROW = (
+    '<tr><td class="wide"><a class="clamp" href="{sha256}/">{summary}</a>{flag}</td>'
+    '<td data-label="%s"><span class="badge badge--plain">{kind}</span></td>'
+    '<td class="small" data-label="%s">{tool}</td>'
+    '<td class="medium small" data-label="%s">{session}</td>'
+    '<td class="num" data-label="%s">{lines}</td>'
+    '<td class="num" data-label="%s">{size}</td>'
+    '<td class="num" data-label="%s">{uses}</td>'
+    '<td class="num" data-label="%s">{time}</td></tr>'
+)
+USE_ROW = (
+    '<tr><td class="nowrap">{time}</td>'
+    '<td class="medium small" data-label="%s">{session}</td>'
+    '<td class="small" data-label="%s">{turn}</td>'
+    '<td class="medium small" data-label="%s">{record}</td>'
+    '<td class="small" data-label="%s">{tool}</td>'
+    '<td data-label="%s"><span class="badge badge--plain">{kind}</span></td></tr>'
+)
+FLAG = SafeString(' <span class="badge badge--warn">{}</span>')
+LINK = SafeString('<a class="clamp mono" href="{}">{}</a>')
+
+
+def artifact_rows(page, uses):
+    """The rows of a page of `listing.COLUMNS`; `uses` are how many there are, by handle."""
+    row, kinds = labelled(ROW, cell_labels(COLUMNS)), flagging.counted()
+    return SafeString("".join(_row(row, artifact, uses, kinds) for artifact in page))
+
+
+def use_rows(uses):
+    """The rows of uses of one content (Artifact), for its own page."""
+    row = labelled(USE_ROW, cell_labels(USE_COLUMNS))
+    return SafeString("".join(_use_row(row, use) for use in uses))
+
+
+def shape(row):
+    """A row as files tell it."""
+    return {name: row[name] for name in FIELDS} | {"secret_kinds": orjson.loads(row["secret_kinds"])}
+
+
+def _row(row, artifact, uses, kinds):
+    session = artifact["session_id"]
+    is_flagged = flagging.is_flagged(artifact["secret_kinds"], kinds)
+    return filled(
+        row,
+        sha256=SafeString(artifact["handle"][-64:]),
+        summary=glyphs.readable(artifact["summary"]) or artifact["handle"],
+        flag=format_html(FLAG, _("may hold secrets")) if is_flagged else NOTHING,
+        kind=glyphs.readable(artifact["kind"]),
+        tool=glyphs.readable(artifact["tool"] or "–"),
+        session=_link(f"../sessions/{_part(session)}/", session) if session else "–",
+        lines=SafeString(number(artifact["lines"])),
+        size=SafeString(size(artifact["bytes"])),
+        uses=_times(uses[artifact["handle"]]),
+        time=ago(artifact["created_at"]),
+    )
+
+
+def _times(count):
+    return SafeString(number(count) if count <= listing.USES_COUNTED else f"{number(listing.USES_COUNTED)}+")
+
+
+def _use_row(row, use):
+    address = f"../../sessions/{_part(use.session_id or '')}/"
+    turn = (use.turn_id or "").removeprefix(f"{use.session_id}:")
+    return filled(
+        row,
+        time=moment(use.created_at),
+        session=_link(address, use.session_id) if use.session_id else "–",
+        turn=_link(_place(address, turn), turn) if use.session_id and turn else "–",
+        record=_link(_place(address, use.record_id), use.record_id) if use.session_id and use.record_id else "–",
+        tool=glyphs.readable(use.tool or "–"),
+        kind=glyphs.readable(use.kind),
+    )
+
+
+def _place(address, record):
+    return f"{address}?record={_part(record)}#r-{_part(record)}"
+
+
+def _link(address, words):
+    return format_html(LINK, address, glyphs.readable(words))
+
+
+def _part(text):
+    return quote(text, safe="")

@@ -1,0 +1,210 @@
+"""What the API takes and gives about artifacts. Receipts have the names of the spec; rows of lists have ours."""
+
+import base64 as codec
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from agents.schemas import PageQuery
+
+from . import content_types, listing
+from .grepping import MAX_CONTEXT
+from .patterns import MAX_PATTERN
+from .selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
+from .services import KIND, MAX_KIND, Place
+
+BIGGEST = 2**53
+SORTS = Literal[tuple(f"{sign}{name}" for name in listing.ORDERS for sign in ("", "-"))]  # type: ignore[valid-type]
+Name = Annotated[str, Field(max_length=500)]
+
+
+class ArtifactQuery(PageQuery):
+    uses: Literal["latest", "all"] = Field("latest", description="each content once, at its latest use; or every use")
+    handle: str | None = Field(None, max_length=100, description="only this content")
+    session: Name | None = None
+    kind: str | None = Field(None, max_length=MAX_KIND)
+    tool: Name | None = None
+    content_type: Literal[content_types.KNOWN] | None = None  # type: ignore[valid-type]
+    size: int | None = Field(None, ge=0, le=BIGGEST, description="bytes at least")
+    flagged: bool = Field(False, description="only those that may hold secrets, as the operator counts them")
+    q: str = Field("", max_length=200, description="words of the summary")
+    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used not before this moment")
+    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used before this moment")
+    sort: SORTS = Field(listing.NEWEST, description="`-` before it: the newest or largest first")
+
+    def asked(self) -> dict[str, Any]:
+        """As `listing.artifacts` takes them."""
+        places = {"after", "before", "limit", "from_ts", "to_ts", "uses"}
+        asked = self.dict(exclude=places, exclude_none=True)
+        return asked | {"since": self.from_ts, "until": self.to_ts, "each": self.uses == "all"}
+
+
+class ArtifactOut(Schema):
+    handle: str
+    kind: str
+    content_type: str
+    bytes: int
+    stored_bytes: int
+    chars: int
+    lines: int
+    is_compressed: bool
+    summary: str
+    secret_kinds: list[str]
+    is_flagged: bool = Field(description="the whole is for admins only")
+    uses: int = Field(description="how many times the agent used this content; 1001: more than 1,000 times")
+    session_id: str | None
+    turn_id: str | None
+    record_id: str | None
+    tool: str | None
+    tool_call_id: str | None
+    created_at: int
+
+
+class ArtifactPage(Schema):
+    items: list[ArtifactOut]
+    next: str | None
+    previous: str | None
+
+
+class PeekQuery(Schema):
+    preview_chars: int = Field(PEEK_CHARS, ge=1, le=MOST_PEEK_CHARS)
+
+
+class FetchQuery(Schema):
+    mode: Literal["headtail", "head", "tail", "range", "grep", "jsonpath"] = "headtail"
+    max_chars: int = Field(USUAL_CHARS, ge=1, le=MOST_CHARS, description=f"more than {USUAL_CHARS:,} need a `reason`")
+    reason: str = Field("", max_length=MAX_REASON, description="written to the audit log")
+    offset: int = Field(0, ge=0, le=MAX_OFFSET, description="the character to go on from")
+    lines: str = Field("", max_length=40, description="for range: `10:20`, `10:`, `:20` or `7`")
+    pattern: str = Field("", max_length=MAX_PATTERN, description="for grep: an expression as RE2 knows it")
+    ignore_case: bool = False
+    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="for grep: lines beside each match")
+    path: str = Field("", max_length=1_000, description="for jsonpath: as RFC 9535 has it")
+
+    def selector(self) -> Selector:
+        """As `fetching.fetch` takes it."""
+        return Selector(**self.dict())
+
+
+class StashIn(Schema):
+    """A text, or bytes as base64, and where it was used. The whole body has at most 5 MB."""
+
+    text: str | None = None
+    base64: str | None = Field(None, description="instead of `text`, for what is no text")
+    kind: str = Field(KIND, min_length=1, max_length=MAX_KIND)
+    meta: dict[str, Any] = Field({}, description="what to remember of it; never content")
+    gzip: bool | None = Field(None, description="store it compressed; without it, only what was stashed by the rule is")
+    auto: bool = Field(False, description="stash it only if the adoption rule wants it")
+    injected: bool = Field(False, description="with `auto`: it was put into the prompt, and is never stashed")
+    exit_code: int | None = Field(None, ge=-(2**31), lt=2**31)
+    session_id: Name | None = None
+    turn_id: Name | None = None
+    record_id: Name | None = None
+    tool: Name | None = None
+    tool_call_id: Name | None = None
+
+    @model_validator(mode="after")
+    def one_content(self):
+        if (self.text is None) == (self.base64 is None):
+            raise ValueError("give either text or base64")
+        return self
+
+    @model_validator(mode="after")
+    def real_base64(self):
+        codec.b64decode(self.base64 or "", validate=True)
+        return self
+
+    @property
+    def content(self) -> bytes:
+        """What is to be stashed."""
+        return self.text.encode() if self.text is not None else codec.b64decode(self.base64 or "")
+
+    @property
+    def place(self) -> Place:
+        """Where it was used."""
+        return Place(*(getattr(self, name) for name in Place.__dataclass_fields__))
+
+
+class Receipt(Schema):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class StashReceipt(Receipt):
+    schema_name: Literal["openclaw-mem.artifact.stash.v1"] = Field(alias="schema")
+    stashed: Literal[True]
+    handle: str
+    sha256: str
+    bytes: int
+    created_at: str
+    kind: str
+    meta: dict[str, Any]
+    is_new: bool = Field(description="whether the content was not in the store before")
+    stored_bytes: int
+    compression: str
+    lines: int
+    chars: int
+    content_type: str
+    summary: str
+    secret_kinds: list[str]
+    preview: str = Field(description="both ends, at most 500 characters")
+
+
+class NotStashed(Receipt):
+    stashed: Literal[False]
+    bytes: int
+    lines: int
+    chars: int
+    content_type: str
+    summary: str
+
+
+class PeekReceipt(Receipt):
+    schema_name: Literal["openclaw-mem.artifact.peek.v1"] = Field(alias="schema")
+    handle: str
+    sha256: str
+    bytes: int
+    created_at: str
+    kind: str
+    compression: str
+    meta: dict[str, Any]
+    preview: str
+    preview_chars: int
+    stored_bytes: int
+    lines: int
+    chars: int
+    content_type: str
+    summary: str
+    secret_kinds: list[str]
+    verified: str = Field(description="`sha256`: all was read; `size`: only the ends")
+
+
+class FetchReceipt(Receipt):
+    schema_name: Literal["openclaw-mem.artifact.fetch.v1"] = Field(alias="schema")
+    handle: str
+    selector: dict[str, Any]
+    text: str
+    content_type: str
+    bytes: int
+    lines: int
+    left_out: dict[str, Any] = Field(description="`before`, `between`, `after`: characters and line breaks not shown")
+    next: dict[str, Any] | None = Field(description="the selector that goes on from here; null at the end")
+    verified: str
+    matches: int | None = Field(None, description="of grep and jsonpath")
+    long_lines_cut: int | None = None
+    binary: bool | None = None
+    bytes_left_out: int | None = None
+
+
+class RemoveReceipt(Receipt):
+    schema_name: Literal["openclaw-mem.artifact.rm.v1"] = Field(alias="schema")
+    handle: str
+    references: int
+
+
+class VerifyReceipt(Receipt):
+    schema_name: Literal["openclaw-mem.artifact.verify.v1"] = Field(alias="schema")
+    sound: int
+    bytes: int
+    problems: list[dict[str, str]]

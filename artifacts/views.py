@@ -1,0 +1,123 @@
+"""One artifact: its page, its content as a file, and what admins do to it."""
+
+from functools import wraps
+
+import orjson
+from django.contrib import messages
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.counting import amount, in_words
+from agents.decorators import agent_view, needs
+from openclaw_web.html import after_post, go, render_page
+from openclaw_web.paging import page_of, places
+
+from . import audited, downloading, fetching, flagging, handles, list_markup, looking
+from .errors import Damaged, NoSuchArtifact
+from .forms import PartForm
+from .models import Artifact
+
+USES = 20  # on a page
+
+
+def named(view):
+    """Turn the `sha256` of an address (or a whole handle) into the `row` of the agent; 404 with a sentence."""
+
+    @wraps(view)
+    def wrapper(request, agent, sha256):
+        try:
+            row = fetching.find(agent.db, handles.named(sha256))
+        except (handles.NotAHandle, NoSuchArtifact) as exc:
+            return _said(request, agent, exc.sentence, 404)
+        request.opened = ("artifact", row.handle)
+        return view(request, agent, row)
+
+    return wrapper
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+@named
+def artifact_detail(request, agent, row):
+    """What is known of a content, a part of it, and where it was used; with `part=1` HTMX gets only the part."""
+    form = PartForm(request.GET, name=row.sha256)
+    look = looking.look(agent, row, form, by=request.user.get_username())
+    context = {"agent": agent, "row": row, "look": look, "part": "part" in request.GET and bool(request.htmx)}
+    if context["part"]:
+        # HTMX swaps in what is refused only under this status.
+        return render_page(request, "artifacts/_look.html", context, status=422 if look.problem else 200)
+    context |= _about(request, agent, row)
+    return render_page(request, "artifacts/artifact_detail.html", context, status=look.status)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+@named
+def artifact_download(request, agent, row):
+    """The whole content as a file; flagged ones are for admins."""
+    try:
+        downloading.check(row, request.user, agent_id=agent.agent_id)
+        return downloading.answer(row)
+    except downloading.Withheld as exc:
+        return _said(request, agent, exc.sentence, 403, row)
+    except Damaged as exc:
+        return _said(request, agent, exc.sentence, 409, row)
+    except NoSuchArtifact as exc:
+        return _said(request, agent, exc.sentence, 410, row)
+
+
+@require_POST
+@agent_view
+@needs("admin")
+@named
+def artifact_remove(request, agent, row):
+    """Take the references of an agent to a content away."""
+    count = audited.remove(agent, row.handle, by=request.user.get_username())
+    told = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
+    to = reverse("artifacts:artifact_list", args=[agent.agent_id])
+    return after_post(request, told % {"count": f"{count:,}"}, to=to)
+
+
+@require_POST
+@agent_view
+@needs("admin")
+@named
+def artifact_verify(request, agent, row):
+    """Read a content in full and say whether it is sound."""
+    result = audited.verify(agent, row.handle, by=request.user.get_username())
+    to = reverse("artifacts:artifact_detail", args=[agent.agent_id, row.sha256])
+    if not result.problems:
+        return after_post(request, _("Every byte was read: the content is what was stashed."), to=to)
+    messages.error(request, result.problems[0]["reason"])
+    return go(request, to)
+
+
+def _about(request, agent, row):
+    """What the page says of a content beside the part of it."""
+    uses = Artifact.objects.using(agent.db).filter(handle=row.handle).defer("preview", "summary", "meta_json")
+    page = page_of(uses, order=("-created_at", "-id"), size=USES, **places(request))
+    known, flags, first = amount(uses), flagging.flags(row.secret_kinds), fetching.first_meta(row)
+    return {
+        "first": first,
+        "meta": orjson.dumps(first["meta"], option=orjson.OPT_INDENT_2).decode() if first["meta"] else "",
+        "uses": page,
+        "use_count": known.count,
+        "use_shown": in_words(known),
+        "use_rows": list_markup.use_rows(page),
+        "use_heads": list_markup.USE_COLUMNS,
+        "kinds": orjson.loads(row.secret_kinds),
+        "flags": flags,
+        "may_download": not flags or request.user.has_role("admin"),
+        "may_change": request.user.has_role("admin"),
+        "is_in_transcripts": any(use.record_id for use in page),
+    }
+
+
+def _said(request, agent, sentence, status, row=None):
+    context = {"agent": agent, "sentence": sentence, "status": status, "row": row}
+    return render(request, "artifacts/said.html", context, status=status)

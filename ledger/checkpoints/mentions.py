@@ -1,0 +1,118 @@
+"""Artifacts of a part: outputs that were stashed, handles that were mentioned, and how to look inside each."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from artifacts import content_types, handles
+from artifacts.models import Artifact
+from artifacts.selectors import Selector
+
+from ..trimming import stashed
+from .compactions import Seen
+from .latest import Latest
+from .texts import words
+
+ARTIFACTS, SUMMARY = 100, 240
+CHARS = 2_000  # of what a hint asks for
+JSON_BYTES = 16 * 1024 * 1024  # beyond it a path is refused
+# What a summary of `artifacts.summaries` begins with.
+TYPES = {
+    "JSON": content_types.JSON,
+    "JSON lines": content_types.JSON_LINES,
+    "HTML": content_types.HTML,
+    "text": content_types.TEXT,
+}
+LIST = re.compile(r"\bkeys: (?:[^()]*, )?([A-Za-z_][A-Za-z0-9_]{0,60}) \([0-9,]+\)")
+ITEMS = re.compile(r" · [0-9,]+ items$")
+FAILED = re.compile(r" · (?:exit code -?[1-9]|first error: )")
+ERRORS = "error|exception|traceback|fatal|fail"
+
+
+@dataclass(slots=True)
+class Mentions:
+    """Collects handles from records."""
+
+    found: Latest = field(default_factory=lambda: Latest(ARTIFACTS))
+
+    def note(self, seen: Seen) -> None:
+        """Look at the next record."""
+        outputs = {output.handle: output for output in stashed(seen.row["trim_json"])}
+        for handle, output in outputs.items():
+            told = {"chars": output.chars, "bytes": output.bytes, "lines": output.lines}
+            told |= {"summary": words(output.summary, SUMMARY), "content_type": _type(output.summary)}
+            self._put(handle, seen, "output", told)
+        for handle in _within(seen.record):
+            if handle not in outputs:
+                self._put(handle, seen, "mentioned", {})
+
+    def items(self, db: str, agent_id: str) -> list[dict[str, Any]]:
+        """What was found, the latest last, with the command that looks inside."""
+        items = self.found.items
+        unknown = [item["handle"] for item in items if item["bytes"] is None]
+        rows = Artifact.objects.using(db).filter(handle__in=unknown).order_by("-created_at", "-id")
+        known = {row.handle: row for row in rows}  # of several uses the first one stays
+        for item in items:
+            if row := known.get(item["handle"]):
+                item |= {name: getattr(row, name) for name in ("chars", "bytes", "lines", "content_type")}
+                item["summary"] = words(row.summary, SUMMARY)
+            item["fetch"] = command(item, agent_id)
+        return items
+
+    def _put(self, handle, seen, relation, told):
+        empty = dict.fromkeys(("chars", "bytes", "lines", "content_type"))
+        before = self.found.get(handle) or {"handle": handle, "relation": relation, "uses": 0, "summary": "", **empty}
+        place = {"record_id": seen.record_id, "turn": seen.row["turn_number"], "tool": words(_tool(seen), 100)}
+        if relation == "mentioned" and before["relation"] == "output":
+            place = {}  # where it came from says more than where it was named again
+        relation = "output" if "output" in (relation, before["relation"]) else relation
+        self.found.put(handle, {**before, **place, **told, "relation": relation, "uses": before["uses"] + 1})
+
+
+def command(item: dict[str, Any], agent_id: str) -> str:
+    """The line that looks inside an artifact with a selector that fits what it is."""
+    agent = [] if agent_id == "main" else ["--agent", agent_id]
+    return " ".join(
+        ["openclaw-web artifact fetch", item["handle"], _selector(item).as_options(), shlex.join(agent)]
+    ).rstrip()
+
+
+def _selector(item):
+    kind, summary = item["content_type"], item["summary"]
+    if kind == content_types.JSON and (item["bytes"] or 0) <= JSON_BYTES:
+        path = "$[:3]" if ITEMS.search(summary) else "$.*"
+        if found := LIST.search(summary):
+            path = f"$.{found[1]}[:3]"
+        return Selector("jsonpath", CHARS, path=path)
+    if kind == content_types.JSON_LINES:
+        return Selector("head", CHARS)
+    if kind == content_types.TEXT:
+        if FAILED.search(summary):
+            return Selector("grep", CHARS, pattern=ERRORS, ignore_case=True, context=2)
+        return Selector("tail", CHARS)
+    return Selector("headtail", CHARS)
+
+
+def _type(summary):
+    begin = summary.partition(" · ")[0]
+    return TYPES.get(begin, begin if "/" in begin else None)
+
+
+def _tool(seen):
+    return seen.said.tool_name or ""
+
+
+def _within(value: Any) -> Iterator[str]:
+    """Every handle in the texts of a record, each as often as it is there; a record may be nested deeply."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            if handles.PREFIX in value:
+                yield from handles.within(value)
+        elif isinstance(value, dict):
+            waiting += reversed(value.values())
+        elif isinstance(value, list):
+            waiting += reversed(value)

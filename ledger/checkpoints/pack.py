@@ -1,0 +1,178 @@
+"""What a checkpoint pack holds, field by field: `docs/checkpoints.md` tells the rules behind them."""
+
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import orjson
+from django.utils.translation import gettext as _
+from ninja import Schema
+from pydantic import Field, ValidationError
+
+from artifacts import blobs, content_types, fetching, layout
+from artifacts.models import Artifact
+from openclaw_web.errors import Refused
+
+SCHEMA, KIND = "openclaw-web.checkpoint_pack.v1", "checkpoint"
+MAX_BYTES = 4_000_000  # far more than the longest lists come to
+Item = TypeVar("Item")
+Number = Annotated[int, Field(ge=0, lt=2**53)]
+Moment = Annotated[int, Field(ge=-(2**53), lt=2**53, description="milliseconds since 1970 UTC")]
+
+
+class PackList(Schema, Generic[Item]):
+    items: list[Item]
+    more: Number = Field(description="how many others there were")
+
+
+class PackSession(Schema):
+    id: str
+
+
+class PackCompaction(Schema):
+    record_id: str
+    at: Moment
+    first_kept_record_id: str | None
+    kept: Literal["found", "missing", "unknown"]
+    previous_record_id: str | None = Field(description="the compaction before it on its branch")
+    context_before: Number | None = Field(description="how many tokens the model saw before it")
+    context_after: Number | None
+    from_hook: bool
+
+
+class PackSummary(Schema):
+    text: str
+    length: Number = Field(description="characters of the whole")
+    is_withheld: bool = Field(description="it would tell of people who opted out")
+
+
+class PackPart(Schema):
+    first_record_id: str | None
+    last_record_id: str | None
+    record_count: Number
+    withheld_count: Number
+    turn_count: Number
+    started_at: Moment | None
+    ended_at: Moment | None
+
+
+class PackTurn(Schema):
+    number: Number
+    user_record_id: str | None
+    is_continued: bool
+    first_record_id: str
+    last_record_id: str
+    record_count: Number
+    started_at: Moment
+    ended_at: Moment
+    words: str
+    injected: str
+    reply: str
+    models: list[str]
+    calls: Number
+    failures: Number
+
+
+class PackFile(Schema):
+    path: str
+    calls: Number
+    record_id: str | None
+    turn: Number | None
+    is_named: bool = Field(description="the compaction names it")
+
+
+class PackDecision(Schema):
+    source: str
+    text: str
+    record_id: str | None
+    turn: Number | None
+    at: Moment | None
+
+
+class PackCall(Schema):
+    record_id: str
+    number: Number = Field(description="its place among the calls of its record")
+    tool: str
+    argument: str
+    turn: Number | None
+    at: Moment
+    answered_by: str | None = Field(description="a result among the records that were kept")
+
+
+class PackError(Schema):
+    kind: Literal["tool", "model"]
+    tool: str
+    argument: str
+    record_id: str
+    turn: Number | None
+    at: Moment
+    exit_code: int | None
+    text: str
+    count: Number
+    put_right_by: str | None = Field(description="a success among the records that were kept")
+
+
+class PackOutput(Schema):
+    handle: str
+    relation: Literal["output", "mentioned"]
+    summary: str
+    content_type: str | None
+    chars: Number | None
+    bytes: Number | None
+    lines: Number | None
+    tool: str
+    record_id: str
+    turn: Number | None
+    uses: Number
+    fetch: str = Field(description="the command that looks inside")
+
+
+class PackBundle(Schema):
+    budget_chars: Number
+    text: str
+    left_out: dict[str, Number]
+
+
+class Pack(Schema):
+    """A checkpoint pack."""
+
+    schema_id: Literal["openclaw-web.checkpoint_pack.v1"] = Field(alias="schema")
+    agent: str
+    session: PackSession
+    compaction: PackCompaction
+    summary: PackSummary
+    part: PackPart
+    turns: PackList[PackTurn]
+    files_read: PackList[PackFile]
+    files_modified: PackList[PackFile]
+    decisions: PackList[PackDecision]
+    open_calls: PackList[PackCall]
+    open_errors: PackList[PackError]
+    artifacts: PackList[PackOutput]
+    bundle: PackBundle
+
+
+def seal(pack: dict[str, Any]) -> bytes:
+    """The bytes of a pack: the same for the same values, wherever and whenever it is built."""
+    return orjson.dumps(pack, option=orjson.OPT_SORT_KEYS)
+
+
+def opened(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
+    """The pack behind a handle, checked against its hash and its format, with the row that refers to it.
+
+    Raises NotAHandle, NoSuchArtifact, Damaged, and Refused for an artifact that is no pack.
+    """
+    row = fetching.find(db, handle)
+    rows = Artifact.objects.using(db).filter(handle=handle, kind=KIND)
+    row = rows.order_by("created_at", "id").first() or row
+    if row.bytes > MAX_BYTES or row.content_type != content_types.JSON:
+        raise _no_pack()
+    content = blobs.whole(layout.root(), row.sha256, expected=row.bytes)
+    try:
+        pack = orjson.loads(content)
+        Pack.model_validate(pack)
+    except (orjson.JSONDecodeError, ValidationError) as exc:
+        raise _no_pack() from exc
+    return row, pack
+
+
+def _no_pack():
+    return Refused(_("This artifact is no checkpoint pack. “artifact fetch” shows what is in it."))

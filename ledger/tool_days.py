@@ -1,0 +1,236 @@
+"""What outputs of tools add up to, kept true while transcripts grow: `session_tools`, and their sums in `tool_days`.
+
+A text that is an artifact would leave preview, summary and handle in the prompt; the rest of it "could be saved". It
+would be saved once where it came in, and again of every model call that read it after that, up to the next compaction.
+Records are taken in the order they arrived, whatever branch they are on.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import orjson
+from django.db import connections, transaction
+from django.db.models import F, Max
+from django.db.models.functions import Coalesce
+
+from artifacts import previews
+
+from . import trimming
+from .models import ConversationTurn, Session, SessionTool, TranscriptEvent
+from .records import facts
+from .rows import Row
+from .turns import utc_day
+
+Kind = TranscriptEvent.Kind
+KINDS = frozenset({Kind.ASSISTANT.value, Kind.TOOL_RESULT.value, Kind.COMPACTION.value, Kind.RESET.value})
+ADDED = (
+    *("call_count", "result_count", "failed_count", "chars"),
+    *("stashed_count", "stashed_chars", "kept_chars", "carried_chars", "prompt_tokens"),
+)
+NO_TOOL = ""
+PLACE, TOTAL_PLACE = ("session_id", "date", "tool"), ("date", "tool", "channel_id")
+
+
+def _upsert(table, place, others, last=""):
+    columns = (*place, *others, *ADDED)
+    added = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in ADDED)
+    return (
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))}) "  # noqa: S608 - constants
+        f"ON CONFLICT ({', '.join(place)}) DO UPDATE SET {added}{last}"
+    )
+
+
+ADD = _upsert("session_tools", PLACE, ("channel_id", "open_chars"), ", open_chars = excluded.open_chars")
+ADD_TOTAL = _upsert("tool_days", TOTAL_PLACE, ())
+STORED = ("kind", "created_at", "is_failed", "is_synthetic", "trim_json", "event_json")
+TURN_BATCH = 500
+
+
+@dataclass(slots=True)
+class Step:
+    """What counts of one record. `chars` are those of a result's text, `notes` its parts that are artifacts."""
+
+    kind: str
+    created_at: int
+    tool: str = NO_TOOL
+    calls: Sequence[str] = ()
+    chars: int = 0
+    notes: Sequence[trimming.Stashed] = ()
+    is_failed: bool = False
+    has_read: bool = False
+    prompt_tokens: int = 0
+
+
+@dataclass(slots=True)
+class Bucket:
+    """One row on its way. `open_chars` are in the context now; `paid` of them times calls were before they came."""
+
+    call_count: int = 0
+    result_count: int = 0
+    failed_count: int = 0
+    chars: int = 0
+    stashed_count: int = 0
+    stashed_chars: int = 0
+    kept_chars: int = 0
+    carried_chars: int = 0
+    prompt_tokens: int = 0
+    open_chars: int = 0
+    paid: int = 0
+
+    def settle(self, calls: int) -> None:
+        """Count what was carried through `calls` model calls."""
+        self.carried_chars += self.open_chars * calls - self.paid
+        self.paid = self.open_chars * calls
+
+
+Buckets = dict[tuple[str, str], Bucket]
+
+
+def add(db: str, session: Session, rows: Iterable[Row]) -> None:
+    """Count new records of a session in. Call it before the session's own sums are brought up to date."""
+    known, channel = _known(db, session) if session.record_count else ({}, session.channel_id)
+    _save(db, session.id, channel, counted(map(_of_row, (row for row in rows if row.facts.kind in KINDS)), known))
+
+
+def count_again(db: str, session_id: str) -> None:
+    """Count a session again from what is stored: for one whose outputs became artifacts later."""
+    with transaction.atomic(using=db):
+        session = Session.objects.using(db).only("id", "channel_id").get(id=session_id)
+        _known_before, channel = _known(db, session)
+        _take_back(db, session)
+        _save(db, session_id, channel, counted(_stored(db, session_id), {}))
+        _prompts_again(db, session_id)
+
+
+def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
+    """The sums of `steps` by day and tool, added to `known`."""
+    buckets, calls = known, 0
+    for step in steps:
+        if step.kind == Kind.TOOL_RESULT:
+            _count_result(_bucket(buckets, step, step.tool), step, calls)
+        elif step.kind == Kind.ASSISTANT:
+            calls += step.has_read
+            if step.prompt_tokens:
+                _bucket(buckets, step, NO_TOOL).prompt_tokens += step.prompt_tokens
+            for name in step.calls:
+                _bucket(buckets, step, name).call_count += 1
+        else:
+            for bucket in buckets.values():
+                bucket.settle(calls)
+                bucket.open_chars = bucket.paid = 0
+    for bucket in buckets.values():
+        bucket.settle(calls)
+    return buckets
+
+
+def kept(note: trimming.Stashed) -> int:
+    """How many characters would stay of an output that is an artifact: preview, summary and handle."""
+    return min(note.chars, previews.CHARS) + len(note.summary) + len(note.handle)
+
+
+def _bucket(buckets, step, tool):
+    key = (utc_day(step.created_at), tool)
+    if key not in buckets:
+        buckets[key] = Bucket()
+    return buckets[key]
+
+
+def _count_result(bucket, step, calls):
+    bucket.result_count += 1
+    bucket.failed_count += step.is_failed
+    bucket.chars += step.chars
+    for note in step.notes:
+        saved = max(note.chars - kept(note), 0)
+        bucket.stashed_count += 1
+        bucket.stashed_chars += note.chars
+        bucket.kept_chars += note.chars - saved
+        bucket.open_chars += saved
+        bucket.paid += saved * calls
+
+
+def _of_row(row: Row) -> Step:
+    found = row.facts
+    step = Step(found.kind, row.created_at, is_failed=found.is_failed)
+    if found.kind == Kind.TOOL_RESULT:
+        step.tool, step.chars = found.tool_name or NO_TOOL, len(found.text)
+        step.notes = trimming.stashed(row.trim_json) if row.trim_json else ()
+    elif found.kind == Kind.ASSISTANT and not found.is_synthetic:
+        _of_call(step, found)
+    return step
+
+
+def _of_call(step, found):
+    if found.calls:
+        step.calls = [call.name for call in found.calls]
+    step.prompt_tokens = found.usage.prompt if found.usage else 0
+    # A call that failed before it read anything says so.
+    step.has_read = found.usage is None or step.prompt_tokens > 0
+
+
+def _stored(db, session_id) -> Iterator[Step]:
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind__in=KINDS).order_by("seq")
+    for kind, created_at, is_failed, is_synthetic, trim_json, event_json in events.values_list(*STORED).iterator():
+        record = orjson.loads(event_json)
+        found, step = facts(record), Step(kind, created_at, is_failed=is_failed)
+        if kind == Kind.TOOL_RESULT:
+            step.tool, step.notes = found.tool_name or NO_TOOL, trimming.stashed(trim_json)
+            step.chars = len(found.text) + _left_out(trim_json, step.notes, record)
+        elif kind == Kind.ASSISTANT and not is_synthetic:
+            _of_call(step, found)
+        yield step
+
+
+def _left_out(trim_json, notes, record):
+    """The characters of a result's texts that are not in its row."""
+    capped = orjson.loads(trim_json).get("capped", ()) if trim_json else ()
+    cut = sum(length - trimming.CAP for path, length in capped if _is_text(path))
+    return cut + sum(note.chars - len(_at(record, note.path)) for note in notes)
+
+
+def _at(record, path):
+    for name in path.split("."):
+        record = record[int(name)] if isinstance(record, list) else record[name]
+    return record
+
+
+def _is_text(path):
+    return path == "message.content" or (path.startswith("message.content.") and path.endswith(".text"))
+
+
+def _prompts_again(db, session_id):
+    """The biggest prompt of each turn from the numbers beside the records."""
+    prompt = sum((Coalesce(F(name), 0) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens")), 0)
+    calls = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=Kind.ASSISTANT, is_synthetic=False)
+    biggest = calls.filter(turn_number__isnull=False).values("turn_number").annotate(prompt=Max(prompt)).order_by()
+    known = dict(biggest.values_list("turn_number", "prompt"))
+    turns = list(ConversationTurn.objects.using(db).filter(session_id=session_id).only("id", "turn_number"))
+    for turn in turns:
+        turn.prompt_tokens = known.get(turn.turn_number) or None
+    ConversationTurn.objects.using(db).bulk_update(turns, ["prompt_tokens"], batch_size=TURN_BATCH)
+
+
+def _known(db, session) -> tuple[Buckets, str]:
+    """What is still in the context of a session, and the channel that its sums are counted to."""
+    rows = SessionTool.objects.using(db).filter(session_id=session.id)
+    found: Buckets = {}
+    channel = session.channel_id
+    for day, tool, channel, chars in rows.values_list("date", "tool", "channel_id", "open_chars"):  # noqa: B007 - the last
+        if chars:
+            found[day, tool] = Bucket(open_chars=chars)
+    return found, channel
+
+
+def _take_back(db, session):
+    """Remove the sums of a session, from those of its days too."""
+    rows = SessionTool.objects.using(db).filter(session_id=session.id)
+    taken = [(*row[:3], *(-number for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
+    with connections[db].cursor() as cursor:
+        cursor.executemany(ADD_TOTAL, taken)
+    rows.delete()
+
+
+def _save(db, session_id, channel, buckets):
+    sums = [(key, [getattr(bucket, name) for name in ADDED], bucket.open_chars) for key, bucket in buckets.items()]
+    with connections[db].cursor() as cursor:
+        cursor.executemany(ADD, [(session_id, *key, channel, left, *added) for key, added, left in sums])
+        cursor.executemany(ADD_TOTAL, [(*key, channel, *added) for key, added, _left in sums if any(added)])

@@ -1,0 +1,33 @@
+"""What the API says about clearing the artifact store, and about lint."""
+
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from agents.schemas import PageQuery
+
+
+class ClearingIn(Schema):
+    older_than: str = Field("0s", max_length=12, description="only what was stashed longer ago: 12h, 7d, …")
+    dry_run: bool = Field(True, description="only count what would go")
+
+
+class LintQuery(PageQuery):
+    limit: int = Field(100, ge=1, le=200, description="how many files to look at")
+
+
+class FindingOut(Schema):
+    kind: Literal["job", "file"] = Field(description="the prompt of a scheduled job, or a workspace file")
+    id: str = Field(description="id of the job, or the file's name")
+    name: str
+    line: int = Field(alias="hit.line")
+    rule: str = Field(alias="hit.rule")
+    text: str = Field(alias="hit.text", description="the line, at most 200 characters of it")
+    better: str = Field(alias="hit.better", description="what to write instead")
+
+
+class LintPage(Schema):
+    items: list[FindingOut]
+    next: str | None
+    previous: str | None

@@ -1,0 +1,30 @@
+"""What the API says about checkpoint packs."""
+
+from ninja import Schema
+from pydantic import Field
+
+from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
+from ledger.checkpoints.pack import Pack
+
+
+class CheckpointIn(Schema):
+    compaction: str = Field("latest", min_length=1, max_length=300, description="`latest`, or the record's id")
+    budget_chars: int = Field(USUAL_CHARS, ge=LEAST_CHARS, le=MOST_CHARS, description="of the text for a prompt")
+
+
+class CheckpointOut(Schema):
+    handle: str
+    sha256: str
+    session_id: str | None
+    compaction_id: str | None
+    compacted_at: int
+    bytes: int
+    fetch: str = Field(description="the command that reads it")
+
+
+class CheckpointMade(CheckpointOut):
+    is_new: bool = Field(description="false when the same pack was there already")
+
+
+class CheckpointDetail(CheckpointOut):
+    pack: Pack

@@ -1,0 +1,83 @@
+"""Clearing the artifact store: whatever any row, sample, export or text still mentions stays."""
+
+import re
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import audit
+from artifacts import garbage
+from artifacts.garbage import Collected
+from openclaw_web.errors import Refused
+
+from . import jobs
+from .mentions import Mentions
+from .models import JobRun
+from .progress import Progress
+
+KIND = "artifact_gc"
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+class WrongAge(Refused):
+    """What was given is no age."""
+
+
+def collect(*, older_than: int, is_dry_run: bool, by: str, progress: Progress | None = None) -> Collected:
+    """Remove what nothing refers to and what is older than `older_than` seconds; with `is_dry_run`, only count it.
+
+    Raises Refused when something that may refer to contents cannot be read: nothing is removed then.
+    """
+    mentions = Mentions(tell=_telling(progress))
+    result = garbage.collect(older_than=older_than, is_dry_run=is_dry_run, also_kept=mentions.among)
+    if not is_dry_run:
+        sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept}
+        audit.record(by, "artifacts_cleared", object_type="artifact", older_than_seconds=older_than, **sums)
+    return result
+
+
+def start(*, older_than: int, is_dry_run: bool, by: str) -> JobRun:
+    """Queue a clearing, or the counting of what it would remove; the job that is under way when there is one."""
+    return jobs.start(KIND, {"older_than": older_than, "is_dry_run": is_dry_run, "by": by}, by=by)
+
+
+def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """The job: its result is the receipt of the clearing."""
+    progress.update(0, None, _("Looking for what nothing refers to"))
+    result = collect(**params, progress=progress)
+    return {"message": in_words(result), **result.as_receipt()}
+
+
+def _telling(progress):
+    if progress is None:
+        return None
+    return lambda agent: progress.update(
+        progress.done + 1, None, _("Looking for mentions in the records of %(agent)s") % {"agent": agent}
+    )
+
+
+def in_words(result: Collected) -> str:
+    """What was removed and what stays, in a sentence."""
+    if result.is_dry_run:
+        words = ngettext(
+            "%(removed)s content would be removed (%(bytes)s bytes), %(kept)s kept.",
+            "%(removed)s contents would be removed (%(bytes)s bytes), %(kept)s kept.",
+            result.removed,
+        )
+    else:
+        words = ngettext(
+            "%(removed)s content removed (%(bytes)s bytes), %(kept)s kept.",
+            "%(removed)s contents removed (%(bytes)s bytes), %(kept)s kept.",
+            result.removed,
+        )
+    sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept + result.young}
+    return words % {name: f"{number:,}" for name, number in sums.items()}
+
+
+def seconds(text: str) -> int:
+    """`90`, `90s`, `30m`, `12h`, `7d` or `2w` as seconds. Raises WrongAge."""
+    match = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text, re.ASCII)
+    if not match:
+        raise WrongAge(_("An age is spelled 90s, 30m, 12h, 7d or 2w."))
+    return int(match[1]) * UNITS[match[2]]

@@ -1,0 +1,47 @@
+import json
+import sys
+
+import orjson
+
+from agents.command_groups import Group
+from agents.commands import FAILED, WRONG_USE
+from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
+from artifacts.handles import NotAHandle
+from operations.clearing import WrongAge
+
+from .artifact_verbs import WrongUse, fetch, gc, import_, lint, list_, peek, rm, stash, verify
+
+
+class Command(Group):
+    requires_system_checks = []  # an agent waits for the answer
+    help = "Keep big outputs in the artifact store, and get them back in pieces of known size."
+    examples = (
+        "artifact stash --from build.log --json | jq -r .handle",
+        "artifact fetch ocm_artifact:v1:sha256:… --mode grep --pattern ERROR --max-chars 4000",
+        "artifact gc --older-than 30d --dry-run",
+    )
+    verbs = {
+        "stash": stash, "fetch": fetch, "peek": peek, "list": list_, "rm": rm,
+        "gc": gc, "verify": verify, "import": import_, "lint": lint,
+    }  # fmt: skip
+    # As the existing tool ends: 2 for what was typed wrongly, 1 for what is not there or damaged.
+    refusals = {
+        NotAHandle: WRONG_USE, WrongUse: WRONG_USE, WrongAge: WRONG_USE,
+        NoSuchArtifact: FAILED, Damaged: FAILED, NoRoom: FAILED,
+    }  # fmt: skip
+    hint = "openclaw-web artifact VERB --help tells the options."
+
+    def add_common_arguments(self, parser):
+        parser.add_argument("--agent", default="main", help="whose artifacts (%(default)s)")
+
+    def as_json(self, facts):
+        try:
+            return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
+        except orjson.JSONEncodeError:  # half a character, in a name of a file or an option
+            return json.dumps(facts, indent=2)
+
+    def _print(self, text):
+        if self.stdout.isatty():  # what agents wrote must not steer the terminal
+            text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
+        encoding = sys.stdout.encoding or "utf-8"
+        self.stdout.write(text.encode(encoding, "replace").decode(encoding))

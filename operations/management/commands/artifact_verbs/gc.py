@@ -1,0 +1,16 @@
+from agents.command_groups import Outcome
+from operations import clearing
+
+HELP = "Remove contents that nothing refers to, and what writers that died left behind."
+EXAMPLES = ("artifact gc --dry-run", "artifact gc --older-than 30d --json")
+
+
+def add_arguments(parser):
+    parser.add_argument("--older-than", default="0s", metavar="AGE", help="only those stashed longer ago: 12h, 7d, ...")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+
+
+def run(older_than, dry_run, **options):
+    age = clearing.seconds(older_than)
+    result = clearing.collect(older_than=age, is_dry_run=dry_run, by="command line")
+    return Outcome(result.as_receipt(), clearing.in_words(result))

@@ -1,0 +1,36 @@
+from dataclasses import asdict
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents.command_groups import Outcome
+from agents.commands import FAILED
+from artifacts.lint import LINT_SCHEMA, lint_paths
+from operations import linting
+
+from . import WrongUse, agent_of
+
+HELP = "Find lines of prompts and playbooks that would pour whole outputs into a context."
+EXAMPLES = ("artifact lint AGENTS.md playbooks/", "artifact lint --collected --agent main --json")
+
+
+def add_arguments(parser):
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files, or folders of text files")
+    parser.add_argument(
+        "--collected", action="store_true", help="prompts of scheduled jobs and workspace files that were collected"
+    )
+
+
+def run(paths, collected, agent, **options):
+    if bool(paths) == collected:
+        raise WrongUse(_("Say which files to look at, or --collected for what was collected of an agent."))
+    found = linting.as_hits(linting.everything(agent_of(agent))) if collected else lint_paths(paths)
+    hits = [asdict(hit) for hit in found]
+    lines = [f"{hit['file']}:{hit['line']}: {hit['rule']}: {hit['text']}\n    {hit['better']}" for hit in hits]
+    words = "\n".join([*lines, f"{len(hits):,} found"])
+    receipt = {"schema": LINT_SCHEMA, "hits": hits}
+    if not hits:
+        return Outcome(receipt, words)
+    sentence = ngettext("%(count)s line breaks a rule.", "%(count)s lines break a rule.", len(hits))
+    return Outcome(receipt, words, FAILED, sentence % {"count": f"{len(hits):,}"})

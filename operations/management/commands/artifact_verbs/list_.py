@@ -1,0 +1,26 @@
+from agents.command_groups import Outcome
+from artifacts import receipts
+from artifacts.models import Artifact
+from openclaw_web.paging import page_of
+
+from . import WrongUse, db_of
+
+HELP = "List artifacts, newest first."
+EXAMPLES = ("artifact list --limit 10", "artifact list --json | jq -r '.artifacts[].handle'")
+ORDER = ("-created_at", "-id")
+
+
+def add_arguments(parser):
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many, 1 to 1000 (%(default)s)")
+    parser.add_argument("--after", metavar="CURSOR", help="go on after a list whose `next` this is")
+    parser.add_argument("--session", metavar="ID", help="only those that a session used")
+
+
+def run(limit, after, session, agent, **options):
+    if not 1 <= limit <= 1000:
+        raise WrongUse("--limit is 1 to 1000.")
+    rows = Artifact.objects.using(db_of(agent)).defer("preview")
+    rows = rows.filter(session_id=session) if session else rows
+    page = page_of(rows, order=ORDER, after=after, size=limit)
+    words = "\n".join(f"{row.handle}  {row.summary}" for row in page)
+    return Outcome(receipts.listed(page), words)

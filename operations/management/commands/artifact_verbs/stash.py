@@ -1,0 +1,39 @@
+import sys
+
+from django.utils.translation import gettext as _
+
+from agents.command_groups import Outcome
+from artifacts import receipts, services
+
+from . import WrongUse, db_of, json_object
+
+HELP = "Store the content of a file, or of standard input, and print its handle."
+EXAMPLES = (
+    "artifact stash --from page.html --kind page",
+    "artifact stash --gzip --json < build.log | jq -r .handle",
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("--from", dest="source", metavar="FILE", help="the content (default: standard input)")
+    parser.add_argument("--kind", default=services.KIND, help="what it is (%(default)s)")
+    parser.add_argument("--meta-json", default="{}", metavar="JSON", help="what to remember of it: a small JSON object")
+    parser.add_argument("--gzip", action="store_true", help="store it compressed")
+
+
+def run(source, kind, meta_json, gzip, agent, **options):
+    meta, db = json_object(meta_json), db_of(agent, make=True)
+    if source is None:
+        row, stored = _stash(db, sys.stdin.buffer, kind, meta, gzip)
+    else:
+        try:
+            file = open(source, "rb")  # noqa: SIM115, PTH123 - closed below; only opening it may fail for the reason told
+        except OSError as exc:
+            raise WrongUse(_("%(file)s cannot be read: %(reason)s") % {"file": source, "reason": exc.strerror}) from exc
+        with file:
+            row, stored = _stash(db, file, kind, meta, gzip)
+    return Outcome(receipts.stashed(row, stored), f"{row.handle}\n{row.summary}")
+
+
+def _stash(db, file, kind, meta, gzip):
+    return services.stash(db, file, kind=kind, meta=meta, is_compressed=gzip)

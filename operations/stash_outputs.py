@@ -1,0 +1,66 @@
+"""The job that makes artifacts of big outputs that are in the store already."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents import databases
+from agents.models import Agent
+from ledger import moving
+from ledger.models import Session
+from openclaw_web.errors import Refused
+
+SCHEMA = "openclaw-web.stash-outputs.v1"
+SUMMED = ("records", "outputs", "chars", "unreadable")
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Move the outputs of `params["agent"]` (default: of every agent); what was moved, as JSON-able values.
+
+    Running it again moves what is left. Raises Refused for an agent that is not there, and when the artifact store
+    cannot be written: what was moved until then stays moved.
+    """
+    stores = _stores(params.get("agent"))
+    total = sum(Session.objects.using(db).count() for db in stores.values())
+    done, agents = 0, {}
+    for agent_id, db in stores.items():
+
+        def hear(agent_id=agent_id):
+            nonlocal done
+            done += 1
+            progress.update(done, total, _("Moving outputs of %(agent)s") % {"agent": agent_id})
+
+        databases.expect_many_writes(db)
+        agents[agent_id] = asdict(moving.move(db, on_session=hear))
+        databases.expect_few_writes(db)
+    sums = {name: sum(agent[name] for agent in agents.values()) for name in SUMMED}
+    told = {"outputs": f"{sums['outputs']:,}", "records": f"{sums['records']:,}", "chars": f"{sums['chars']:,}"}
+    message = _("%(outputs)s outputs of %(records)s records are artifacts now, %(chars)s characters.") % told
+    if not sums["outputs"]:
+        message = _("No record holds an output that should be an artifact.")
+    return {"message": message, **sums, "agents": agents}
+
+
+def in_words(result: dict[str, Any]) -> str:
+    """A line for all, a line for each agent in which something was moved."""
+    lines = [result["message"]]
+    for agent_id, agent in result["agents"].items():
+        if agent["records"] or agent["unreadable"]:
+            line = _("  %(agent)s: %(outputs)s outputs of %(records)s records in %(sessions)s sessions")
+            lines.append(line % {"agent": agent_id, **agent})
+    if result["unreadable"]:
+        lines.append(_("%(count)s damaged records were left as they are.") % {"count": result["unreadable"]})
+    return "\n".join(lines)
+
+
+def _stores(agent_id):
+    """The alias of every agent that is asked for."""
+    found = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+    names = [name for name in found if agent_id in (None, name)]
+    if agent_id and not names:
+        raise Refused(_("There is no agent %(agent)s.") % {"agent": agent_id})
+    try:
+        return {name: databases.alias(name) for name in names}
+    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
+        raise Refused(str(exc)) from exc

@@ -1,0 +1,42 @@
+"""The artifact store of this site: what a clearing would remove, and the button that removes it."""
+
+import orjson
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import needs
+from openclaw_web.html import after_post, render_page
+from operations import clearing
+from operations.forms import ClearingForm
+from operations.models import JobRun
+
+RUNS = 10
+
+
+@require_safe
+@needs("admin")
+def artifact_store(request):
+    """The latest clearings and countings, and a form that asks for another one."""
+    return render_page(request, "operations/artifact_store.html", _context(ClearingForm()))
+
+
+@require_POST
+@needs("admin")
+def artifact_store_clear(request):
+    """Queue a clearing, or the counting of what one would remove; the page of that job."""
+    form = ClearingForm(request.POST)
+    if not form.is_valid():
+        return render(request, "operations/artifact_store.html", _context(form), status=422)
+    asked = form.cleaned_data
+    job = clearing.start(older_than=asked["older_than"], is_dry_run=asked["is_dry_run"], by=request.user.username)
+    return after_post(request, _("The artifact store is being looked through."), to=job)
+
+
+def _context(form):
+    runs = list(JobRun.objects.filter(kind=clearing.KIND).order_by("-created_at", "-id").defer("log")[:RUNS])
+    for run in runs:
+        run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
+    newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
+    is_counted = newest and newest.asked["is_dry_run"] and newest.receipt["removed"]
+    return {"form": form, "runs": runs, "counted": newest if is_counted else None}

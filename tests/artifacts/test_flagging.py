@@ -1,0 +1,43 @@
+"""Which kinds of secrets flag an artifact, as the operator has it."""
+
+import pytest
+
+from agents import configuration
+from artifacts import flagging, secrets
+from openclaw_web.errors import Refused
+
+pytestmark = pytest.mark.django_db
+SHAPES = ["private_key", "aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key"]
+
+
+def test_every_kind_flags_unless_told():
+    assert configuration.default(flagging.KEY) == list(secrets.KINDS)
+    assert all(flagging.is_flagged([kind]) for kind in secrets.KINDS)
+    assert not flagging.is_flagged([])
+    assert not flagging.is_flagged("[]")
+
+
+def test_an_operator_narrows_it():
+    configuration.put(flagging.KEY, SHAPES)
+    assert not flagging.is_flagged('["token", "password"]')
+    assert flagging.flags('["token", "jwt"]') == ["jwt"]
+    configuration.put(flagging.KEY, [])
+    assert not flagging.is_flagged(list(secrets.KINDS))
+
+
+@pytest.mark.parametrize("value", [["tokens"], "token", [1], {"token": True}, None])
+def test_what_is_no_kind_is_refused(value):
+    with pytest.raises(Refused, match="a list of kinds of secrets"):
+        configuration.put(flagging.KEY, value)
+
+
+def test_the_page_of_settings_shows_and_keeps_it(as_admin):
+    assert "artifacts.flaggedKinds" in as_admin.get("/operations/settings/").text
+    as_admin.post("/operations/settings/artifacts.flaggedKinds/", {"value": '["jwt"]'})
+    assert configuration.get(flagging.KEY) == ["jwt"]
+
+
+def test_many_rows_cost_one_query(django_assert_num_queries):
+    with django_assert_num_queries(1):
+        kinds = flagging.counted()
+        assert [flagging.is_flagged(["token"], kinds) for _row in range(50)] == [True] * 50
