@@ -12,6 +12,9 @@ from django.core.management import call_command
 from django.db import DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
 
+# Of a new agent's file: a record is often longer than half a page of SQLite's 4,096, which then holds only one.
+PAGE_BYTES = 8_192
+
 _lock = threading.RLock()
 _current: set[str] = set()
 
@@ -93,7 +96,7 @@ def wait_for_writers(seconds):
 def expect_many_writes(name):
     """Let this connection write more before pages move from the -wal to the file: a hot page then moves once."""
     with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_autocheckpoint=8192")
+        cursor.execute("PRAGMA wal_autocheckpoint=4096")
         cursor.execute("PRAGMA cache_size=-24576")
 
 
@@ -122,7 +125,7 @@ def forget(name):
 def build_empty(file):
     """Write a fully migrated, empty agent file, safe to copy: nothing is left in a -wal."""
     name = "agent__template"
-    _register(name, file)
+    _register(name, file, first=f"PRAGMA page_size={PAGE_BYTES};")
     try:
         _migrate(name)
         with connections[name].cursor() as cursor:
@@ -131,11 +134,13 @@ def build_empty(file):
         forget(name)
 
 
-def _register(name, file):
+def _register(name, file, *, first=""):
     # Replace the mapping, never change it: other threads iterate over it at
     # the start and end of every request.
     with _lock:
         entry = {**connections.settings["default"], "NAME": file, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
+        options = entry.get("OPTIONS", {})
+        entry["OPTIONS"] = options | {"init_command": first + options.get("init_command", "")}
         connections.settings = {**connections.settings, name: entry}
 
 
@@ -169,7 +174,7 @@ def _refuse_old(name, agent_id):
 
 def _template():
     """An empty agent file for the current set of migrations, built once and kept."""
-    version = hashlib.sha256(repr(sorted(_known_migrations())).encode()).hexdigest()[:12]
+    version = hashlib.sha256(repr((PAGE_BYTES, sorted(_known_migrations()))).encode()).hexdigest()[:12]
     target: Path = settings.HOME_DIR / "state" / f"agent-template-{version}.sqlite"
     with _lock:
         if not target.exists():

@@ -21,7 +21,10 @@ SIGNATURES = (
     (b"SQLite format 3\0", "application/vnd.sqlite3"),
 )
 KNOWN = tuple(sorted({*TEXTS, *(name for _signature, name in SIGNATURES), BINARY}))  # all that `guess` answers
-_HTML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+# What was matched is never tried in another way: comments are there in any number, and a page may be made to hang us.
+_HTML = re.compile(
+    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
 _SPACE = b" \t\r\n"
 SNIFFED = 4096
 

@@ -54,18 +54,16 @@ class Fetched:
             **self.counts,
         }
 
-    def in_words(self) -> Iterator[str]:
-        """What was left out, and the options of the command that shows more."""
+    def in_words(self, agent_id: str) -> Iterator[str]:
+        """What was left out, and the command that shows more of this content of an agent."""
         for name in ("before", "between", "after"):
             part = getattr(self.window, name)
             if part.chars:
                 sizes = {"chars": f"{part.chars:,}", "lines": f"{part.lines:,}", "where": name}
                 yield _("Left out %(where)s: %(chars)s characters, %(lines)s line breaks.") % sizes
         if self.next:
-            yield _("More: openclaw-web artifact fetch %(handle)s %(options)s") % {
-                "handle": self.row.handle,
-                "options": self.next.as_options(),
-            }
+            command = handles.fetch_command(self.row.handle, agent_id, self.next.as_options())
+            yield _("More: %(command)s") % {"command": command}
 
 
 def find(db: str, handle: str) -> Artifact:

@@ -180,7 +180,4 @@ def _count(result, removed):
 def _remove_drafts(root):
     """Remove what writers that died left behind: while nobody adopts, every draft is one of those."""
     with locks.clearing(root):
-        drafts = [path for path in (root / layout.DRAFTS).iterdir() if path.is_file() or path.is_symlink()]
-        for path in drafts:
-            path.unlink()
-    return len(drafts)
+        return layout.remove_drafts(root)

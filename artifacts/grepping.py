@@ -2,9 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
 BLOCK = 1024 * 1024  # a longer line is looked at in pieces of this
 LINE = 400  # characters shown of a long line, around what matched
 MAX_CONTEXT = 20
+MAX_MATCHES = 500_000  # lines; more would be many seconds of work for an answer that nobody reads
 
 
 class Grep:
@@ -20,7 +25,7 @@ class Grep:
         self.cut = 0
 
     def pieces(self, chunks: Iterable[bytes]) -> Iterator[str]:
-        """Every matching line as text, in order. `chunks` are the content."""
+        """Every matching line as text, in order. `chunks` are the content. Raises Refused for over MAX_MATCHES."""
         seen = b""  # lines that were looked at and may be needed before a match
         for block in _blocks(chunks):
             data = seen + block
@@ -45,6 +50,8 @@ class Grep:
             yield from self._before(data, start, number)
             yield self._line(data[start:end], number, ":", found.start() - start)
             self.matches += 1
+            if self.matches > MAX_MATCHES:
+                raise Refused(_("This pattern matches more than %(most)s lines.") % {"most": f"{MAX_MATCHES:,}"})
             place, number, self._pending = end, number + 1, self._context
 
     def _before(self, data, start, number):

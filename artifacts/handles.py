@@ -1,6 +1,7 @@
 """The name of an artifact: the only thing of a big output that has to enter a prompt."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
@@ -37,7 +38,15 @@ def of(sha256: str) -> str:
 
 def named(text: str) -> str:
     """The handle that an address names: a whole one, or its 64 digits alone. Raises NotAHandle for all else."""
-    return of(text.removeprefix(PREFIX))
+    handle = PREFIX + text.removeprefix(PREFIX)
+    parse(handle)
+    return handle
+
+
+def fetch_command(handle: str, agent_id: str, options: str = "") -> str:
+    """The line that looks inside an artifact of an agent; `options` are those of a selector."""
+    agent = "" if agent_id == "main" else f"--agent {shlex.quote(agent_id)}"
+    return " ".join(part for part in ("openclaw-web artifact fetch", handle, options, agent) if part)
 
 
 def within(text: str) -> Iterator[str]:

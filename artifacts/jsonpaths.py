@@ -1,6 +1,6 @@
 """Values of a JSON content that a JSONPath (RFC 9535) names. The work is counted, and too much of it refused."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jsonpath
@@ -15,6 +15,12 @@ from . import patterns
 
 MAX_PATH, MAX_BYTES = 500, 16 * 1024 * 1024
 MAX_VISITS = 3_000_000  # values that one path may come by
+# Work on long texts counts as that on many values: a path may write or search the same one for every value.
+CHARS = 100  # of a text, for one value
+COMPILED = 200_000  # values, for an expression that a path or a value brings; some take most of a second
+KEPT = 20  # expressions that are remembered
+
+Visit = Callable[[int], None]
 
 
 class Matches:
@@ -26,7 +32,7 @@ class Matches:
         if not path or len(path) > MAX_PATH:
             raise Refused(_("A path has 1 to %(most)s characters.") % {"most": MAX_PATH})
         try:
-            self._path = _environment().compile(path)
+            self._path = _environment(self._visit).compile(path)
         except (JSONPathError, RecursionError, ValueError) as exc:
             raise Refused(_("This is not a JSONPath of RFC 9535: %(reason)s") % {"reason": _first_line(exc)}) from exc
 
@@ -37,7 +43,9 @@ class Matches:
             value = _parsed(content, self._visit)
             for match in self._path.finditer(value):
                 self.matches += 1
-                yield f"{match.path}  {orjson.dumps(match.obj).decode()}\n"
+                line = f"{match.path}  {orjson.dumps(match.obj).decode()}\n"
+                self._visit(len(line) // CHARS)
+                yield line
         except (JSONPathError, RecursionError, orjson.JSONEncodeError) as exc:  # too deep
             raise Refused(_("This path cannot be followed here: %(reason)s") % {"reason": _first_line(exc)}) from exc
 
@@ -86,11 +94,11 @@ def _containers(visit):
     return Object, Array
 
 
-def _environment() -> jsonpath.JSONPathEnvironment:
+def _environment(visit: Visit) -> jsonpath.JSONPathEnvironment:
     """RFC 9535 and nothing more, with expressions that take linear time."""
     environment = jsonpath.JSONPathEnvironment(strict=True)
-    environment.function_extensions["match"] = _Expression("^(?:{})$")
-    environment.function_extensions["search"] = _Expression("{}")
+    environment.function_extensions["match"] = _Expression("^(?:{})$", visit)
+    environment.function_extensions["search"] = _Expression("{}", visit)
     return environment
 
 
@@ -100,15 +108,19 @@ class _Expression(FilterFunction):
     arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]
     return_type = ExpressionType.LOGICAL
 
-    def __init__(self, around: str):
-        self._around = around
+    def __init__(self, around: str, visit: Visit):
+        self._around, self._visit = around, visit
         self._compiled: dict[str, Any] = {}
 
     def __call__(self, value: object, pattern: object) -> bool:
         if not isinstance(value, str) or not isinstance(pattern, str):
             return False
+        self._visit(len(value) // CHARS)
         if pattern not in self._compiled:
-            self._compiled = {pattern: self._compile(pattern)}
+            self._visit(COMPILED)
+            if len(self._compiled) >= KEPT:
+                self._compiled.clear()
+            self._compiled[pattern] = self._compile(pattern)
         compiled = self._compiled[pattern]
         return compiled is not None and compiled.search(value) is not None
 

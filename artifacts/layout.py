@@ -160,6 +160,17 @@ def open_file(name: str, folder: int) -> int:
     return handle
 
 
+def remove_drafts(root: Path) -> int:
+    """Remove every draft; how many there were. Raises Damaged when their folder is a link: they are somebody else's."""
+    count = 0
+    with folder(root, DRAFTS) as inside, os.scandir(inside) as entries:
+        for entry in list(entries):
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.name, dir_fd=inside)
+                count += 1
+    return count
+
+
 def new_draft(root: Path) -> tuple[Path, int]:
     """A new empty file that no reader can meet, opened for writing."""
     path = root / DRAFTS / f"{os.getpid()}-{secrets.token_hex(8)}"

@@ -12,6 +12,7 @@ from openclaw_web.errors import Refused
 
 LINT_SCHEMA = "openclaw-mem.artifact.lint.v1"
 MAX_BYTES = 4 * 1024 * 1024
+SHORTEST = 10  # characters of a line that can break a rule
 SUFFIXES = {".md", ".txt", ".json", ".jsonl", ".yaml", ".yml", ".sh", ".toml", ".prompt", ""}
 
 _STASHED = r"artifact\s+stash"
@@ -93,14 +94,14 @@ def lint_text(text: str, *, file: str = "") -> Iterator[Hit]:
     """Every line of a text that a rule bans. Lines that end with a backslash are one with the next."""
     if not _ANY.search(text.replace("\\\n", "  ")):
         return
-    number, joined = 1, ""
+    number, parts = 1, []
     for offset, line in enumerate(text.split("\n"), start=1):
-        joined += line
         if line.endswith("\\"):
-            joined = joined[:-1] + " "
+            parts.append(line[:-1])
             continue
+        joined = " ".join([*parts, line])
         yield from (Hit(file, number, rule.id, joined.strip()[:200], str(rule.better)) for rule in _broken(joined))
-        number, joined = offset + 1, ""
+        number, parts = offset + 1, []
 
 
 def lint_paths(paths: Iterable[Path]) -> Iterator[Hit]:
@@ -113,6 +114,8 @@ def lint_paths(paths: Iterable[Path]) -> Iterator[Hit]:
 
 
 def _broken(line):
+    if len(line) < SHORTEST or not _ANY.search(line):
+        return
     for rule in RULES:
         pattern, unless = _COMPILED[rule.id]
         if pattern.search(line) and not (unless and unless.search(line)):

@@ -11,7 +11,7 @@ from agents.templatetags.formatting import ago, moment, number, size
 from openclaw_web import glyphs
 from openclaw_web.lists import cell_labels, filled, labelled
 
-from . import flagging, listing
+from . import content_types, flagging, listing
 
 NOTHING = SafeString("")
 # Name in ORDERS (or nothing), label, whether it is a number.
@@ -38,7 +38,7 @@ FIELDS = (
     *("session_id", "turn_id", "record_id", "tool", "tool_call_id", "created_at"),
 )
 ROW = (
-    '<tr><td class="wide"><a class="clamp" href="{sha256}/">{summary}</a>{flag}</td>'
+    '<tr><td class="wide"><a class="clamp" href="{sha256}/">{summary}</a>{begins}{flag}</td>'
     '<td data-label="%s"><span class="badge badge--plain">{kind}</span></td>'
     '<td class="small" data-label="%s">{tool}</td>'
     '<td class="medium small" data-label="%s">{session}</td>'
@@ -55,6 +55,8 @@ USE_ROW = (
     '<td class="small" data-label="%s">{tool}</td>'
     '<td data-label="%s"><span class="badge badge--plain">{kind}</span></td></tr>'
 )
+BEGINS = SafeString('<div class="muted small mono break">{}</div>')
+BEGINS_CHARS = 80
 FLAG = SafeString(' <span class="badge badge--warn">{}</span>')
 LINK = SafeString('<a class="clamp mono" href="{}">{}</a>')
 
@@ -83,15 +85,25 @@ def _row(row, artifact, uses, kinds):
         row,
         sha256=SafeString(artifact["handle"][-64:]),
         summary=glyphs.readable(artifact["summary"]) or artifact["handle"],
+        begins=_begins(artifact),
         flag=format_html(FLAG, _("may hold secrets")) if is_flagged else NOTHING,
         kind=glyphs.readable(artifact["kind"]),
         tool=glyphs.readable(artifact["tool"] or "–"),
         session=_link(f"../sessions/{_part(session)}/", session) if session else "–",
-        lines=SafeString(number(artifact["lines"])),
+        lines=SafeString(number(artifact["lines"])) if content_types.is_text(artifact["content_type"]) else "–",
         size=SafeString(size(artifact["bytes"])),
         uses=_times(uses[artifact["handle"]]),
         time=ago(artifact["created_at"]),
     )
+
+
+def _begins(artifact):
+    """The first words of a text: its summary says only how long it is. JSON has its keys there, HTML its title."""
+    if artifact["content_type"] != "text/plain":
+        return NOTHING
+    words = glyphs.plain(artifact["preview"][: 2 * BEGINS_CHARS])
+    words = f"{words[:BEGINS_CHARS]}…" if len(words) > BEGINS_CHARS else words
+    return format_html(BEGINS, words) if words else NOTHING
 
 
 def _times(count):

@@ -23,7 +23,7 @@ ORDERS = {"time": ("created_at", "id"), "size": ("bytes", "id")}
 NEWEST = "-time"
 # What the pages show of a use; the preview is left where it is.
 COLUMNS = (
-    *("id", "handle", "kind", "content_type", "bytes", "lines", "summary", "secret_kinds"),
+    *("id", "handle", "kind", "content_type", "bytes", "lines", "summary", "preview", "secret_kinds"),
     *("session_id", "tool", "created_at"),
 )
 

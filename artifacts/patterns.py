@@ -1,17 +1,28 @@
 """Regular expressions from outside: matched in time that grows with the text only (RE2), whatever the expression."""
 
+import re
+
 import re2
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
 MAX_PATTERN = 500
+# `\C`, any one byte, is the only thing in RE2 that crosses the end of a line whatever the options say: each of many
+# lines would be searched to the end of the content.
+MAX_REPEAT = 100  # each of them is a state: with many, RE2 falls back to a walk through all of them at every byte
+_REPEAT = re.compile(r"(?<!\\)\{(?:\d*,)?(\d{3,})(?:,\d*)?\}")
+_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
 def compiled(pattern: str, *, ignore_case: bool = False):
     """An expression that matches within a line. Raises Refused for one that RE2 does not know, and for a long one."""
     if not pattern or len(pattern) > MAX_PATTERN:
         raise Refused(_("A pattern has 1 to %(most)s characters.") % {"most": MAX_PATTERN})
+    if _ANY_BYTE.search(pattern):
+        raise Refused(_("A pattern matches characters: \\C, any byte, does not exist here."))
+    if any(int(count) > MAX_REPEAT for count in _REPEAT.findall(pattern)):
+        raise Refused(_("A pattern repeats something at most %(most)s times.") % {"most": MAX_REPEAT})
     options = re2.Options()
     options.log_errors = False
     options.never_nl = True

@@ -16,6 +16,7 @@ from .selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK
 from .services import KIND, MAX_KIND, Place
 
 BIGGEST = 2**53
+MADE_HERE = frozenset({"checkpoint"})  # kinds that are made from records: nobody can pass anything off as one
 SORTS = Literal[tuple(f"{sign}{name}" for name in listing.ORDERS for sign in ("", "-"))]  # type: ignore[valid-type]
 Name = Annotated[str, Field(max_length=500)]
 
@@ -109,6 +110,12 @@ class StashIn(Schema):
     def one_content(self):
         if (self.text is None) == (self.base64 is None):
             raise ValueError("give either text or base64")
+        return self
+
+    @model_validator(mode="after")
+    def free_kind(self):
+        if self.kind in MADE_HERE:
+            raise ValueError("what is of this kind is made from records, never stashed")
         return self
 
     @model_validator(mode="after")

@@ -42,10 +42,13 @@ class Scan:
         self._before = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Look at the next chunk."""
+        """Look at the next chunk; also without zero bytes, so that UTF-16 and UTF-32 hide nothing."""
         if len(self._found) < len(KINDS):
-            self._found.update(_SET.Match(self._before + chunk) or ())
-            self._before = (self._before + chunk)[-OVERLAP:]
+            data = self._before + chunk
+            self._found.update(_SET.Match(data) or ())
+            if b"\0" in data:
+                self._found.update(_SET.Match(data.replace(b"\0", b"")) or ())
+            self._before = data[-OVERLAP:]
 
     @property
     def kinds(self) -> list[str]:

@@ -56,7 +56,7 @@ class Selector:
         sizes = {"usual": f"{USUAL_CHARS:,}", "most": f"{MOST_CHARS:,}"}
         if not 1 <= self.max_chars <= MOST_CHARS:
             raise Refused(_("An answer has 1 to %(most)s characters.") % sizes)
-        if self.max_chars > USUAL_CHARS and not self.reason.strip():
+        if self.max_chars > USUAL_CHARS and not any(map(str.isalnum, self.reason)):
             raise Refused(_("More than %(usual)s characters need a reason, which is recorded.") % sizes)
         if len(self.reason) > MAX_REASON:
             raise Refused(_("A reason has at most %(most)s characters.") % {"most": MAX_REASON})

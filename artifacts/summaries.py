@@ -29,7 +29,9 @@ def summarise(measured: Measure, *, exit_code: int | None = None) -> str:
     ends = f"{head}\n{measured.tail.decode('utf-8', 'replace')}" if measured.bytes > LOOKED_AT else head
     parts.append(f"{measured.lines:,} line{'' if measured.lines == 1 else 's'}")
     parts.append(_about(measured, kind, head))
-    code = exit_code if exit_code is not None else _exit_code(ends)
+    code = exit_code
+    if code is None and kind == content_types.TEXT:  # in JSON it may be that of anything
+        code = _exit_code(ends)
     parts.append(f"exit code {code}" if code is not None else "")
     if kind == content_types.TEXT and (error := _first_error(ends)):
         parts.append(f"first error: {error}")

@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SMALL = 10_000
 BARS = {"list": 3, "detail": 6, "growth": 1.1}
 T0 = 1_767_571_200_000
+TOOLS = ("exec", "read", "web_fetch", "browser", "grep", "process", "message", "memory_search")
+SUMS = ("call_count", "result_count", "chars", "stashed_count", "stashed_chars", "kept_chars", "carried_chars")
 UNSEEN = "session, first, its Markdown never rendered before"
 
 
@@ -30,6 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, default=1_000_000)
     parser.add_argument("--records", type=int, default=10_000)
+    parser.add_argument("--artifacts", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--profile", metavar="PAGE", help="print where the time of one page goes instead")
@@ -101,6 +104,21 @@ def fill(options):
         "session, a turn": (f"{long}?turn={options.records // 5}", "detail"),
         "session, every branch": (f"{long}?branch=all&after={options.records // 2}", "detail"),
         "record": (f"{long}records/r{options.records // 2}/", "detail"),
+        **artifact_pages(small.db, big.db, options.artifacts, long),
+    }
+
+
+def artifact_pages(small, db, count, long):
+    """Write the rows of artifacts; the addresses of the pages about them, `long` is that of a session."""
+    insert_artifacts(small, SMALL)
+    insert_artifacts(db, count)
+    return {
+        "artifacts, 10k, first": ("/agents/small/artifacts/", "list"),
+        "artifacts, big, first": ("/agents/big/artifacts/", "list"),
+        "artifact": (f"/agents/big/artifacts/{stashed_example(db)}/", "detail"),
+        "savings": ("/agents/big/savings/", "detail"),
+        "savings of a year": ("/agents/big/savings/?days=365", "detail"),
+        "savings of a session": (f"{long}?view=savings", "detail"),
     }
 
 
@@ -149,6 +167,60 @@ def insert_transcript(db, session_id, count):
         records[n]["parentId"] = f"r{n - 9}"
     transcript = services.Transcript(session_id, "long.jsonl", T0)
     services.store_transcript(db, transcript, lines(records))
+
+
+def insert_artifacts(db, count):
+    """Outputs a minute apart, every fifth content twice, of eight tools; their files are not there."""
+    from django.db import connections, transaction
+
+    from artifacts.models import Artifact
+    from ledger.models import ToolDay
+
+    sums = {}
+    plain = {field.column: field.get_default() for field in Artifact._meta.concrete_fields}
+    sql = f"INSERT INTO artifacts ({', '.join(plain)}) VALUES ({', '.join('?' * len(plain))})"
+    with transaction.atomic(using=db):
+        rows = ((plain | artifact(n, sums)).values() for n in range(count))
+        connections[db].connection.executemany(sql, map(list, rows))
+        ToolDay.objects.using(db).bulk_create(
+            ToolDay(date=day, tool=tool, channel_id="telegram", **sums[day, tool]) for day, tool in sums
+        )
+
+
+def artifact(n, sums):
+    """The columns of the use number n; it is counted in the sums of its day and tool."""
+    from ledger.turns import utc_day
+
+    at, chars, tool = T0 + n * 60_000, 8_000 + n * 7919 % 60_000, TOOLS[n % len(TOOLS)]
+    day = sums.setdefault((utc_day(at), tool), dict.fromkeys(SUMS, 0))
+    for name, amount in zip(SUMS, (1, 1, chars, 1, chars, 600, chars * 9), strict=True):
+        day[name] += amount
+    return {
+        "id": f"{n:032x}",
+        "handle": f"ocm_artifact:v1:sha256:{n - (n % 5 == 4):064x}",
+        "kind": "tool_output",
+        "bytes": chars,
+        "stored_bytes": chars // 5,
+        "chars": chars,
+        "lines": chars // 60,
+        "tool": tool,
+        "summary": f"text/plain, {chars:,} characters, exit code 0",
+        "created_at": at,
+        "content_type": "text/plain",
+        "session_id": f"{n:08}",
+        "turn_id": f"{n:08}:r1",
+        "record_id": f"r{n}",
+        "preview": "GET /items 200\n" * 30,
+    }
+
+
+def stashed_example(db):
+    """The hash of an output of 20 kB whose file is there."""
+    from artifacts import services
+
+    text = "".join(f"{line:05}: GET /items/{line * 31 % 9973} 200\n" for line in range(800))
+    place = services.Place("long", None, "r3", "exec", "call_2")
+    return services.stash(db, text, place=place, is_compressed=True)[0].sha256
 
 
 def lines(records):

@@ -9,7 +9,7 @@ from django.db.models import QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from ledger import glyphs
+from openclaw_web import glyphs
 from openclaw_web.paging import cursor, page_of
 
 from .models import DatasetSample, SampleLabel

@@ -1,6 +1,6 @@
 """What a page about one sample shows; the sample's own page and the review queue both do."""
 
-from ledger import glyphs
+from openclaw_web import glyphs
 
 from . import sample_lists
 from .forms import PartsForm

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ledger.glyphs import readable
+from openclaw_web.glyphs import readable
 
 from .contents import LONGEST, Piece
 from .diffs import Diff, Section, View

@@ -7,9 +7,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, duration, moment, money, number, tokens
+from openclaw_web import glyphs
 from openclaw_web.lists import cell_labels, filled, labelled
 
-from . import glyphs, listing
+from . import listing
 from .words import EVENT_WORDS, STATE_WORDS, said
 
 NOTHING = SafeString("")

@@ -8,7 +8,7 @@ import nh3
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
-from . import glyphs
+from openclaw_web import glyphs
 
 TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "a", "ul", "ol", "li"),

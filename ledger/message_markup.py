@@ -12,8 +12,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.templatetags.formatting import duration, money, tokens
+from openclaw_web import glyphs
 
-from . import glyphs, markdown, section_markup
+from . import markdown, section_markup
 from .words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STOP_WORDS
 from .words import said as _
 

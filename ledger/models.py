@@ -157,7 +157,7 @@ class TranscriptEvent(models.Model):
     cost_usd = models.FloatField(null=True)
     trim_json = models.TextField(null=True, help_text="what event_json leaves out: see ledger.trimming")
     event_json = models.TextField()
-    full_zstd = models.BinaryField(null=True, help_text="the whole record, when event_json had to be capped")
+    full_zstd = models.BinaryField(null=True, help_text="the rests of the texts that are capped")
 
     class Meta:
         db_table = "transcript_events"
@@ -248,7 +248,8 @@ class ConversationTurn(Totals):
         db_table = "conversation_turns"
         constraints = [models.UniqueConstraint(fields=["session", "turn_number"], name="idx_session_turn")]
         indexes = [
-            models.Index(fields=["created_at", "id"], name="idx_created_at"),
+            # As the spec has it: the time alone, because ids are long and few turns share a moment.
+            models.Index(fields=["created_at"], name="idx_created_at"),
             # How big prompts were over time is read from here alone.
             models.Index(
                 fields=["created_at", "prompt_tokens"],

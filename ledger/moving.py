@@ -1,4 +1,4 @@
-"""Outputs that were stored before they could become artifacts: moved from an agent's file into the artifact store.
+"""Bringing an older store up to date: its outputs become artifacts, and its sessions get their sums by tool.
 
 A few records at a time: their outputs are durable before a short transaction puts previews in their place, together
 with the rows of the artifacts. Whoever is killed in between leaves contents without a row, which the next run uses or
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import orjson
 from django.db import transaction
-from django.db.models import Count, Q, Sum
+from django.db.models import Q, Sum
 
 from artifacts import services
 from artifacts.models import Artifact
@@ -32,9 +32,13 @@ Columns = tuple[bytes, str | None, bytes | None]
 
 @dataclass(slots=True)
 class Moved:
-    """What was moved; `unreadable` are records whose own columns are damaged, which stay as they are."""
+    """What was moved; `sessions` are those it was in, `counted` those whose sums by tool were made.
+
+    `unreadable` are records whose own columns are damaged, which stay as they are.
+    """
 
     sessions: int = 0
+    counted: int = 0
     records: int = 0
     outputs: int = 0
     chars: int = 0
@@ -51,9 +55,10 @@ class Page:
 
 
 def move(db: str, *, on_session: Callable[[], None]) -> Moved:
-    """Make artifacts of the big outputs that an agent's records hold; `on_session` hears after each session.
+    """Make artifacts of the big outputs that an agent's records hold, and the sums by tool that sessions lack.
 
-    Raises NoRoom or Damaged (both Refused) when the artifact store cannot be written; what was moved stays moved.
+    `on_session` hears after each session. Raises NoRoom or Damaged (both Refused) when the artifact store cannot be
+    written; what was moved stays moved.
     """
     moved = Moved()
     last = ""
@@ -61,10 +66,11 @@ def move(db: str, *, on_session: Callable[[], None]) -> Moved:
         before = moved.records
         _move_session(db, session_id, moved)
         moved.sessions += moved.records > before
+        if _is_miscounted(db, session_id):
+            tool_days.count_again(db, session_id)
+            moved.counted += 1
         last = session_id
         on_session()
-    for session_id in _miscounted(db):
-        tool_days.count_again(db, session_id)
     return moved
 
 
@@ -140,11 +146,10 @@ def _write(db, page, outputs):
         outputs.save()
 
 
-def _miscounted(db):
-    """Sessions whose sums by tool do not know of all their artifacts, also after a run that was killed."""
-    uses = Artifact.objects.using(db).filter(kind=services.KIND, record_id__isnull=False)
-    uses = uses.filter(session_id__in=Session.objects.using(db).values("id"))
-    uses = uses.order_by("session_id").values_list("session_id").annotate(count=Count("id"))
-    sums = SessionTool.objects.using(db).order_by().values_list("session_id").annotate(sum=Sum("stashed_count"))
-    known = dict(sums)
-    return [session_id for session_id, count in uses if known.get(session_id, 0) < count]
+def _is_miscounted(db, session_id):
+    """Whether a session has no sums by tool, or some that do not know of all its artifacts, as after a killed run."""
+    if tool_days.uncounted(Session.objects.using(db).filter(id=session_id)).exists():
+        return True
+    uses = Artifact.objects.using(db).filter(session_id=session_id, kind=services.KIND, record_id__isnull=False)
+    sums = SessionTool.objects.using(db).filter(session_id=session_id).aggregate(stashed=Sum("stashed_count"))
+    return (sums["stashed"] or 0) < uses.count()

@@ -11,7 +11,7 @@ from artifacts import flagging, handles
 from artifacts.errors import Damaged, NoSuchArtifact
 
 from .models import TranscriptEvent
-from .trimming import CAP, Stashed, stashed, untrim
+from .trimming import Stashed, missing, stashed, text_at, untrim
 
 Row = dict[str, Any]
 
@@ -72,9 +72,7 @@ def is_flagged(trim_json: str | None, kinds: frozenset[str]) -> bool:
 
 def hidden(trim_json: str | None) -> int:
     """About how many characters of a record are not in `event_json`."""
-    notes = orjson.loads(trim_json) if trim_json else {}
-    capped = sum(length - CAP for _, length in notes.get("capped", ()))
-    return capped + sum(note["chars"] for note in notes.get("stashed", ()))
+    return sum(count for _path, count in missing(trim_json)) + sum(note.chars for note in of_note(trim_json))
 
 
 def readable_whole(event_json: str, full_zstd: bytes | None, trim_json: str | None) -> tuple[Row, str]:
@@ -89,7 +87,7 @@ def _output(agent_id, record, note, kinds):
     place = [agent_id, handles.parse(note.handle)]
     return Output(
         summary=note.summary,
-        missing=max(0, note.chars - len(_text_at(record, note.path))),
+        missing=max(0, note.chars - len(text_at(record, note.path))),
         is_flagged=flagging.is_flagged(note.secrets, kinds),
         address=reverse("artifacts:artifact_detail", args=place),
         download=reverse("artifacts:artifact_download", args=place),
@@ -98,12 +96,4 @@ def _output(agent_id, record, note, kinds):
 
 def _told(note, kinds):
     told = asdict(note)
-    return told | {"flagged": flagging.is_flagged(told.pop("secrets"), kinds)}
-
-
-def _text_at(record, path):
-    """The text of a place that `message.content.0.text` names."""
-    value = record
-    for name in path.split("."):
-        value = value[int(name)] if isinstance(value, list) else value[name]
-    return value
+    return told | {"is_flagged": flagging.is_flagged(told.pop("secrets"), kinds)}

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from heapq import nlargest
 
 from django.db.models import Exists, Max, OuterRef, QuerySet, Sum
 from django.db.models.functions import Coalesce
@@ -17,16 +18,13 @@ from artifacts.models import Artifact
 from artifacts.services import KIND
 
 from .models import Session, SessionDay, ToolDay
+from .tool_days import COUNTED, PROMPT, uncounted
 
 CHARS_PER_TOKEN = 4
 SHOWN = 20
 TOOLS = 50
-LOOKED_AT = 2_000  # uses among which the largest and the repeated ones are looked for
-COUNTED = (
-    *("call_count", "result_count", "failed_count", "chars"),
-    *("stashed_count", "stashed_chars", "kept_chars", "carried_chars"),
-)
-PROMPT = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+UNCOUNTED = 1_000  # sessions without sums: beyond that, only that there are more
+LOOKED_AT = 1_000  # uses among which the largest and the repeated ones are looked for
 USE = ("handle", "chars", "lines", "tool", "summary", "session_id", "record_id", "created_at")
 
 
@@ -102,7 +100,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """What one agent's or one session's outputs add up to, and which stand out."""
+    """What one agent's or one session's outputs add up to, and which stand out.
+
+    `uncounted_sessions` are in none of the sums; UNCOUNTED + 1 means more than UNCOUNTED.
+    """
 
     totals: Sums
     tools: Sequence[Sums]
@@ -112,6 +113,7 @@ class Savings:
     prompt_tokens: int
     has_more_tools: bool
     is_cut: bool
+    uncounted_sessions: int
     looked_since: int | None = None
 
     @property
@@ -141,6 +143,11 @@ class Scope:
         sessions = Session.objects.using(self.db).filter(id=OuterRef("session_id"), channel_id=self.channel)
         return rows.filter(Exists(sessions))
 
+    def sessions(self) -> QuerySet:
+        """The sessions with records of these days or later ones."""
+        sessions = Session.objects.using(self.db).filter(last_activity_at__gte=self.since_ms)
+        return sessions.filter(channel_id=self.channel) if self.channel else sessions
+
     def tool_days(self) -> QuerySet:
         """The sums by day, of all tools."""
         days = ToolDay.objects.using(self.db).filter(date__gte=str(self.since))
@@ -155,13 +162,15 @@ def of_agent(scope: Scope) -> Savings:
     if newest is not None:
         uses = uses.filter(created_at__gt=newest)
     uses = scope.of_channel(uses.filter(tool=scope.tool) if scope.tool else uses)
-    found = list(uses.order_by("-created_at", "-id").values_list("handle", "chars"))
-    largest = uses.order_by("-chars", "-handle").values(*USE)[:SHOWN]
+    found = list(uses.order_by().values_list("handle", "chars", "id"))  # once: each of these rows lies somewhere else
+    ids = [row_id for _chars, _handle, row_id in nlargest(SHOWN, ((row[1], row[0], row[2]) for row in found))]
+    largest = Artifact.objects.using(scope.db).filter(id__in=ids).order_by("-chars", "-handle", "-id").values(*USE)
     return _found(
         _by_tool(days.filter(tool=scope.tool) if scope.tool else days),
-        (uses, found, largest),
+        (uses, [row[:2] for row in found], largest),
         days.aggregate(read=Coalesce(Sum("prompt_tokens"), 0))["read"],
         is_cut=newest is not None,
+        uncounted_sessions=_uncounted(scope.sessions()),
         looked_since=newest,
     )
 
@@ -173,7 +182,13 @@ def of_session(session: Session) -> Savings:
     found = list(uses.values_list("handle", "chars")[: LOOKED_AT + 1])
     read = sum(getattr(session, name) for name in PROMPT)
     looked_at = (uses, found[:LOOKED_AT], uses.values(*USE)[:SHOWN])
-    return _found(_by_tool(session.tools.all()), looked_at, read, is_cut=len(found) > LOOKED_AT)
+    return _found(
+        _by_tool(session.tools.all()),
+        looked_at,
+        read,
+        is_cut=len(found) > LOOKED_AT,
+        uncounted_sessions=_uncounted(Session.objects.using(session._state.db).filter(id=session.id)),
+    )
 
 
 def newest_of(rows: QuerySet, count: int) -> int | None:
@@ -203,6 +218,10 @@ def tokens_of(chars: int) -> int:
 def _by_tool(sums):
     added = {f"sum_{name}": Sum(name) for name in COUNTED}
     return sums.values("tool").annotate(**added).order_by("-sum_chars", "tool").iterator()
+
+
+def _uncounted(sessions):
+    return uncounted(sessions)[: UNCOUNTED + 1].count()
 
 
 def _found(by_tool, looked_at, prompt_tokens, **more):

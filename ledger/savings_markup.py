@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.templatetags.formatting import ago, number, tokens
+from openclaw_web import glyphs
 from openclaw_web.lists import filled, labelled
 
-from . import glyphs
 from .savings import Savings, Sums, Use, tokens_of
 
 TOOL = (

@@ -56,9 +56,8 @@ def savings(request, agent):
 def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """What the savings view of a session shows; `after` and `before` are cursors of its turns."""
     by_turn = prompts.of_session(session, after=after, before=before)
-    agent_id = session._state.db.removeprefix("agent_")
     return {
-        **_drawn(agent_id, found_savings.of_session(session)),
+        **_drawn(session.agent_id, found_savings.of_session(session)),
         "prompts": by_turn,
         "chart": prompts.session_chart(by_turn),
     }
@@ -69,6 +68,7 @@ def _drawn(agent_id, found, address=None):
         "savings": found,
         "chars_per_token": found_savings.CHARS_PER_TOKEN,
         "looked_at": found_savings.LOOKED_AT,
+        "uncounted_at_most": found_savings.UNCOUNTED,
         "tool_rows": savings_markup.tool_rows(found, address),
         "largest_rows": savings_markup.largest_rows(agent_id, found.largest),
         "repeated_rows": savings_markup.repeated_rows(agent_id, found.repeated),

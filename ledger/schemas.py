@@ -70,7 +70,7 @@ class StashedOut(Schema):
     bytes: int
     lines: int
     summary: str
-    flagged: bool = Field(description="it may hold secrets: only admins get the whole")
+    is_flagged: bool = Field(description="it may hold secrets: only admins get the whole")
 
 
 class EventOut(Schema):

@@ -7,8 +7,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
 from agents.templatetags.formatting import duration, moment, money, tokens
+from openclaw_web import glyphs
 
-from . import glyphs
 from .words import said as _
 
 NOTHING = SafeString("")

@@ -242,7 +242,8 @@ def _leaf(row, record):
 def _is_withheld(row, opted_out, hidden):
     if row.facts.kind == "user":
         return bool(sender_ids(row.facts.sender) & opted_out)
-    return row.parent_id in hidden or (row.facts.kind == "compaction" and bool(hidden))
+    is_summary = row.facts.kind in ("compaction", "branch_summary")  # of records that are no parents of it
+    return row.parent_id in hidden or (is_summary and bool(hidden))
 
 
 def _node(row):

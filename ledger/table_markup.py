@@ -7,9 +7,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, duration, money, number, tokens
+from openclaw_web import glyphs
 from openclaw_web.lists import labelled
 
-from . import glyphs
 from .words import said
 
 WORDS = 160  # characters of a turn

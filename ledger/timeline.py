@@ -11,8 +11,8 @@ from urllib.parse import quote
 import orjson
 from django.utils.safestring import SafeString
 
+from . import trimming
 from .records import Facts, ToolCall, facts, file_lists
-from .trimming import CAP
 
 MAX_INDENTED = 32_000  # bytes of a JSON value that is shown on several lines
 WORDS = 8_000  # characters of a message
@@ -362,9 +362,8 @@ def _raw(row):
 def _missing(trim_json):
     """How many characters of which part are not in `event_json`: what is kept compressed only."""
     missing: Counter[str] = Counter()
-    if trim_json:
-        for path, length in orjson.loads(trim_json).get("capped", ()):
-            missing[_part(path)] += length - CAP
+    for path, count in trimming.missing(trim_json):
+        missing[_part(path)] += count
     return missing
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import orjson
 from django.db import connections, transaction
-from django.db.models import F, Max
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from artifacts import previews
@@ -23,10 +23,13 @@ from .turns import utc_day
 
 Kind = TranscriptEvent.Kind
 KINDS = frozenset({Kind.ASSISTANT.value, Kind.TOOL_RESULT.value, Kind.COMPACTION.value, Kind.RESET.value})
-ADDED = (
+COUNTED = (
     *("call_count", "result_count", "failed_count", "chars"),
-    *("stashed_count", "stashed_chars", "kept_chars", "carried_chars", "prompt_tokens"),
+    *("stashed_count", "stashed_chars", "kept_chars", "carried_chars"),
 )
+ADDED = (*COUNTED, "prompt_tokens")
+PROMPT = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+COUNTABLE = ("tool_call_count", *PROMPT)  # of a session; when all are 0 it may have no sums by tool
 NO_TOOL = ""
 PLACE, TOTAL_PLACE = ("session_id", "date", "tool"), ("date", "tool", "channel_id")
 
@@ -87,19 +90,36 @@ Buckets = dict[tuple[str, str], Bucket]
 
 
 def add(db: str, session: Session, rows: Iterable[Row]) -> None:
-    """Count new records of a session in. Call it before the session's own sums are brought up to date."""
-    known, channel = _known(db, session) if session.record_count else ({}, session.channel_id)
-    _save(db, session.id, channel, counted(map(_of_row, (row for row in rows if row.facts.kind in KINDS)), known))
+    """Count new records, which are stored, in. Call it before the session's own sums are brought up to date.
+
+    A session that has none of its sums, as `uncounted` says, is counted as a whole.
+    """
+    stored = _sums_of(db, session.id) if session.record_count else []
+    if not stored and any(getattr(session, name) for name in COUNTABLE):
+        count_again(db, session.id)
+        return
+    steps = map(_of_row, (row for row in rows if row.facts.kind in KINDS))
+    _save(db, session.id, _channel(session, stored), counted(steps, _open(stored)))
 
 
 def count_again(db: str, session_id: str) -> None:
-    """Count a session again from what is stored: for one whose outputs became artifacts later."""
+    """Count a session from what is stored: for one without sums, or whose outputs became artifacts later."""
     with transaction.atomic(using=db):
-        session = Session.objects.using(db).only("id", "channel_id").get(id=session_id)
-        _known_before, channel = _known(db, session)
+        session = Session.objects.using(db).only("id", "channel_id", "created_at").get(id=session_id)
+        channel = _channel(session, _sums_of(db, session_id))
         _take_back(db, session)
-        _save(db, session_id, channel, counted(_stored(db, session_id), {}))
+        nothing = {(utc_day(session.created_at), NO_TOOL): Bucket()}  # so that it is known to be counted
+        _save(db, session_id, channel, counted(_stored(db, session_id), {}) or nothing)
         _prompts_again(db, session_id)
+
+
+def uncounted(sessions: QuerySet) -> QuerySet:
+    """Those of sessions that have something to count and no sums: they were collected before there were any."""
+    holds_any = Q()
+    for name in COUNTABLE:
+        holds_any |= Q(**{f"{name}__gt": 0})
+    sums = SessionTool.objects.using(sessions.db).filter(session_id=OuterRef("id"))
+    return sessions.filter(holds_any, ~Exists(sums))
 
 
 def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
@@ -182,15 +202,8 @@ def _stored(db, session_id) -> Iterator[Step]:
 
 def _left_out(trim_json, notes, record):
     """The characters of a result's texts that are not in its row."""
-    capped = orjson.loads(trim_json).get("capped", ()) if trim_json else ()
-    cut = sum(length - trimming.CAP for path, length in capped if _is_text(path))
-    return cut + sum(note.chars - len(_at(record, note.path)) for note in notes)
-
-
-def _at(record, path):
-    for name in path.split("."):
-        record = record[int(name)] if isinstance(record, list) else record[name]
-    return record
+    cut = sum(count for path, count in trimming.missing(trim_json) if _is_text(path))
+    return cut + sum(note.chars - len(trimming.text_at(record, note.path)) for note in notes)
 
 
 def _is_text(path):
@@ -199,7 +212,7 @@ def _is_text(path):
 
 def _prompts_again(db, session_id):
     """The biggest prompt of each turn from the numbers beside the records."""
-    prompt = sum((Coalesce(F(name), 0) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens")), 0)
+    prompt = sum((Coalesce(F(name), 0) for name in PROMPT), 0)
     calls = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=Kind.ASSISTANT, is_synthetic=False)
     biggest = calls.filter(turn_number__isnull=False).values("turn_number").annotate(prompt=Max(prompt)).order_by()
     known = dict(biggest.values_list("turn_number", "prompt"))
@@ -209,15 +222,20 @@ def _prompts_again(db, session_id):
     ConversationTurn.objects.using(db).bulk_update(turns, ["prompt_tokens"], batch_size=TURN_BATCH)
 
 
-def _known(db, session) -> tuple[Buckets, str]:
-    """What is still in the context of a session, and the channel that its sums are counted to."""
-    rows = SessionTool.objects.using(db).filter(session_id=session.id)
-    found: Buckets = {}
-    channel = session.channel_id
-    for day, tool, channel, chars in rows.values_list("date", "tool", "channel_id", "open_chars"):  # noqa: B007 - the last
-        if chars:
-            found[day, tool] = Bucket(open_chars=chars)
-    return found, channel
+def _sums_of(db, session_id):
+    """Day, tool, channel and open characters of the rows of a session."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    return list(rows.values_list("date", "tool", "channel_id", "open_chars"))
+
+
+def _channel(session, stored):
+    """The channel that sums of a session are counted to: the index may have told of another one since."""
+    return stored[-1][2] if stored else session.channel_id
+
+
+def _open(stored) -> Buckets:
+    """What is still in the context of a session."""
+    return {(day, tool): Bucket(open_chars=chars) for day, tool, _channel, chars in stored if chars}
 
 
 def _take_back(db, session):

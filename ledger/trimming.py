@@ -1,6 +1,6 @@
 """How much of a record is kept in reach: long texts are capped, the rest is kept compressed, nothing twice.
 
-`trim` answers with the JSON to store, what it leaves out, and the whole record packed when something was capped.
+`trim` answers with the JSON to store, what it leaves out, and the rests of the texts that were capped, packed.
 `full_record` puts a record together again, with the outputs that are artifacts.
 """
 
@@ -13,10 +13,13 @@ import orjson
 from artifacts import blobs, handles, layout, packing
 
 from .models import TranscriptEvent
+from .records import KINDS_BY_ROLE
 from .records import TEXT_BLOCKS as BLOCKS
 
-CAP = 8_000  # characters of one text
-PLAIN = 8_000  # bytes of a record below which no text in it can be over the cap
+CAP = 8_000  # characters of one text; a record of no more bytes has none that is longer
+# Of what a tool answered, most of a store: the longest text that stays whole, and how much of a longer one does.
+RESULT_CAP, RESULT_KEPT = 2_000, 1_000
+ANSWER = ("message", "content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ def stashed(trim_json: str | None) -> list[Stashed]:
 
 
 Keep = Callable[[str, str], tuple[str, Stashed] | None]
+Rest = tuple[tuple[str | int, ...], int, int, str]  # a text's place, how much is kept of it, where the rest begins
 
 
 def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple[bytes, str | None, bytes | None]:
@@ -49,8 +53,8 @@ def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple
 
     `keep(path, text)` is asked about each text of a message: for one that became an artifact it gives the preview that
     takes its place, and a note. `trim_json` is None, or a JSON object: `aggregated` is the length of a repeated
-    tool output that was left out, `stashed` holds the notes, `capped` lists `[path, characters]` of texts that were
-    cut to CAP. `full_zstd` holds the record as it was (without what was repeated, with the previews) when one was cut.
+    tool output that was left out, `stashed` holds the notes, `capped` lists `[path, characters, characters kept]` of
+    texts that were cut. `full_zstd` holds the rests of those.
     """
     told, left_out = _without_repeated_output(record)
     told, notes = _with_previews(told, keep) if keep else (told, [])
@@ -82,10 +86,23 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
     Without `trim_json`, outputs that are artifacts are left as their previews. Raises NoSuchArtifact or Damaged
     (both Refused) when one cannot be read or is not what was stashed.
     """
-    record = orjson.loads(packing.unpack(bytes(full_zstd)) if full_zstd else event_json)
+    record = orjson.loads(event_json)
+    if full_zstd:
+        record = _with_rests(record, orjson.loads(packing.unpack(bytes(full_zstd))))
     for note in stashed(trim_json):
         _put(record, note.path, _content(note))
     return record
+
+
+def missing(trim_json: str | None) -> Iterator[tuple[str, int]]:
+    """The texts of a record that were cut: each one's place, and how many characters `event_json` leaves out."""
+    for path, length, *kept in orjson.loads(trim_json).get("capped", ()) if trim_json else ():
+        yield path, length - (kept[0] if kept else CAP)  # older rows do not say how much they kept
+
+
+def text_at(record: dict[str, Any], path: str) -> str:
+    """The text of a place that `message.content.0.text` names."""
+    return _at(record, path.split("."))
 
 
 def full_record(event: TranscriptEvent) -> dict[str, Any]:
@@ -100,9 +117,13 @@ def _content(note):
 def _put(record, path, text):
     """Set the text of a place as `message.content.0.text` names it."""
     *way, last = path.split(".")
+    _at(record, way)[last] = text
+
+
+def _at(value, way):
     for name in way:
-        record = record[int(name)] if isinstance(record, list) else record[name]
-    record[last] = text
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    return value
 
 
 def _without_repeated_output(record):
@@ -140,26 +161,46 @@ def _with_previews(record, keep):
 
 
 def _trimmed(record, full, left_out, notes):
-    if len(full) <= PLAIN:
+    is_result = len(full) > RESULT_CAP and _is_result(record.get("message"))
+    if not is_result and len(full) <= CAP:
         return full, _note(left_out, [], notes), None
-    capped: list[list[Any]] = []
-    record = _cap(record, "", capped)
-    if not capped:
+    rests: list[Rest] = []
+    record = _cap(record, (), rests, is_result)
+    if not rests:
         return full, _note(left_out, [], notes), None
-    return orjson.dumps(record), _note(left_out, capped, notes), packing.pack(full)
+    capped = [[".".join(map(str, way)), begin + len(text), kept] for way, kept, begin, text in rests]
+    packed = packing.pack(orjson.dumps([[way, begin, text] for way, _kept, begin, text in rests]))
+    return orjson.dumps(record), _note(left_out, capped, notes), packed
 
 
-def _cap(value, path, capped):
+def _is_result(message):
+    role = message.get("role") if isinstance(message, dict) else None
+    return isinstance(role, str) and KINDS_BY_ROLE.get(role) == "tool_result"
+
+
+def _cap(value, way, rests, is_result):
     if isinstance(value, str):
-        if len(value) <= CAP:
+        cap, kept = (RESULT_CAP, RESULT_KEPT) if is_result and way[:2] == ANSWER else (CAP, CAP)
+        if len(value) <= cap:
             return value
-        capped.append([path, len(value)])
-        return value[:CAP]
+        begin = kept - handles.LENGTH  # a handle that is cut in two is whole in the rest, for who looks for mentions
+        rests.append((way, kept, begin, value[begin:]))
+        return value[:kept]
     if isinstance(value, dict):
-        return {key: _cap(item, f"{path}.{key}" if path else key, capped) for key, item in value.items()}
+        return {key: _cap(item, (*way, key), rests, is_result) for key, item in value.items()}
     if isinstance(value, list):
-        return [_cap(item, f"{path}.{index}", capped) for index, item in enumerate(value)]
+        return [_cap(item, (*way, index), rests, is_result) for index, item in enumerate(value)]
     return value
+
+
+def _with_rests(record, rests):
+    """The record with its texts whole again. Older rows hold the whole record instead of rests."""
+    if isinstance(rests, dict):
+        return rests
+    for (*way, last), begin, text in rests:
+        place = _at(record, way)
+        place[last] = place[last][:begin] + text
+    return record
 
 
 def _note(left_out, capped, stashed):

@@ -7,6 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from django.utils.safestring import SafeString
+
+from . import chart_markup
+
 PLOT_HEIGHT = 140
 ROOM_ABOVE = 26  # the line that a pointed-at bar is read out on
 ROOM_BELOW = 24  # the words under the bars
@@ -128,6 +132,16 @@ class Chart:
         """Each series with the sum of its values; of a line, its latest value."""
         totals = (f"{total:,}" if isinstance(total, int) else total for total in self.totals)
         return list(zip(self.series, totals, strict=True))
+
+    @property
+    def points(self) -> SafeString:
+        """The HTML of all bars."""
+        return chart_markup.points(self)
+
+    @property
+    def rows(self) -> SafeString:
+        """The HTML of the rows of the table that says the same."""
+        return chart_markup.rows(self)
 
 
 @dataclass(frozen=True, slots=True)

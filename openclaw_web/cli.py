@@ -19,7 +19,7 @@ VERBS = {
         "collect": "Read an OpenClaw home into the store. Running it again reads only what is new.",
         "export": "Write approved samples into training files.",
         "checkpoint": "Make and show checkpoints: what a compaction took out of the model's sight.",
-        "stash_outputs": "Make artifacts of big outputs that are in the store already. Running it again goes on.",
+        "stash_outputs": "Bring an older store up to date: big outputs become artifacts, savings are counted.",
         "artifact": "Keep big outputs in the artifact store, and get them back in pieces of known size.",
     },
     "People": {

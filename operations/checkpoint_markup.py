@@ -12,7 +12,7 @@ TURN = (
     '<tr><th scope="row">{number}</th>'
     '<td dir="auto"><span class="clamp">{words}</span></td>'
     '<td data-label="%s" dir="auto"><span class="clamp">{reply}</span></td>'
-    '<td data-label="%s">{models}</td>'
+    '<td class="medium" data-label="%s">{models}</td>'
     '<td class="num" data-label="%s">{calls}</td>'
     '<td class="num{bad}" data-label="%s">{failures}</td>'
     '<td data-label="%s">{began}</td></tr>'

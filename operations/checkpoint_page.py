@@ -3,9 +3,10 @@
 from typing import Any
 from urllib.parse import quote
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from agents.models import Agent
+from artifacts import handles
 from artifacts.models import Artifact
 from ledger.models import Session
 
@@ -52,10 +53,7 @@ def _linked(address, item):
 
 
 def _artifact(agent, item):
-    """The page of an artifact, when this site has one."""
+    """The page of the artifact that an item names, if it names one."""
     if "handle" not in item:
         return ""
-    try:
-        return reverse("artifacts:artifact_detail", args=[agent.agent_id, item["handle"][-64:]])
-    except NoReverseMatch:
-        return ""
+    return reverse("artifacts:artifact_detail", args=[agent.agent_id, handles.parse(item["handle"])])

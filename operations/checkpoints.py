@@ -57,12 +57,12 @@ def latest(session: Session) -> Artifact:
     return found[0]
 
 
-def opened(agent: Agent, handle: str) -> tuple[Artifact, dict[str, Any]]:
-    """The row and the pack behind a handle. Raises Refused for what is no pack, is damaged or is not there."""
-    return pack.opened(agent.db, handle)
+def opened(agent: Agent, name: str) -> tuple[Artifact, dict[str, Any]]:
+    """The row and the pack behind a handle, or behind its 64 digits. Raises like `pack.opened`."""
+    return pack.opened(agent.db, handles.named(name))
 
 
-def facts(row: Artifact) -> dict[str, Any]:
+def facts(agent: Agent, row: Artifact) -> dict[str, Any]:
     """What receipts and the API say of a pack beside what it holds."""
     return {
         "handle": row.handle,
@@ -71,10 +71,5 @@ def facts(row: Artifact) -> dict[str, Any]:
         "compaction_id": row.record_id,
         "compacted_at": row.created_at,
         "bytes": row.bytes,
-        "fetch": f"openclaw-web artifact fetch {row.handle}",
+        "fetch": handles.fetch_command(row.handle, agent.agent_id),
     }
-
-
-def handle_of(name: str) -> str:
-    """A handle, also from the 64 digits of an address. Raises NotAHandle."""
-    return name if name.startswith(handles.PREFIX) else handles.of(name)

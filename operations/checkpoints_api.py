@@ -32,7 +32,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
         raise Refused(_("One request makes one pack: say `latest`, or the id of a compaction."))
     asked = {"budget": body.budget_chars, "by": request.user.username}
     built = next(checkpoints.make(agent, session, body.compaction, **asked))
-    return {**checkpoints.facts(built.row), "is_new": built.is_new}
+    return {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
 
 
 @router.get(
@@ -45,7 +45,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 def checkpoint_detail(request, agent, sha256: str):
     """A checkpoint pack with all it holds, by the 64 digits of its handle."""
     try:
-        row, pack = checkpoints.opened(agent, checkpoints.handle_of(sha256))
+        row, pack = checkpoints.opened(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:
         raise Http404 from exc
-    return {**checkpoints.facts(row), "pack": pack}
+    return {**checkpoints.facts(agent, row), "pack": pack}

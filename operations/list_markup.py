@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.templatetags.formatting import ago, duration, moment, number, size
-from ledger import glyphs
+from openclaw_web import glyphs
 from openclaw_web.lists import cell_labels, labelled
 
 from . import audit_entries

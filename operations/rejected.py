@@ -6,8 +6,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
-from ledger import glyphs
 from ledger.models import RejectedRecord, Session
+from openclaw_web import glyphs
 from openclaw_web.paging import Page
 
 from .models import AgentSummary

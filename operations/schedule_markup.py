@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.templatetags.formatting import duration, moment
-from ledger.glyphs import plain, readable
+from openclaw_web.glyphs import plain, readable
 from openclaw_web.lists import labelled
 
 from .schedules import FAILED, SUCCEEDED, outcome

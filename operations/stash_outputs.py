@@ -1,9 +1,10 @@
-"""The job that makes artifacts of big outputs that are in the store already."""
+"""The job that brings an older store up to date: big outputs become artifacts, sessions get their sums by tool."""
 
 from dataclasses import asdict
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases
 from agents.models import Agent
@@ -11,12 +12,12 @@ from ledger import moving
 from ledger.models import Session
 from openclaw_web.errors import Refused
 
-SCHEMA = "openclaw-web.stash-outputs.v1"
-SUMMED = ("records", "outputs", "chars", "unreadable")
+SCHEMA = "openclaw-web.stash_outputs.v1"
+SUMMED = ("counted", "records", "outputs", "chars", "unreadable")
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Move the outputs of `params["agent"]` (default: of every agent); what was moved, as JSON-able values.
+    """Move the outputs of `params["agent"]` (default: of every agent) and count them; JSON-able sums of what was done.
 
     Running it again moves what is left. Raises Refused for an agent that is not there, and when the artifact store
     cannot be written: what was moved until then stays moved.
@@ -39,6 +40,9 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     message = _("%(outputs)s outputs of %(records)s records are artifacts now, %(chars)s characters.") % told
     if not sums["outputs"]:
         message = _("No record holds an output that should be an artifact.")
+    if sums["counted"]:
+        words = ngettext("%(count)s session was counted.", "%(count)s sessions were counted.", sums["counted"])
+        message += " " + words % {"count": f"{sums['counted']:,}"}
     return {"message": message, **sums, "agents": agents}
 
 

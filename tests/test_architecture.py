@@ -12,6 +12,7 @@ from django.urls import URLResolver, get_resolver
 ROOT = Path(__file__).resolve().parent.parent
 ORDER = ["agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web"]
 LEAVES = {
+    "openclaw_web.chart_markup",
     "openclaw_web.charts",
     "openclaw_web.glyphs",
     "openclaw_web.html",

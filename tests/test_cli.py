@@ -35,7 +35,7 @@ RECEIPTS = {
     "migrate_agents": {"schema_version", "migrated"},
     "settings": {"settings"},
     "sign_in_link": {"name", "link"},
-    "stash_outputs": {"message", "records", "outputs", "chars", "unreadable", "agents"},
+    "stash_outputs": {"message", "counted", "records", "outputs", "chars", "unreadable", "agents"},
 }  # fmt: skip
 FAILURE = {"ok", "error", "reasons"}
 

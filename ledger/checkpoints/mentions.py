@@ -1,7 +1,6 @@
 """Artifacts of a part: outputs that were stashed, handles that were mentioned, and how to look inside each."""
 
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,10 +72,7 @@ class Mentions:
 
 def command(item: dict[str, Any], agent_id: str) -> str:
     """The line that looks inside an artifact with a selector that fits what it is."""
-    agent = [] if agent_id == "main" else ["--agent", agent_id]
-    return " ".join(
-        ["openclaw-web artifact fetch", item["handle"], _selector(item).as_options(), shlex.join(agent)]
-    ).rstrip()
+    return handles.fetch_command(item["handle"], agent_id, _selector(item).as_options())
 
 
 def _selector(item):

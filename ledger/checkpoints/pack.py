@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import Field, ValidationError
 
-from artifacts import blobs, content_types, fetching, layout
+from artifacts import blobs, content_types, fetching, handles, layout
 from artifacts.models import Artifact
 from openclaw_web.errors import Refused
 
@@ -111,7 +111,7 @@ class PackError(Schema):
 
 
 class PackOutput(Schema):
-    handle: str
+    handle: str = Field(pattern=f"^{handles.PREFIX}[0-9a-f]{{64}}$")
     relation: Literal["output", "mentioned"]
     summary: str
     content_type: str | None

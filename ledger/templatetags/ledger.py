@@ -2,7 +2,9 @@
 
 from django import template
 
-from .. import glyphs, markdown, message_markup, section_markup, table_markup
+from openclaw_web import glyphs
+
+from .. import markdown, message_markup, section_markup, table_markup
 from ..words import COPY_WORDS, STATE_WORDS
 
 register = template.Library()

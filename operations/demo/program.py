@@ -52,14 +52,17 @@ def _bakery():
         Sitting(own_desk, (0, 13), 18, state="reset"),
         Sitting(
             own_desk, (13, 35), 38, starts_with="new-session-main",
-            pinned=("switch-to-opus", "price-round", "rewound-newsletter", "pasted-key"),
+            pinned=("switch-to-opus", "orders-as-json", "price-round", "rewound-newsletter", "pasted-key"),
         ),
         Sitting(mei, (0, 35), 36, pinned=("supplier-prices", "photo-of-a-crumb", "tea-eggs-reminder")),
         Sitting(xiaowen, (0, 14), 16, state="reset"),
         Sitting(xiaowen, (14, 35), 32, starts_with="new-session-main", pinned=("strange-review", "address-in-arabic")),
         Sitting(
             arjun, (1, 35), 34, model=GPT, damage={60: "nul_bytes"},
-            pinned=("whole-access-log", "site-speed", "tool-that-is-not-there"),
+            pinned=(
+                "whole-access-log", "site-speed", "tests-fail", "gateway-log", "tool-that-is-not-there",
+                "front-page-again",
+            ),
         ),
         Sitting(ben, (2, 35), 26, damage={30: "torn"}),
         Sitting(Place("main", "group", KITCHEN, "Kitchen & counter", kitchen), (0, 35), 30),
@@ -79,7 +82,8 @@ def _lab():
         Sitting(study_chat, (0, 16), 14, state="reset"),
         Sitting(
             study_chat, (16, 35), 24, starts_with="new-session-research",
-            pinned=("two-methods", "compacted-by-hand"), damage={24: "lost"}, thinking="medium",
+            pinned=("whole-paper", "plate-readings", "two-methods", "compacted-by-hand"),
+            damage={30: "lost"}, thinking="medium",
         ),
         Sitting(hana, (0, 35), 26, pinned=("three-cultivars", "aborted-table")),
         Sitting(zhou, (1, 35), 30, pinned=("parallel-papers",)),
@@ -97,7 +101,7 @@ MAIN_CALLS = (
     ("allergen-labels", 11, 9, SONNET, "live", ()),
     ("faq-widget", 14, 12, HAIKU, "live", ("cut-short",)),
     ("postcode-check", 17, 5, MINI, "deleted", ()),
-    ("newsletter", 19, 8, OPUS, "live", ()),
+    ("newsletter", 19, 8, OPUS, "live", ("front-page-source",)),
     ("checkout-errors", 22, 10, GPT, "live", ("overloaded-then-fine",)),
     ("gift-cards", 24, 3, HAIKU, "live", ()),
     ("spam-filter", 26, 4, MINI, "deleted", ()),

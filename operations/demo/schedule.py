@@ -89,6 +89,21 @@ JOBS = (
         ("529 overloaded: try again later", "cron: job execution timed out"),
     ),
     Job(
+        "usage",
+        "main",
+        "Weekly usage",
+        "Run this and paste the full JSON into your answer, so that nothing is lost:\n"
+        "openclaw sessions list --json\n"
+        "Then say in two sentences which session grew most.",
+        {"kind": "every", "everyMs": 7 * DAY, "anchorMs": 0},
+        4 * DAY + 8 * HOUR,
+        7 * DAY,
+        3,
+        "openai/gpt-5-mini",
+        "For Arjun",
+        ("The order desk grew most, as every week.",),
+    ),
+    Job(
         "papers",
         "research",
         "晨间文献速递",

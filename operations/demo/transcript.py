@@ -132,9 +132,7 @@ class Transcript:
         message = {"role": "toolResult", "toolCallId": call["id"], "toolName": call["name"]}
         message["content"] = [{"type": "text", "text": text}]
         message |= {"details": details} if details is not None else {}
-        self.context += (
-            prices.token_count(text[:24_000]) + 18
-        )  # the gateway shortens what a model sees of a long output
+        self.context += prices.token_count(text[: self.model.window]) + 18  # of a long output a model sees a part
         self.ms += 2
         self.record("message", message=message | {"isError": is_error, "timestamp": self.ms - 2})
 

@@ -42,7 +42,7 @@ def checkpoint_detail(request, agent, sha256):
     """One pack: what the compaction took out of sight, and the text that stands for it."""
     context = {"agent": agent, "sha256": sha256}
     try:
-        row, pack = checkpoints.opened(agent, checkpoints.handle_of(sha256))
+        row, pack = checkpoints.opened(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:
         raise Http404 from exc
     except Refused as refused:

@@ -9,6 +9,7 @@ from agents.models import AuditEntry
 from artifacts import services
 from artifacts.models import Artifact
 from artifacts.services import Place
+from ledger.checkpoints import pack
 from tests.test_api import bearer
 from tests.test_roles import browser_of
 
@@ -50,6 +51,11 @@ class TestStashing:
         assert row.handle == told["handle"]
         entry = AuditEntry.objects.get(action="stashed")
         assert (entry.actor, entry.via, entry.object_id, entry.agent_id) == ("root", "api", row.handle, "ada")
+
+    def test_nothing_is_passed_off_as_a_checkpoint(self, boss):
+        told = send(boss, {"text": "{}", "kind": pack.KIND, "session_id": "s1"})
+        assert (told.status_code, "made from records" in told.json()["detail"]) == (422, True)
+        assert not Artifact.objects.using(DB).exists()
 
     def test_twice_is_once(self, boss):
         first, second = (send(boss, {"text": "x", "session_id": "s"}).json() for _ in range(2))

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents import services as agents
-from artifacts import layout
+from artifacts import layout, services
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "artifacts"
 RECORDED = json.loads((DATA / "recorded_commands.json").read_text())
@@ -152,6 +152,23 @@ def test_a_list_goes_on(ask):
     assert len({row["handle"] for row in first["artifacts"] + rest["artifacts"]}) == 5
     assert rest["next"] is None
     assert ask("list", "--session", "none")["artifacts"] == []
+
+
+def test_a_list_in_words_says_how_to_go_on(run, capsys):
+    for number in range(2):
+        run("stash", stdin=b"%d" % number)
+    run("list", "--limit", "1")
+    said = capsys.readouterr().err
+    assert said.startswith("More: --after ")
+    status, text = run("list", *said.split()[1:])
+    assert (status, len(text.splitlines()), capsys.readouterr().err) == (0, 1, "")
+
+
+@pytest.mark.django_db
+def test_the_command_for_more_names_the_agent(root, capsys):
+    handle = services.stash("agent_ada", NUMBERS)[0].handle
+    call_command("artifact", "fetch", handle, "--agent", "ada", "--max-chars", "20", stdout=io.StringIO())
+    assert capsys.readouterr().err.rstrip().endswith(" --agent ada")
 
 
 def test_rm_and_gc(ask, real_files):

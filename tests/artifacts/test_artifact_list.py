@@ -52,6 +52,16 @@ def test_it_works(client):
     assert 'href="../sessions/s%2F1/"' in page.text
 
 
+def test_a_text_shows_how_it_begins(client):
+    stash("\n  first \u202e<b>line\nsecond\n" * 300)
+    stash('{"rows": [1, 2]}')
+    stash(bytes(range(256)))
+    page = client.get(ADA).text
+    assert '<div class="muted small mono break">first ‹U+202E› &lt;b&gt;line second' in page
+    assert page.count("small mono break") == 1
+    assert 'data-label="Lines">–<' in page
+
+
 def test_without_artifacts_it_says_how_to_get_them(client):
     page = client.get(ADA)
     assert "No artifacts yet" in page.text

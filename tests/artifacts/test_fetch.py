@@ -187,6 +187,9 @@ def test_grep_finds_what_a_slow_one_finds(text, context, sizes):
         ("(?=x)", None, None),
         (r"(a)\1", None, None),
         ("a)|(b", None, None),
+        (r"a\C*b|a", None, None),  # would cross the end of every line
+        (r"(\\\C)", None, None),
+        (r"\\C", "a\\C\n", "1:a\\C\n"),
         ("\ud800", None, None),
         ("x" * 501, None, None),
         ("^$", "a\n\nb\n", "2:\n"),
@@ -211,6 +214,23 @@ def test_a_pattern_that_would_explode_elsewhere_does_not(root):
     handle = stash("a" * 200_000 + "!")
     assert fetch(handle, mode="grep", pattern="(a+)+$").counts["matches"] == 0
     assert fetch(handle, mode="grep", pattern="(.*.*.*.*.*)*x").counts["matches"] == 0
+
+
+@pytest.mark.parametrize("pattern", ["[ab]*a[ab]{101}c", "a{5,101}", "a{101,}", "a{500}"])
+def test_a_pattern_with_too_many_repeats_is_refused(root, pattern):
+    with pytest.raises(Refused, match="at most 100 times"):
+        fetch(stash("ab"), mode="grep", pattern=pattern)
+
+
+def test_repeats_as_people_write_them(root):
+    found = fetch(stash("a1b2-00100 {101}\n"), mode="grep", pattern=r"[a-z0-9]{4}-\d{5} \{101\}|x{1,100}")
+    assert found.counts["matches"] == 1
+
+
+def test_a_pattern_that_matches_nearly_everything_is_refused(root):
+    with pytest.raises(Refused, match="more than 500,000 lines"):
+        fetch(stash("\n" * 500_001), mode="grep", pattern="x*")
+    assert fetch(stash("\n" * 500_000), mode="grep", pattern="x*").counts["matches"] == 500_000
 
 
 def test_a_long_line_is_shown_around_what_matched(root):
@@ -261,6 +281,26 @@ def test_a_path_that_is_too_much_work_is_refused(root, monkeypatch, path):
         fetch(handle, mode="jsonpath", path=path)
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("$.." + "[" + ",".join("0" * 100) + "]", [[[["x" * 1_000_000]]]]),
+        ("$.l[?search($.text, @)]", {"text": "x" * 100_000, "l": ["[yz]", "[xz]y"] * 2_000}),
+        ("$[?match('a', @)]", [f"(a{{20}}){{20}}{n}" for n in range(1_000)]),
+    ],
+    ids=["written", "searched", "compiled"],
+)
+def test_a_path_that_goes_over_the_same_text_again_and_again_is_refused(root, path, value):
+    with pytest.raises(Refused, match="too many"):
+        fetch(stash(json.dumps(value)), mode="jsonpath", path=path)
+
+
+def test_two_expressions_of_a_path_cost_no_more_than_one(root):
+    handle = stash(json.dumps({"l": [{"a": "xy"}] * 5_000}))
+    path = "$.l[?match(@.a, 'x.*') && match(@.a, '.*y')]"
+    assert fetch(handle, mode="jsonpath", path=path).counts["matches"] == 5_000
+
+
 def test_deep_json_is_refused_not_fatal(root):
     handle = stash("[" * 900 + "]" * 900)
     with pytest.raises(Refused):
@@ -281,6 +321,7 @@ def test_what_is_no_json_has_no_paths(root, text):
         {"max_chars": -1},
         {"max_chars": 8001},
         {"max_chars": 8001, "reason": "  "},
+        {"max_chars": 8001, "reason": "\u200b\u00ad"},
         {"max_chars": 20_001, "reason": "because"},
         {"max_chars": 10**30},
         {"reason": "r" * 301},

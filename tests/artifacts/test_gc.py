@@ -121,6 +121,16 @@ def test_what_died_half_way_is_cleaned(root):
     assert sorted(left) == [f"{kept[-64:]}.json", f"{kept[-64:]}.txt"]
 
 
+def test_a_folder_of_drafts_that_is_a_link_is_not_emptied(root, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    (root / "tmp").rename(elsewhere)
+    (root / "tmp").symlink_to(elsewhere)
+    (elsewhere / "somebody's").write_bytes(b"file")
+    with pytest.raises(Refused, match="link"):
+        garbage.collect()
+    assert (elsewhere / "somebody's").exists()
+
+
 def test_empty_folders_go_as_well(root):
     handle = stash(b"x")
     forget(handle)

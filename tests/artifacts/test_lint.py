@@ -82,3 +82,11 @@ def test_folders_are_looked_through_for_texts(tmp_path):
     (tmp_path / "bytes.md").write_bytes(b"\xff\xfe\0" + bad.encode())
     found = sorted(hit.file.removeprefix(f"{tmp_path}/") for hit in lint_paths([tmp_path]))
     assert found == ["a.md", "bytes.md", "deep/b.txt"]
+
+
+def test_very_many_lines_are_looked_through():
+    text = "\\\n" * 400_000 + "rm sessions/1.jsonl\n" + "x\n" * 400_000 + "artifact fetch $H\n"
+    assert [(hit.line, hit.rule) for hit in lint_text(text)] == [
+        (1, "delete-sessions"),
+        (800_002, "fetch-without-cap"),
+    ]

@@ -37,6 +37,12 @@ def test_hits_and_near_misses(text, kinds):
     assert secrets.kinds_in(text) == kinds
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_another_encoding_hides_nothing(encoding):
+    assert secrets.kinds_in(f"my password is {KEY}".encode(encoding)) == ["password", "model_key"]
+    assert secrets.kinds_in(b"x\0" + KEY.encode() + b"\0") == ["model_key"]
+
+
 SAMPLES = ["-----BEGIN X PRIVATE KEY-----", "api_key", "my password is", KEY, "token", "\n", "x" * 50, "ghp_", "-----"]
 
 

@@ -40,6 +40,10 @@ def test_one_line(content, line):
     assert summarise(measured) == line
 
 
+def test_json_that_holds_an_exit_code_did_not_end_with_it():
+    assert "exit code" not in summarise(measure(b'{"runs": [{"exit_code": 4}]}'))
+
+
 def test_the_exit_code_a_tool_told_comes_first():
     assert "exit code 3" in summarise(measure(b"exit code 1"), exit_code=3)
 
@@ -72,6 +76,8 @@ def test_a_preview_is_short(content):
         ("[" + "x" * 3000, False),
         ("<!doctype html><p>small", True),
         ("  <html lang=en>", True),
+        ("<?xml version='1.0'?> <!-- a --><!--\nb -->\n<HTML>", True),
+        ("<!---->" * 40 + "<p>", False),  # for each comment twice the time, if it is tried in more than one way
         ("see <html> in the text", False),
         ("<p>a fragment</p>", False),
         ("%PDF-1.4 ...", True),

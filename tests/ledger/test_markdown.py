@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger import glyphs, markdown
+from ledger import markdown
+from openclaw_web import glyphs
 
 PIECES = st.sampled_from(
     [

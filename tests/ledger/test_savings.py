@@ -90,13 +90,23 @@ def test_an_output_that_came_again_is_counted(client):
     ]
 
 
+def test_more_than_models_read_is_no_share(client):
+    """Models were shown less of the outputs than the transcript holds."""
+    outputs(LONG, "short")
+    answer, page = client.get(API).json(), text_of(client.get(PAGE))
+    assert answer["carried_percent"] > 100
+    assert "tokens at most; models read" in page and f"{answer['carried_percent']}%" not in page
+
+
 def test_prompts_lie_in_a_band(client):
     session = SessionFactory(id="s1")
     for number in range(1, 11):
         TurnFactory(session=session, turn_number=number, prompt_tokens=number * 1_000, created_at=T0 + number)
     TurnFactory(session=session, turn_number=11, prompt_tokens=9, is_active=False)
     page = text_of(client.get(PAGE))
-    assert "Of 10 turns, the middle 80% of prompts lie between 1,000 and 9,000 tokens: 9.0 times." in page
+    assert (
+        "Of 10 turns, the middle 80% of prompts lie between 1,000 and 9,000 tokens; the high end is 9.0 times" in page
+    )
     assert "5 Jan 2026 (10 turns) · Nine of ten are below 9,000 · Median 5,000" in page
     assert 'class="chart__band"' in page
     prompts = client.get(API).json()["prompts"]
@@ -201,7 +211,7 @@ def test_the_lists_look_at_the_newest_and_say_so(client, monkeypatch):
 def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
     for count in (1, 30):
         outputs(*(f"{count} {number} {LONG}" for number in range(count)), *[LONG] * (count + 1), session_id=f"s{count}")
-        with django_assert_num_queries(10, using="agent_ada"), django_assert_num_queries(3):
+        with django_assert_num_queries(11, using="agent_ada"), django_assert_num_queries(3):
             assert client.get(PAGE).status_code == 200
     assert ConversationTurn.objects.using("agent_ada").count() == 2
 

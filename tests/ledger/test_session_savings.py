@@ -73,7 +73,7 @@ def test_the_middle_of_the_prompts_is_a_band(client):
     prompts = [1_000, 50_000, 52_000, 51_000, 53_000, 54_000, 55_000, 56_000, 57_000, 900_000]
     tell(*(record for prompt in prompts for record in (user("go"), prompted(prompt))))
     page = text_of(client.get(SAVINGS))
-    assert "Of these 10 turns, the middle 80% of prompts lie between 1,000 and 57,000 tokens: 57.0 times." in page
+    assert "Of these 10 turns, the middle 80% of prompts lie between 1,000 and 57,000 tokens; the high end is" in page
     assert page.count('class="chart__band"') == 1
 
 
@@ -144,7 +144,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
             *(record for n in range(count) for record in (user("go"), *output(n), COMPACTION)),
             session_id=f"s{count}",
         )
-        with django_assert_num_queries(11, using="agent_ada"):
+        with django_assert_num_queries(12, using="agent_ada"):
             assert client.get(f"/agents/ada/sessions/s{count}/?view=savings").status_code == 200
     assert Session.objects.using("agent_ada").count() == 2
     assert ConversationTurn.objects.using("agent_ada").exclude(prompt_tokens=None).count() == 32

@@ -198,7 +198,7 @@ def test_records_say_what_was_stashed(as_stranger):
         "chars": len(output),
         "bytes": len(output.encode()),
         "lines": output.count("\n"),
-        "flagged": True,
+        "is_flagged": True,
     }
     assert item["trimmed"] is None
     preview = item["payload"]["message"]["content"][0]["text"]
@@ -208,6 +208,6 @@ def test_records_say_what_was_stashed(as_stranger):
 def test_the_list_of_an_agent_says_it_too(as_stranger):
     [handle] = told(lines(400))
     items = as_stranger.get("/api/v1/agents/ada/events?include_payload=true&types=tool_result").json()["items"]
-    assert [(item["stashed"][0]["handle"], item["stashed"][0]["flagged"]) for item in items] == [(handle, False)]
+    assert [(item["stashed"][0]["handle"], item["stashed"][0]["is_flagged"]) for item in items] == [(handle, False)]
     without = as_stranger.get("/api/v1/agents/ada/events?types=tool_result").json()["items"]
     assert without[0]["stashed"] is None

@@ -2,7 +2,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.trimming import CAP, trim, untrim
+from artifacts import handles, packing
+from ledger.trimming import CAP, RESULT_CAP, RESULT_KEPT, missing, trim, untrim
 
 TEXTS = st.one_of(
     st.text(max_size=30),
@@ -23,6 +24,33 @@ def test_what_is_trimmed_comes_back_whole(record):
     assert untrim(event_json.decode(), packed) == record
     assert (packed is None) == (not note or "capped" not in orjson.loads(note))
     assert longest(orjson.loads(event_json)) <= CAP
+
+
+@given(st.one_of(st.text(), VALUES), st.integers(RESULT_CAP - 2, RESULT_CAP + 3), VALUES)
+def test_a_result_keeps_less_and_comes_back_whole(odd, length, details):
+    texts = [odd, {"type": "text", "text": "长" * length}, {"a.b": "x" * 9_000}]
+    record = {"message": {"role": "toolResult", "content": texts, "details": details}}
+    line = orjson.dumps(record)
+    event_json, note, packed = trim(orjson.loads(line), line)
+    assert untrim(event_json.decode(), packed) == record
+    kept = len(orjson.loads(event_json)["message"]["content"][1]["text"])
+    assert kept == (length if length <= RESULT_CAP else RESULT_KEPT)
+    assert dict(missing(note)).get("message.content.1.text", 0) == length - kept
+
+
+def test_a_record_of_an_older_version_comes_back_whole():
+    record = {"message": {"content": "y" * 9_000}}
+    assert untrim('{"message":{"content":"yyy"}}', packing.pack(orjson.dumps(record))) == record
+    assert list(missing('{"capped":[["message.content",9000]]}')) == [("message.content", 1_000)]
+
+
+def test_a_handle_that_the_cut_goes_through_is_whole_in_the_rest():
+    handle = handles.of("a" * 64)
+    text = "x" * (RESULT_KEPT - 40) + handle + "y" * RESULT_CAP
+    line = orjson.dumps({"message": {"role": "toolResult", "content": text}})
+    event_json, _note, packed = trim(orjson.loads(line), line)
+    assert handle.encode() not in event_json
+    assert handle.encode() in packing.unpack(packed)
 
 
 def longest(value):

@@ -73,27 +73,36 @@ def test_the_budget():
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "ends_with", "sentence"),
     [
-        (["build"], "Say which session"),
-        (["build", "--session", "nothing"], "no such session"),
-        (["build", "--session", "s2"], "no compaction"),
-        (["build", "--session", "s1", "--compaction", "r1"], "no compaction with that id"),
-        (["build", "--session", "s1", "--budget-chars", "10"], "1,200 to 20,000"),
-        (["build", "--session", "s1", "--bundle"], "belong to show"),
-        (["show"], "Say which checkpoint"),
-        (["show", "x", "--session", "s1"], "Say which checkpoint"),
-        (["show", "x"], "not a handle"),
-        (["show", "ocm_artifact:v1:sha256:" + "0" * 64], "no artifact"),
-        (["show", "--session", "s1"], "no checkpoint yet"),
-        (["show", "--session", "s1", "--compaction", "all"], "belongs to build"),
+        (["build"], 2, "Say which session"),
+        (["build", "--session", "nothing"], 3, "no such session"),
+        (["build", "--session", "s2"], 3, "no compaction"),
+        (["build", "--session", "s1", "--compaction", "r1"], 3, "no compaction with that id"),
+        (["build", "--session", "s1", "--budget-chars", "10"], 3, "1,200 to 20,000"),
+        (["build", "--session", "s1", "--bundle"], 2, "belong to show"),
+        (["show"], 2, "Say which checkpoint"),
+        (["show", "x", "--session", "s1"], 2, "Say which checkpoint"),
+        (["show", "x"], 2, "not a handle"),
+        (["show", "ocm_artifact:v1:sha256:" + "0" * 64], 3, "no artifact"),
+        (["show", "--session", "s1"], 3, "no checkpoint yet"),
+        (["show", "--session", "s1", "--compaction", "all"], 2, "belongs to build"),
     ],
 )
-def test_what_is_refused(words, sentence):
+def test_what_is_refused(words, ends_with, sentence):
     tell(*worked())
     tell(user("1"), session_id="s2")
     status, out, said = run(*words)
-    assert (status, out) == (3, "") and sentence in said
+    assert (status, out) == (ends_with, "") and sentence in said
+
+
+def test_the_command_that_reads_it_names_the_agent():
+    tell(*worked())
+    [made] = receipt("build", "--session", "s1")
+    assert made["fetch"] == f"openclaw-web artifact fetch {made['handle']} --agent ada"
+    out = io.StringIO()
+    call_command(*made["fetch"].split()[1:], stdout=out)
+    assert out.getvalue()
 
 
 def test_an_agent_that_is_not_there():

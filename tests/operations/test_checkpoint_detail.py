@@ -54,6 +54,12 @@ def test_making_it_again_goes_to_the_same(as_reviewer):
     assert "This checkpoint was there already." in text_of(second)
 
 
+def test_the_artifact_it_is_leads_to_it(as_reviewer):
+    tell(*worked())
+    address = as_reviewer.post(MAKE)["Location"]
+    assert f'href="{address}"' in text_of(as_reviewer.get(address.replace("checkpoints", "artifacts")))
+
+
 def test_decisions_of_the_gate_are_in_it(as_reviewer):
     tell(*worked())
     DecisionFactory(turn_id="s1:r1", session_id="s1", candidate_fact="prefers zstd", created_at=0)

@@ -17,6 +17,7 @@ from tests.factories import (
     ExportFactory,
     RejectedFactory,
     SampleFactory,
+    SubagentRunFactory,
     TurnFactory,
     WorkspaceFileFactory,
 )
@@ -194,12 +195,13 @@ def test_a_mention_that_comes_while_it_runs_keeps_its_content(root, orphan, monk
     assert (is_there(root, late), is_there(root, gone)) == (True, False)
 
 
-def test_a_prompt_that_changes_while_it_runs_keeps_its_content(root, orphan, monkeypatch):
-    handle, job = orphan(), CronJobFactory(prompt="nothing")
+@pytest.mark.parametrize(("factory", "column"), [(CronJobFactory, "prompt"), (SubagentRunFactory, "payload_json")])
+def test_a_text_that_changes_while_it_runs_keeps_its_content(root, orphan, monkeypatch, factory, column):
+    handle, row = orphan(), factory()
     real = garbage._remove
 
     def meanwhile(*arguments):
-        type(job).objects.filter(id=job.id).update(prompt=handle)
+        type(row).objects.filter(pk=row.pk).update(**{column: handle})
         return real(*arguments)
 
     monkeypatch.setattr(garbage, "_remove", meanwhile)

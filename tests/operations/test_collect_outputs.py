@@ -112,7 +112,7 @@ def test_switched_off_nothing_becomes_an_artifact(home, real_files):
     [event] = collected(home, LONG)
     assert not uses()
     assert not (real_files / "artifacts").exists()
-    assert orjson.loads(event.trim_json) == {"capped": [["message.content.0.text", len(LONG)]]}
+    assert orjson.loads(event.trim_json) == {"capped": [["message.content.0.text", len(LONG), 1_000]]}
     assert full_record(event)["message"]["content"][0]["text"] == LONG
 
 
@@ -178,7 +178,7 @@ def test_each_text_of_a_result_is_looked_at_by_itself(home):
     [event] = results()
     notes = orjson.loads(event.trim_json)
     assert [note["path"] for note in notes["stashed"]] == ["message.content.2.text", "message.content.3.text"]
-    assert notes["capped"] == [["message.content.1.data", 9_000], ["message.details.log", 9_000]]
+    assert notes["capped"] == [["message.content.1.data", 9_000, 1_000], ["message.details.log", 9_000, 8_000]]
     assert full_record(event)["message"] == record["message"]
     assert len(uses()) == 2
 
@@ -197,7 +197,7 @@ def test_a_result_that_is_one_text_is_stashed(home):
 def test_an_output_that_says_more_than_its_text_is_capped_as_ever(home):
     [event] = collected(home, LONG, details={"aggregated": LONG + "more"})
     notes = orjson.loads(event.trim_json)
-    assert notes["capped"] == [["message.details.aggregated", len(LONG) + 4]]
+    assert notes["capped"] == [["message.details.aggregated", len(LONG) + 4, 8_000]]
     assert full_record(event)["message"]["details"]["aggregated"] == LONG + "more"
 
 

@@ -42,6 +42,19 @@ def test_people_who_opted_out_are_not_kept(home):
     assert Session.objects.using(MAIN).get().withheld_count == 3
 
 
+def test_a_summary_of_a_branch_with_their_words_is_not_kept(home):
+    configuration.put("collector.optedOutSenders", ["carol"])
+    envelope = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\n%s'
+    script = home.transcript(user(envelope % ("bob", "Hello")), assistant("Hi"))
+    script.add(user(envelope % ("carol", "my secret")), assistant("I know the secret"))
+    script.add({"type": "branch_summary", "parentId": "r2", "fromId": "r2", "summary": "Carol told a secret"})
+    home.index({"agent:main:irc:group:#lab": {"sessionId": script.session}})
+    run(home)
+    texts = " ".join(TranscriptEvent.objects.using(MAIN).values_list("event_json", flat=True))
+    assert "Hi" in texts
+    assert "ecret" not in texts
+
+
 def test_places_of_secrets_are_never_opened(home):
     home.transcript(user("One"))
     secrets = (

@@ -13,6 +13,8 @@ from django.core.management import CommandError, call_command
 from django.db.models import Sum
 
 from agents.models import Agent
+from artifacts import content_types, secrets
+from artifacts.adoption import wants
 from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptSnapshot
 from operations import collect
 from operations.demo import configuration, program
@@ -153,6 +155,16 @@ def test_texts_that_try_a_page_are_there(records):
     assert "\u202e" in hostile[0]
     asked = " ".join(block["text"] for message in messages(records, "user") for block in message["content"][:1])
     assert all(sign in asked for sign in ("订单", "🙏", "شارع", "Conversation info (untrusted metadata)"))
+
+
+def test_outputs_too_big_for_a_prompt_are_there(records):
+    """Text, JSON and HTML, one that came twice, one that mentions a token."""
+    texts = [message["content"][0]["text"] for message in messages(records, "toolResult")]
+    big = [text for text in texts if wants(text)]
+    found = {content_types.guess(text.encode(), text.encode(), is_whole=True) for text in big}
+    assert found == {"text/plain", "application/json", "text/html"}
+    assert len(big) == len(set(big)) + 1
+    assert any(secrets.kinds_in(text) for text in big)
 
 
 def test_failures_look_like_real_ones(records):

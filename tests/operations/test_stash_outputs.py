@@ -8,7 +8,7 @@ from django.urls import reverse
 from agents import configuration
 from agents.models import CollectorSource
 from artifacts.models import Artifact
-from ledger.models import Session, SessionTool, TranscriptEvent
+from ledger.models import ConversationTurn, Session, SessionTool, ToolDay, TranscriptEvent
 from ledger.trimming import full_record, stashed
 from operations import stash_outputs
 from operations.models import JobRun
@@ -94,6 +94,53 @@ def test_a_second_run_moves_nothing(old, capsys):
     assert said["message"] == "No record holds an output that should be an artifact."
     assert {place: event.trim_json for place, event in results().items()} == before
     assert Artifact.objects.using(MAIN).count() == 2
+
+
+def test_sessions_without_sums_by_tool_are_counted_once(old, capsys, client):
+    receipt(capsys)
+    old.transcript(user("Nothing is called here"))
+    run(old)
+    before = everything_counted()
+    without_sums()
+    client.force_login(UserFactory(role="viewer"), backend=BACKEND)
+    page = reverse("ledger:savings", args=["main"])
+    assert "2 sessions are not counted yet" in client.get(page).text
+    said = receipt(capsys)
+    assert (said["counted"], said["outputs"]) == (2, 0)
+    assert said["message"].endswith("2 sessions were counted.")
+    assert everything_counted() == before
+    assert "not counted yet" not in client.get(page).text
+    assert receipt(capsys)["counted"] == 0
+
+
+def test_a_session_without_sums_by_tool_is_counted_when_it_grows(home):
+    script = home.transcript(user("One"), assistant("", CALL), result("c1", LONG))
+    run(home)
+    without_sums()
+    script.add(user("Two"), assistant("", CALL), result("c2", "small"))
+    run(home)
+    grown = everything_counted()
+    Session.objects.using(MAIN).all().delete()
+    ToolDay.objects.using(MAIN).all().delete()
+    CollectorSource.objects.all().delete()
+    run(home)
+    assert grown == everything_counted()
+    assert ToolDay.objects.using(MAIN).get(tool="exec").call_count == 2
+
+
+def without_sums():
+    """What a version before sums by tool left."""
+    SessionTool.objects.using(MAIN).all().delete()
+    ToolDay.objects.using(MAIN).all().delete()
+    ConversationTurn.objects.using(MAIN).update(prompt_tokens=None)
+
+
+def everything_counted():
+    """All sums by tool, and the prompts of turns."""
+    prompts = ConversationTurn.objects.using(MAIN).values_list("id", "prompt_tokens")
+    return [set(rows.values_list()) for rows in (SessionTool.objects.using(MAIN), ToolDay.objects.using(MAIN))] + [
+        set(prompts)
+    ]
 
 
 def test_what_is_collected_afterwards_is_collected_as_ever(old, capsys):

@@ -1,6 +1,7 @@
 from agents import audit
 from agents.commands import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from agents.models import Agent
+from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
 from openclaw_web.errors import Refused
@@ -47,12 +48,12 @@ class Command(Verb):
 
     def build(self, agent, handle, session, compaction, budget_chars, bundle, **options):
         if not session:
-            raise Refused("Say which session: openclaw-web checkpoint build --session ID")
+            self.fail("Say which session: openclaw-web checkpoint build --session ID", WRONG_USE)
         if handle or bundle:
-            raise Refused("A handle and --bundle belong to show.")
+            self.fail("A handle and --bundle belong to show.", WRONG_USE)
         session = checkpoints.session_of(agent, session)
         rows = [
-            {**checkpoints.facts(built.row), "is_new": built.is_new}
+            {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
             for built in checkpoints.make(agent, session, compaction, budget=budget_chars, by=BY)
         ]
         lines = [f"{row['handle']}  {'made' if row['is_new'] else 'was there'}" for row in rows]
@@ -60,13 +61,16 @@ class Command(Verb):
 
     def show(self, agent, handle, session, compaction, bundle, **options):
         if bool(handle) == bool(session):
-            raise Refused("Say which checkpoint: a handle, or --session ID for its latest.")
+            self.fail("Say which checkpoint: a handle, or --session ID for its latest.", WRONG_USE)
         if compaction != compactions.LATEST:
-            raise Refused("--compaction belongs to build; show takes the handle.")
+            self.fail("--compaction belongs to build; show takes the handle.", WRONG_USE)
         if session:
             handle = checkpoints.latest(checkpoints.session_of(agent, session)).handle
-        row, pack = checkpoints.opened(agent, handle.strip())
+        try:
+            row, pack = checkpoints.opened(agent, handle.strip())
+        except NotAHandle as refused:
+            self.fail(refused.sentence, WRONG_USE)
         audit.record(BY, "read", object_type="checkpoint", object_id=row.sha256, agent_id=agent.agent_id)
-        facts = {"checkpoints": [{**checkpoints.facts(row), "pack": pack}]}
-        text = pack["bundle"]["text"]
-        self.answer(facts, text if bundle else f"{text}\n\n{row.handle}\n{checkpoints.facts(row)['fetch']}")
+        facts, text = checkpoints.facts(agent, row), pack["bundle"]["text"]
+        words = text if bundle else f"{text}\n\n{row.handle}\n{facts['fetch']}"
+        self.answer({"checkpoints": [{**facts, "pack": pack}]}, words)

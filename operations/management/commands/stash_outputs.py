@@ -6,7 +6,7 @@ from operations.progress import listener_on
 
 
 class Command(Verb):
-    help = "Make artifacts of big outputs that are in the store already. Running it again goes on."
+    help = "Bring an older store up to date: big outputs become artifacts, savings are counted."
     examples = (
         "stash_outputs",
         "stash_outputs --agent main",

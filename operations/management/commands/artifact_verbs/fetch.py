@@ -33,6 +33,6 @@ def run(handle, agent, json, **options):
     handle = checked(handle)
     answer = fetching.fetch(db_of(agent), handle, selector, by="command line", agent_id=agent)
     if not json:
-        for sentence in answer.in_words():
+        for sentence in answer.in_words(agent):
             sys.stderr.write(f"{sentence}\n")
     return Outcome(answer.as_receipt(), answer.text)

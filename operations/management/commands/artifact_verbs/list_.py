@@ -1,3 +1,7 @@
+import sys
+
+from django.utils.translation import gettext as _
+
 from agents.command_groups import Outcome
 from artifacts import receipts
 from artifacts.models import Artifact
@@ -16,11 +20,13 @@ def add_arguments(parser):
     parser.add_argument("--session", metavar="ID", help="only those that a session used")
 
 
-def run(limit, after, session, agent, **options):
+def run(limit, after, session, agent, json, **options):
     if not 1 <= limit <= 1000:
         raise WrongUse("--limit is 1 to 1000.")
     rows = Artifact.objects.using(db_of(agent)).defer("preview")
     rows = rows.filter(session_id=session) if session else rows
     page = page_of(rows, order=ORDER, after=after, size=limit)
+    if page.next and not json:
+        sys.stderr.write(_("More: --after %(cursor)s") % {"cursor": page.next} + "\n")
     words = "\n".join(f"{row.handle}  {row.summary}" for row in page)
     return Outcome(receipts.listed(page), words)

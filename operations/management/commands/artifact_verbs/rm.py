@@ -1,3 +1,6 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from agents.command_groups import Outcome
 from artifacts import receipts, services
 
@@ -14,4 +17,6 @@ def add_arguments(parser):
 def run(handle, agent, **options):
     handle = checked(handle)
     count = services.remove(db_of(agent), handle)
-    return Outcome(receipts.removed(handle, count), f"{count} reference(s) removed. The content goes with the next gc.")
+    words = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
+    told = f"{words % {'count': f'{count:,}'}} {_('The next gc removes the content when nobody else uses it.')}"
+    return Outcome(receipts.removed(handle, count), told)

@@ -4,7 +4,7 @@ from agents.command_groups import Outcome
 from agents.commands import FAILED
 from artifacts import handles, verifying
 
-from . import db_of
+from . import checked, db_of
 
 HELP = "Read contents in full and compare them with their names; without handles, all of them."
 EXAMPLES = ("artifact verify", "artifact verify ocm_artifact:v1:sha256:… --json")
@@ -15,7 +15,7 @@ def add_arguments(parser):
 
 
 def run(handle, agent, **options):
-    wanted = map(handles.parse, handle) if handle else verifying.everything(db_of(agent))
+    wanted = [handles.parse(checked(name)) for name in handle] or verifying.everything(db_of(agent))
     result = verifying.verify(wanted)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
     words = "\n".join([*lines, f"{result.sound:,} sound ({result.bytes:,} bytes), {len(lines):,} not"])
