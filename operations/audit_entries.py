@@ -13,6 +13,9 @@ from openclaw_web.paging import Listing, Term, narrowed
 
 ACTIONS = {
     "activated": _("activated"),
+    "backup_drill_started": _("started a restore drill"),
+    "backup_started": _("started a backup"),
+    "backup_verify_started": _("started a check of a backup"),
     "bulk_labelled": _("labelled many"),
     "bulk_undone": _("took back a verdict on many"),
     "claimed": _("claimed"),
@@ -30,6 +33,7 @@ ACTIONS = {
     "locked_out": _("was locked out"),
     "password_changed": _("changed the password"),
     "read": _("opened"),
+    "restored": _("restored"),
     "role_changed": _("changed the role"),
     "samples_made": _("made samples"),
     "session_ended": _("ended a session"),
@@ -47,6 +51,7 @@ ACTIONS = {
 }
 OBJECTS = {
     "agent": _("agent"),
+    "backup": _("backup"),
     "bulk": _("samples at once"),
     "export": _("export"),
     "file": _("file"),
@@ -79,6 +84,7 @@ PAGES = {
 }
 # One page tells of all objects of a type.
 LISTS = {
+    "backup": "operations:backup_list",
     "invitation": "operations:invitation_list",
     "setting": "operations:settings",
     "token": "operations:token_list",

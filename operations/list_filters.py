@@ -19,7 +19,13 @@ from . import audit_entries
 from .models import JobRun
 from .rejected import REASONS
 
-JOB_WORDS = {"collect": gettext_lazy("Collect"), "export": gettext_lazy("Export")}
+JOB_WORDS = {
+    "backup": gettext_lazy("Backup"),
+    "backup_drill": gettext_lazy("Restore drill"),
+    "backup_verify": gettext_lazy("Backup check"),
+    "collect": gettext_lazy("Collect"),
+    "export": gettext_lazy("Export"),
+}
 
 
 class JobFilters(DayFilters):

@@ -23,7 +23,13 @@ from .progress import Listener, LostJob, Progress
 log = logging.getLogger(__name__)
 
 # What each kind of job runs: "module:function", a function (params, progress) -> result that can be run again.
-KINDS = {"collect": "operations.collect:run", "export": "operations.exports:run"}
+KINDS = {
+    "backup": "operations.backups.services:create",
+    "backup_drill": "operations.backups.services:drill",
+    "backup_verify": "operations.backups.services:verify",
+    "collect": "operations.collect:run",
+    "export": "operations.exports:run",
+}
 
 WRITE_SECONDS = 0.5
 BEAT_SECONDS = 2.0
