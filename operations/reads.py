@@ -25,6 +25,7 @@ READS = {
     "guardian:file_detail": ("file", "{name}"),
     "ledger:record_detail": ("record", "{session_id}/{record_id}"),
     "ledger:session_detail": ("session", "{session_id}"),
+    "operations:backup_file": ("backup", "{backup_id}"),
     "operations:cron_detail": ("schedule", "{job_id}"),
     "operations:export_detail": ("export", "{export_id}"),
     "operations:export_file": ("export", "{export_id}"),

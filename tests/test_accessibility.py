@@ -35,6 +35,7 @@ ADDRESSES = {
     "operations:account": "/account/",
     "operations:agent_list": "/agents/",
     "operations:audit_list": "/operations/audit/",
+    "operations:backup_list": "/operations/backups/",
     "operations:component_list": "/operations/components/",
     "operations:cron_detail": "/agents/main/cron/{cron}/",
     "operations:cron_list": "/agents/main/cron/",
@@ -57,6 +58,7 @@ NO_PAGES = {
     "api:openapi-json": "a document for programs",
     "api:openapi-view": "ninja's page, not ours",
     "datasets:review_waiting": "a number for a script",
+    "operations:backup_file": "a file",
     "operations:export_file": "a file",
     "operations:healthz": "one word for a supervisor",
 }

@@ -41,6 +41,9 @@ WRITES = {
 }
 # Writes whose entries the tests of their own pages look at.
 ELSEWHERE = {
+    "operations:backup_create",
+    "operations:backup_drill",
+    "operations:backup_verify",
     "datasets:review_keys_reset",
     "datasets:review_keys_save",
     "datasets:review_label",
@@ -59,6 +62,7 @@ NO_CONTENT = {
     "api:agent_detail",
     "api:agent_list",
     "api:audit_list",
+    "api:backup_list",
     "api:cron_list",
     "api:export_list",
     "api:file_list",
@@ -89,6 +93,7 @@ NO_CONTENT = {
     "operations:account",
     "operations:agent_list",
     "operations:audit_list",
+    "operations:backup_list",
     "operations:component_list",
     "operations:cron_list",
     "operations:export_list",

@@ -36,6 +36,7 @@ ROUTERS = (
     "datasets.api",
     "operations.api",
     "operations.exports_api",
+    "operations.backups_api",
     "operations.schedules_api",
     "operations.audit_api",
     "operations.people_api",

@@ -56,7 +56,8 @@ class Writer:
         about = tarfile.TarInfo(name)
         about.size, about.mode = size, 0o600
         digest, seen = hashlib.sha256(), 0
-        assert self._packed is not None, "begin a part first"
+        if self._packed is None:
+            raise RuntimeError("begin a part first")
         self._packed.write(about.tobuf(tarfile.GNU_FORMAT))
         for chunk in chunks:
             digest.update(chunk)

@@ -166,7 +166,9 @@ def _agents(snapshot, home):
     """The databases of all agents as (role, agent, path). Raises Refused when one is missing."""
     for agent, path in snapshots.agents_in(snapshot):
         if not contents.PATHS[contents.AGENT].fullmatch(path) or not (home / path).is_file():
-            raise Refused(_("The file of agent %(agent)s is not where it should be. No backup was made.") % {"agent": agent})
+            raise Refused(
+                _("The file of agent %(agent)s is not where it should be. No backup was made.") % {"agent": agent}
+            )
         yield contents.AGENT, agent, path
 
 

@@ -10,6 +10,7 @@ import stat
 import tarfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import zstandard
@@ -75,7 +76,9 @@ class Archive:
                     found = manifest.read_line(line)
                     place = contents.place_in_order(found.path)
                     if before is not None and place <= before:
-                        raise Refused(_("The list names a file twice, or out of order: %(path)s") % {"path": found.path})
+                        raise Refused(
+                            _("The list names a file twice, or out of order: %(path)s") % {"path": found.path}
+                        )
                     before = place
                     yield found
         if rest:
@@ -108,8 +111,7 @@ class Archive:
 
     def _check_offsets(self):
         offsets = self._offsets()
-        # The part of the files may be empty; no other one is.
-        if offsets[0] != 0 or any(one >= other for one, other in zip(offsets[:-1], offsets[1:], strict=True)):
+        if offsets[0] != 0 or any(one >= other for one, other in pairwise(offsets)):
             raise Refused(_("The manifest does not fit this archive: its parts are in other places."))
 
 
@@ -158,7 +160,7 @@ class Part:
         """Exactly so many bytes. Raises Refused when there are no more."""
         pieces, left = [], size
         while left:
-            piece = self._stream.read(left)
+            piece = self._unpack(left)
             if not piece:
                 raise Refused(_("The archive is cut short."))
             pieces.append(piece)
@@ -171,8 +173,14 @@ class Part:
 
     def finish(self) -> None:
         """Raise Refused when there is more in this part than was read."""
-        if self._stream.read(1) or self._source.left:
+        if self._unpack(1) or self._source.left:
             raise Refused(_("The archive holds more than its manifest declares."))
+
+    def _unpack(self, most):
+        try:
+            return self._stream.read(most)
+        except zstandard.ZstdError as exc:
+            raise Refused(_("The archive is damaged and cannot be unpacked.")) from exc
 
 
 def one_member(handle: int, start: int, end: int, entry: FileEntry) -> Iterator[bytes]:
@@ -183,12 +191,9 @@ def one_member(handle: int, start: int, end: int, entry: FileEntry) -> Iterator[
 
 @contextmanager
 def _part(handle, start, end) -> Iterator[Part]:
-    try:
-        part = Part(handle, start, end)
-        yield part
-        part.finish()
-    except zstandard.ZstdError as exc:
-        raise Refused(_("The archive is damaged and cannot be unpacked.")) from exc
+    part = Part(handle, start, end)
+    yield part
+    part.finish()
 
 
 class _Span:

@@ -34,7 +34,9 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # In a home that is restored but not yet in its place.
 MARK = Path("state") / "restoring"
 # What a process makes in a home by only looking at it, or makes again.
-BLANK = re.compile(r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite)")
+BLANK = re.compile(
+    r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
         sentence = _("%(home)s is no empty home. With --replace it is moved aside and kept.")
         raise Refused(sentence % {"home": home})
     if home.is_symlink() or home.is_mount():
-        sentence = _("%(home)s is a link or a mount point and cannot be exchanged. Set OPENCLAW_WEB_HOME to a folder in it.")
+        sentence = _(
+            "%(home)s is a link or a mount point and cannot be exchanged. Set OPENCLAW_WEB_HOME to a folder in it."
+        )
         raise Refused(sentence % {"home": home})
     connections.close_all()
     nothing = _("Nothing was restored; the home is what it was.")
@@ -73,7 +77,7 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
 
 
 def build(archive: reading.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None) -> dict[str, Any]:
-    """Make the folder `home` a complete, checked home out of an archive; what is in it. With the archives of `keeps`."""
+    """Make the folder `home` a checked home out of an archive; what is in it. With the archives of `keeps`."""
     room.check(home.parent, archive.manifest.unpacked_bytes)
     home.mkdir(mode=0o700)
     (home / "state").mkdir(mode=0o700)
@@ -103,7 +107,10 @@ def _nobody_else(home) -> Iterator[None]:
     with ExitStack() as held:
         for name in liveness.HOME_LOCKS:
             if not held.enter_context(liveness.alone(home / "state" / name)):
-                raise Refused(_("Somebody is using %(home)s (%(lock)s). Stop openclaw-web there first.") % {"home": home, "lock": name})
+                raise Refused(
+                    _("Somebody is using %(home)s (%(lock)s). Stop openclaw-web there first.")
+                    % {"home": home, "lock": name}
+                )
         for file in (home / "state" / "running").glob("*"):
             if not held.enter_context(liveness.alone(file)):
                 raise Refused(_("A job is running in %(home)s. Wait until it has ended.") % {"home": home})
@@ -144,9 +151,9 @@ def _put_in_place(home, restored):
 def _exchange(one: Path, other: Path) -> None:
     """Each gets the name of the other, at once where the system can do that (Linux)."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if hasattr(libc, "renameat2"):
-        if not libc.renameat2(AT_FDCWD, bytes(one), AT_FDCWD, bytes(other), RENAME_EXCHANGE):
-            return
+    names = (AT_FDCWD, bytes(one), AT_FDCWD, bytes(other))
+    if hasattr(libc, "renameat2") and not libc.renameat2(*names, RENAME_EXCHANGE):
+        return
     # Elsewhere in three steps; whoever dies between them has both homes beside each other.
     between = other.with_name(f"{other.name}.between")
     other.rename(between)

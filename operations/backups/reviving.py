@@ -5,6 +5,7 @@ under way when the backup was made has ended, sums are made again. Starting has 
 """
 
 import sys
+from pathlib import Path
 
 import orjson
 
@@ -44,7 +45,12 @@ def revive(backup_id: str, by: str, archive: str) -> dict:
         status=BackupRun.Status.FAILED, message=sentence, finished_at=now
     )
     BackupRun.objects.filter(id=backup_id).update(
-        status=BackupRun.Status.VERIFIED, archive_path=archive, finished_at=now, verified_at=now, proven_at=now
+        status=BackupRun.Status.VERIFIED,
+        archive_path=archive,
+        finished_at=now,
+        verified_at=now,
+        proven_at=now,
+        archive_bytes=Path(archive).stat().st_size,
     )
     collected = dict(AgentSummary.objects.values_list("agent_id", "last_collected_at"))
     agents = list(Agent.objects.order_by("agent_id"))

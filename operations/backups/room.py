@@ -46,6 +46,4 @@ def refusing(folder: Path, nothing: str) -> Iterator[None]:
 
 
 def _full(folder, nothing):
-    return NoRoom(
-        _("There is no room left in %(folder)s. %(nothing)s") % {"folder": folder, "nothing": nothing}
-    )
+    return NoRoom(_("There is no room left in %(folder)s. %(nothing)s") % {"folder": folder, "nothing": nothing})

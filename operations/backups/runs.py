@@ -80,7 +80,9 @@ def note_damaged(run: BackupRun, sentence: str) -> None:
 
 def look_around(by: str = "") -> None:
     """Bring the rows up to what is on the disk: archives that were put there, and those that were taken away."""
-    archives = {str(file): file for file in folder().glob("openclaw-web-*.tar.zst") if contents.NAME.fullmatch(file.name)}
+    archives = {
+        str(file): file for file in folder().glob("openclaw-web-*.tar.zst") if contents.NAME.fullmatch(file.name)
+    }
     kept = BackupRun.objects.exclude(status__in=[BackupRun.Status.RUNNING, BackupRun.Status.FAILED])
     for run in kept.exclude(status=BackupRun.Status.GONE):
         if not Path(run.archive_path).is_file():

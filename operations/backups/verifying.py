@@ -123,9 +123,9 @@ def compared(path: str, chunks: Iterator[bytes], found: Found) -> Iterator[bytes
         for piece in unpacker.feed(chunk) if unpacker else (chunk,):
             digest.update(piece)
         yield chunk
-    if digest.hexdigest() != wanted or (unpacker and unpacker.is_broken):
-        if len(found.damaged) < DAMAGED_NAMED:
-            found.damaged.append(wanted)
+    is_damaged = digest.hexdigest() != wanted or (unpacker and unpacker.is_broken)
+    if is_damaged and len(found.damaged) < DAMAGED_NAMED:
+        found.damaged.append(wanted)
 
 
 class _Gunzip:

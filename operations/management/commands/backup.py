@@ -54,7 +54,8 @@ class Command(Verb):
     def _check(self, verb, options):
         for name, verbs in KNOWN_TO.items():
             if options[name] and verb not in verbs:
-                self.fail(f"backup {verb} knows no {'ARCHIVE' if name == 'archive' else '--' + name.replace('_', '-')}.", WRONG_USE)
+                word = "ARCHIVE" if name == "archive" else f"--{name.replace('_', '-')}"
+                self.fail(f"backup {verb} knows no {word}.", WRONG_USE)
         if options["keep"] is not None and options["keep"] < 1:
             self.fail("--keep must be 1 or more.", WRONG_USE)
         if verb == "restore" and not options["archive"]:
