@@ -7,7 +7,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,6 @@ from agents import configuration, snapshots
 from artifacts import inventory, layout, locks
 from datasets.exporters.files import sync_folder
 from datasets.exporting.folders import draft_of
-from openclaw_web import VERSION
 from openclaw_web.errors import Refused
 
 from . import contents, reading, room, verifying
@@ -120,7 +119,7 @@ def _write_all(work, run_id, created_at, home, with_exports):
         schema="openclaw-web.backup.v1",
         id=run_id,
         created_at=created_at,
-        app_version=VERSION,
+        app_version=settings.VERSION,
         with_exports=with_exports,
         databases=databases,
         files=files,
@@ -247,20 +246,41 @@ def _sources(work, home, with_exports):
     """Every file that is no database, in the order of the archive: its path in the home, and where to read it."""
     configuration_file = work.folder / "config.json"
     configuration_file.write_bytes(orjson.dumps(_configuration(), option=orjson.OPT_INDENT_2))
-    for kind, suffix in ((layout.BLOBS, layout.PLAIN), (layout.META, ".json")):
-        yield from _stored(home, kind, suffix)
+    plain, metas, packed = _artifacts(home / "artifacts", work.folder)
+    yield from _named(home, plain)
+    yield from _named(home, metas)
     for path in _exports(home) if with_exports else ():
         yield path, home / path
     yield contents.CONFIG_PATH, configuration_file
-    yield from _stored(home, layout.BLOBS, layout.GZIPPED)
+    yield from _named(home, packed)
 
 
-def _stored(home, kind, suffix):
-    root = home / "artifacts"
-    for _sha256, paths in inventory.stored(root):
-        for path in paths:
-            if path.endswith(suffix) and path.startswith(f"{root}/{kind}/"):
-                yield os.path.relpath(path, home), path
+def _artifacts(root, folder):
+    """Lists, as files, of the plain blobs, the metadata and the packed blobs that are in the store now.
+
+    They are written in one walk: of what others adopt meanwhile, a backup holds the blob and its metadata, or neither.
+    """
+    lists = [folder / name for name in ("plain", "metas", "packed")]
+    with ExitStack() as opened:
+        plain, metas, packed = (opened.enter_context(file.open("w")) for file in lists)
+        for sha256, paths in inventory.stored(root):
+            blobs = [path for path in paths if path.endswith((layout.PLAIN, layout.GZIPPED))]
+            if not blobs:  # the metadata of a content that is gone, or was not there a moment ago
+                continue
+            if len(blobs) == len(paths):
+                with locks.publishing(root):  # whoever was between the two has placed both now
+                    pass
+            for path in blobs:
+                print(path.removeprefix(f"{root}/"), file=packed if contents.is_packed(path) else plain)
+            print(layout.meta_name(sha256), file=metas)
+    return lists
+
+
+def _named(home, listed):
+    with listed.open() as lines:
+        for line in lines:
+            path = f"artifacts/{line.rstrip()}"
+            yield path, home / path
 
 
 def _exports(home):

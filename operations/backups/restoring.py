@@ -177,7 +177,7 @@ def _revive(home, backup_id, by, path):
         "OPENCLAW_WEB_HOME": str(home),
         "DJANGO_SETTINGS_MODULE": "openclaw_web.settings",
         "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH")])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), *sys.path])),
     }
     command = [sys.executable, "-m", "operations.backups.reviving", backup_id, by, str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

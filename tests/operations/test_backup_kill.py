@@ -12,8 +12,25 @@ pytestmark = pytest.mark.kill
 KILLS = 20
 
 
+def begun(process, folder, pattern):
+    """Wait until a process has begun to write (a draft has appeared) or has ended; whether it still runs."""
+    known = set(folder.glob(pattern))  # what one before it left
+    while process.poll() is None and not set(folder.glob(pattern)) - known:
+        time.sleep(0.002)
+    return process.poll() is None
+
+
+def span(process, folder, pattern):
+    """How long a process is at work once it has begun."""
+    begun(process, folder, pattern)
+    began = time.monotonic()
+    process.communicate()
+    assert process.returncode == 0
+    return time.monotonic() - began
+
+
 def killed(process, seconds):
-    """Kill a process after so long; whether it was still at work."""
+    """Kill a process so long after it has begun; whether it was still at work."""
     time.sleep(seconds)  # the moment is meant to be any
     was_at_work = process.poll() is None
     process.kill()
@@ -21,20 +38,17 @@ def killed(process, seconds):
     return was_at_work
 
 
-def timed(function):
-    began = time.monotonic()
-    function()
-    return time.monotonic() - began
-
-
 def test_twenty_killed_backups_leave_no_archive_that_is_not_one(tmp_path):
     home = tmp_path / "home"
     backing_up.fill(home, sessions=8, turns=60, artifacts=300)
     rows, chance = tables(home), random.Random(5)
-    whole = timed(lambda: receipt(home, "create"))
+    (home / "backups").mkdir()
+    whole = span(start(home, "backup", "create"), home / "backups", ".backup.*")
     at_work = left_behind = 0
     for _kill in range(KILLS):
-        at_work += killed(start(home, "backup", "create"), whole * (0.3 + 0.65 * chance.random()))
+        process = start(home, "backup", "create")
+        begun(process, home / "backups", ".backup.*")
+        at_work += killed(process, whole * chance.random())
         left_behind += len(list((home / "backups").glob(".*")))
     assert at_work and left_behind, "no kill ever met one at work"
     receipt(home, "create")
@@ -55,10 +69,11 @@ def test_twenty_killed_restores_leave_one_of_both_homes(tmp_path):
     wanted = tables(home)
     assert run(home, "create_user", "lena")[0] == 0
     old, chance, at_work, left_behind = tables(home), random.Random(6), 0, 0
-    whole = timed(lambda: receipt(tmp_path / "new", "restore", str(archive)))
+    whole = span(start(tmp_path / "new", "backup", "restore", str(archive)), tmp_path, ".new.restoring.*")
     for _kill in range(KILLS):
         process = start(home, "backup", "restore", str(archive), "--replace")
-        at_work += killed(process, whole * (0.3 + 0.7 * chance.random()))
+        begun(process, tmp_path, ".home.restoring.*")
+        at_work += killed(process, whole * chance.random())
         assert tables(home) in (old, wanted)
         assert archives(home) == [archive]
         left_behind += len(list(tmp_path.glob(".home.restoring.*")))
