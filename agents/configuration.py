@@ -36,6 +36,15 @@ def _whole(least, most):
 
 
 KEYS = {
+    "collector.optedOutSenders": Key(
+        [], _texts, "a list of texts", "Sender ids (or names) whose messages and their answers are not collected."
+    ),
+    "memoryGate.windowSize": Key(
+        10,
+        lambda value: type(value) is int and 0 <= value <= 200,
+        "a whole number from 0 to 200",
+        "How many messages before a turn are kept with it as its context.",
+    ),
     "backup.folder": Key(
         "",
         lambda value: isinstance(value, str) and "\0" not in value and (not value or value.startswith("/")),
@@ -47,15 +56,6 @@ KEYS = {
         _whole(0, 1000),
         "a whole number from 0 to 1000",
         "How many verified backups stay when the schedule makes a new one; 0: all.",
-    ),
-    "collector.optedOutSenders": Key(
-        [], _texts, "a list of texts", "Sender ids (or names) whose messages and their answers are not collected."
-    ),
-    "memoryGate.windowSize": Key(
-        10,
-        lambda value: type(value) is int and 0 <= value <= 200,
-        "a whole number from 0 to 200",
-        "How many messages before a turn are kept with it as its context.",
     ),
     "schedule.backupHours": Key(
         0,
