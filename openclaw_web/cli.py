@@ -27,6 +27,7 @@ VERBS = {
         "sign_in_link": "Print a link that signs a person in once, within 24 hours.",
     },
     "Maintenance": {
+        "backup": "Make backups, prove them by restoring, and put one back.",
         "jobs": "List the latest runs of jobs, newest first.",
         "settings": "Show and change what an operator tunes.",
         "migrate_agents": "Bring every agent's file up to the current schema.",

@@ -16,6 +16,9 @@ ACTIONS = {
     "artifact_removed": _("removed references to"),
     "artifact_gc_started": _("started clearing the artifact store"),
     "artifacts_cleared": _("cleared the artifact store"),
+    "backup_drill_started": _("started a restore drill"),
+    "backup_started": _("started a backup"),
+    "backup_verify_started": _("started a check of a backup"),
     "bulk_labelled": _("labelled many"),
     "bulk_undone": _("took back a verdict on many"),
     "checkpoint_built": _("made"),
@@ -37,6 +40,7 @@ ACTIONS = {
     "locked_out": _("was locked out"),
     "password_changed": _("changed the password"),
     "read": _("opened"),
+    "restored": _("restored"),
     "role_changed": _("changed the role"),
     "samples_made": _("made samples"),
     "session_ended": _("ended a session"),
@@ -58,6 +62,7 @@ ACTIONS = {
 OBJECTS = {
     "agent": _("agent"),
     "artifact": _("artifact"),
+    "backup": _("backup"),
     "bulk": _("samples at once"),
     "checkpoint": _("checkpoint"),
     "export": _("export"),
@@ -93,6 +98,7 @@ PAGES = {
 }
 # One page tells of all objects of a type.
 LISTS = {
+    "backup": "operations:backup_list",
     "invitation": "operations:invitation_list",
     "setting": "operations:settings",
     "token": "operations:token_list",

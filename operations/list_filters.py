@@ -25,6 +25,9 @@ JOB_WORDS = {
     "collect": gettext_lazy("Collect"),
     "export": gettext_lazy("Export"),
     "stash_outputs": gettext_lazy("Stash outputs"),
+    "backup": gettext_lazy("Backup"),
+    "backup_drill": gettext_lazy("Restore drill"),
+    "backup_verify": gettext_lazy("Backup check"),
 }
 
 

@@ -28,6 +28,9 @@ KINDS = {
     "collect": "operations.collect:run",
     "export": "operations.exports:run",
     "stash_outputs": "operations.stash_outputs:run",
+    "backup": "operations.backups.services:create",
+    "backup_drill": "operations.backups.services:drill",
+    "backup_verify": "operations.backups.services:verify",
 }
 
 WRITE_SECONDS = 0.5

@@ -40,6 +40,7 @@ ADDRESSES = {
     "operations:artifact_store": "/operations/artifacts/",
     "operations:audit_list": "/operations/audit/",
     "operations:checkpoint_detail": "/agents/main/checkpoints/{checkpoint}/",
+    "operations:backup_list": "/operations/backups/",
     "operations:component_list": "/operations/components/",
     "operations:cron_detail": "/agents/main/cron/{cron}/",
     "operations:cron_list": "/agents/main/cron/",
@@ -64,6 +65,7 @@ NO_PAGES = {
     "api:openapi-view": "ninja's page, not ours",
     "artifacts:artifact_download": "a file",
     "datasets:review_waiting": "a number for a script",
+    "operations:backup_file": "a file",
     "operations:export_file": "a file",
     "operations:healthz": "one word for a supervisor",
 }

@@ -24,6 +24,7 @@ HELP = {verb: sentence for verbs in cli.VERBS.values() for verb, sentence in ver
 DOCUMENTED = (ROOT / "docs" / "commands.md").read_text()
 # What every receipt holds, on top of `ok` and `schema`.
 RECEIPTS = {
+    "backup": {"verb", "message", "backup", "backups", "damaged", "removed", "home", "kept"},
     "collect": {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "notes",
     },
@@ -121,6 +122,8 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         (0, "sign_in_link", ("mei",)),
         (0, "settings", ("import", str(tmp_path / "values.json"))),
         (0, "migrate_agents", ()),
+        (0, "backup", ("create",)),
+        (0, "backup", ("list",)),
         (0, "jobs", ()),
         (2, "jobs", ("--limit", "0")),
         (2, "create_user", ("mei", "--role", "king")),

@@ -99,6 +99,8 @@ def _made(job):
         return reverse("operations:artifact_store")
     if job.kind == "collect":
         return reverse("operations:agent_list")
+    if job.kind.startswith("backup"):
+        return reverse("operations:backup_list")
     if job.kind == "export":
         return reverse("operations:export_detail", args=[orjson.loads(job.params_json)["export_id"]])
     return None
