@@ -1,9 +1,9 @@
-"""Collect: read a file-based OpenClaw home into the store. What the page's button, the command and the watcher run."""
+"""Collect: read an OpenClaw home into the store. What the page's button, the command and the watcher run."""
 
 import fcntl
 import gc
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ from django.utils.translation import gettext as _
 
 from agents import configuration, databases
 from agents.clock import now_ms
+from agents.database_copies import Copies
 from agents.homes import Home, read_home
 from agents.models import Agent
 from agents.sources import SourceBook, claim
+from openclaw_web.errors import Refused
 
 from . import collect_agent, collect_schedules, summaries
 
@@ -46,6 +48,7 @@ class Collection:
     opted_out: frozenset[str]
     include_deleted: bool
     progress: Any
+    copies: Copies
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
@@ -56,14 +59,17 @@ class Collection:
         self.progress.update(self.bytes_read, self.total_bytes or None)
 
 
-def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> dict[str, Any]:
     """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
 
     `params` may hold `as` (another name for the agents) and `include_deleted`. Raises Refused when there is nothing
-    to read or a name is taken. Running it again is harmless and reads only what is new.
+    to read or a name is taken. Running it again is harmless and reads only what is new. `copies` are those that a
+    watcher keeps of databases.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
-    with _only_one(progress), _no_cycle_collector():
+    if source.resolve() == settings.HOME_DIR.resolve():
+        raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": source})
+    with _only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
         collection = Collection(
             home=home,
@@ -72,6 +78,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             opted_out=frozenset(configuration.get("collector.optedOutSenders")),
             include_deleted=bool(params.get("include_deleted")),
             progress=progress,
+            copies=own_copies,
         )
         return _collect(collection)
 

@@ -21,7 +21,7 @@ from ledger.collectors.jsonl import Line
 from ledger.models import Session
 from ledger.records import moment_ms
 
-from . import collect_consent
+from . import collect_agent_database, collect_archives, collect_consent
 
 log = logging.getLogger(__name__)
 Kind = CollectorSource.Kind
@@ -50,11 +50,13 @@ class Plan:
     renamed: list[TranscriptFile] = field(default_factory=list)
     unchanged: int = 0
     bytes_to_read: int = 0
+    database: collect_agent_database.Plan = field(default_factory=lambda: collect_agent_database.Plan(None))
 
 
 def plan(collection, found) -> Plan:
     """Compare the transcripts of an agent with what was read before."""
-    made = Plan()
+    made = Plan(database=collect_agent_database.plan(collection, found.database))
+    made.bytes_to_read = made.database.bytes_to_read
     for file in _transcripts(found.sessions):
         if file.state != Session.State.LIVE and not collection.include_deleted:
             made.renamed.append(file)
@@ -71,14 +73,22 @@ def collect(collection, found, agent, plan, report) -> None:
     """Read what the plan says into the agent's file, and fill the report."""
     _index(collection, found, agent, report)
     report.transcripts["unchanged"] += plan.unchanged
-    may_read = collect_consent.reader(collection, found, agent, report)
-    for file in plan.to_read:
-        if may_read(file.session_id):
-            _guarded(_transcript, collection, agent, file, report)
-        else:
-            collection.add_bytes(file.stat.st_size)
-    live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE}
+    with collect_agent_database.source_of(collection, plan.database, agent, report) as source:
+        source.index()
+        may_read = collect_consent.reader(collection, found, agent, report, source.entries)
+        source.archives(may_read)
+        for file in plan.to_read:
+            if file.path.name in source.names:  # the database holds the same
+                _is_read(collection, agent, file)
+            elif may_read(file.session_id):
+                _guarded(_transcript, collection, agent, file, report)
+            else:
+                collection.add_bytes(file.stat.st_size)
+        source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
+    live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE} | source.live
     for file in plan.renamed:
+        if file.path.name in source.names:  # noted when the database said so
+            continue
         report.transcripts[f"skipped_{file.state}"] += 1
         if file.session_id not in live and not _live_twin(file.path).exists():
             ledger.mark_state(agent.db, file.session_id, file.state)
@@ -117,6 +127,9 @@ def _transcripts(folder):
 
 
 def _transcript(collection, agent, file, report):
+    if file.path.suffix == collect_archives.SUFFIX:
+        _packed_transcript(collection, agent, file, report)
+        return
     try:
         opened = open_regular(collection.home.root, file.path)
     except NotReadable as exc:
@@ -154,6 +167,27 @@ def _transcript(collection, agent, file, report):
     )
 
 
+def _packed_transcript(collection, agent, file, report):
+    """A packed transcript is whole: nobody appends to it."""
+    about = ledger.Transcript(
+        file.session_id,
+        collection.book.name(file.path),
+        _modified_ms(file.stat.st_mtime_ns),
+        file.state,
+        collection.opted_out,
+    )
+    stored = collect_archives.store_packed(collection, agent, file.path, about, report)
+    if stored is not None:
+        _count(report, "new", stored, unfinished=False)
+        _is_read(collection, agent, file)
+
+
+def _is_read(collection, agent, file):
+    collection.add_bytes(file.stat.st_size)
+    size = file.stat.st_size
+    collection.book.save(Kind.TRANSCRIPT, file.path, file.stat, agent_id=agent.agent_id, offset=size)
+
+
 def _modified_ms(mtime_ns):
     """A file's time, or now when it lies where no calendar of ours goes."""
     return moment_ms(mtime_ns // 1_000_000) or now_ms()
@@ -181,8 +215,8 @@ def _index(collection, found, agent, report):
         report.rejected["bad_index"] += 1
         return
     kept = [entry for entry in entries if not collect_consent.has_opted_out(entry, collection.opted_out)]
-    report.sessions_indexed = ledger.store_index(agent.db, kept)
-    report.opted_out_sessions = len(entries) - len(kept)
+    report.sessions_indexed += ledger.store_index(agent.db, kept)
+    report.opted_out_sessions += len(entries) - len(kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)
