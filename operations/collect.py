@@ -19,7 +19,7 @@ from agents.models import Agent
 from agents.sources import SourceBook, claim
 from openclaw_web.errors import Refused
 
-from . import collect_agent, collect_schedules, summaries
+from . import collect_agent, collect_schedules, collect_state, summaries
 
 
 @dataclass(slots=True)
@@ -86,6 +86,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
 def _collect(collection):
     plans = {found.home_name: collect_agent.plan(collection, found) for found in collection.home.agents}
     collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values())
+    collection.total_bytes += collect_state.bytes_to_read(collection)
     for found in collection.home.agents:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
@@ -96,6 +97,7 @@ def _collect(collection):
         databases.expect_few_writes(agent.db)
         summaries.refresh(agent, collected_at=now_ms())
     schedules = collect_schedules.collect(collection)
+    collect_state.collect(collection, schedules)
     return _result(collection, schedules)
 
 

@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.db import DataError, ProgrammingError
@@ -29,6 +29,9 @@ UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TRANSCRIPT = re.compile(
     rf"(?P<id>{UUID})(?:-topic-\w+)?\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE
 )
+# What OpenClaw moved its transcripts to when it made databases of them: <key>.<session>.jsonl.imported-<moment>
+IMPORTED = re.compile(rf"(?:.+\.)?(?P<id>{UUID})(?:-topic-\w+)?\.jsonl\.(?P<state>imported)-\d+", re.IGNORECASE)
+IMPORT_ARCHIVE = "session-sqlite-import-archive"
 MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
@@ -50,6 +53,7 @@ class Plan:
     renamed: list[TranscriptFile] = field(default_factory=list)
     unchanged: int = 0
     bytes_to_read: int = 0
+    imported: list[TranscriptFile] = field(default_factory=list)
     database: collect_agent_database.Plan = field(default_factory=lambda: collect_agent_database.Plan(None))
 
 
@@ -57,6 +61,7 @@ def plan(collection, found) -> Plan:
     """Compare the transcripts of an agent with what was read before."""
     made = Plan(database=collect_agent_database.plan(collection, found.database))
     made.bytes_to_read = made.database.bytes_to_read
+    made.imported = _imported(found)
     for file in _transcripts(found.sessions):
         if file.state != Session.State.LIVE and not collection.include_deleted:
             made.renamed.append(file)
@@ -67,6 +72,14 @@ def plan(collection, found) -> Plan:
             offset = collection.book.offset(Kind.TRANSCRIPT, file.path)
             made.bytes_to_read += file.stat.st_size - (offset if offset <= file.stat.st_size else 0)
     return made
+
+
+def _imported(found):
+    """Transcripts that were moved away after the database had them."""
+    archive = found.folder / IMPORT_ARCHIVE if found.folder else None
+    is_there = archive is not None and archive.is_dir() and not archive.is_symlink()
+    files = [*_transcripts(archive if is_there else None, IMPORTED), *_transcripts(found.sessions, IMPORTED)]
+    return [replace(file, state=Session.State.BACKUP) for file in files]
 
 
 def collect(collection, found, agent, plan, report) -> None:
@@ -85,6 +98,7 @@ def collect(collection, found, agent, plan, report) -> None:
             else:
                 collection.add_bytes(file.stat.st_size)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
+    _leftovers(collection, agent, plan, source.known, may_read, report)
     live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE} | source.live
     for file in plan.renamed:
         if file.path.name in source.names:  # noted when the database said so
@@ -94,6 +108,17 @@ def collect(collection, found, agent, plan, report) -> None:
             ledger.mark_state(agent.db, file.session_id, file.state)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)
+
+
+def _leftovers(collection, agent, plan, known, may_read, report):
+    """What was imported into the database is in the store by way of it; only what it has lost since is read."""
+    for file in plan.imported:
+        if file.session_id in known or not collection.include_deleted:
+            report.transcripts["skipped_imported"] += 1
+        elif collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
+            report.transcripts["unchanged"] += 1
+        elif may_read(file.session_id):
+            _guarded(_transcript, collection, agent, file, report)
 
 
 def _guarded(read, collection, agent, file, report):
@@ -112,14 +137,14 @@ def _live_twin(path):
     return path.with_name(path.name.partition(".jsonl")[0] + ".jsonl")
 
 
-def _transcripts(folder):
+def _transcripts(folder, pattern=TRANSCRIPT):
     """The transcripts of a folder, oldest first, so that a session's newest file has the last word."""
     if folder is None:
         return []
     files = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            match = TRANSCRIPT.fullmatch(entry.name)
+            match = pattern.fullmatch(entry.name)
             if match and entry.is_file(follow_symlinks=False):
                 state = (match["state"] or Session.State.LIVE).lower()
                 files.append(TranscriptFile(Path(entry.path), match["id"], state, entry.stat(follow_symlinks=False)))

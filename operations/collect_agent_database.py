@@ -51,13 +51,19 @@ class Source:
     stats: Stats | None = None
     entries: list[IndexEntry] = field(default_factory=list)
     names: set[str] = field(default_factory=set)  # files that the database holds as well
-    archived: set[str] = field(default_factory=set)
 
     @property
     def live(self) -> set[str]:
         """Sessions whose records are in the database, as far as they were read."""
         start = self.prefix
         return {name.removeprefix(start) for name in self.collection.book.parts(start)} if start else set()
+
+    @property
+    def known(self) -> set[str]:
+        """Sessions that were read from the database or its archives."""
+        start = f"{self.collection.book.name(self.path)}!" if self.path else ""
+        names = self.collection.book.parts(start) if start else []
+        return self.live | {name.removeprefix(start).partition("/")[0] for name in names}
 
     @property
     def prefix(self) -> str:
@@ -86,7 +92,6 @@ class Source:
             live = {one.session_id for one in agent_database.contents(database)}
             for archive in agent_database.archives(database, with_blobs=self.collection.include_deleted):
                 self.names.add(archive.name)
-                self.archived.add(archive.session_id)
                 is_live = archive.session_id in live or archive.reason == "cold"
                 state = Session.State.LIVE if is_live else archive.reason
                 if not self.collection.include_deleted:

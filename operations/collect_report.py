@@ -23,6 +23,8 @@ def in_words(result: dict) -> str:
         lines.append(
             _("  schedules: %(cron_jobs)s cron jobs, %(cron_runs)s runs, %(subagent_runs)s sub-agent runs") % schedules
         )
+    if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
+        lines.append(_("  background: %(tasks)s tasks, %(flows)s flows, %(deliveries)s deliveries") % schedules)
     lines += [f"  {note}" for note in result["notes"]]
     if result["rejected"]:
         lines.append(rejected_words(result))

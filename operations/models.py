@@ -8,6 +8,7 @@ from agents import clock
 from agents.fields import Count, EpochMs
 
 from . import browsers
+from .background_models import DeliveryQueueEntry, FlowRun, TaskRun  # noqa: F401 - Django looks for models here
 
 
 class User(AbstractUser):
@@ -244,7 +245,7 @@ class CronRunLog(models.Model):
 
     pk = models.CompositePrimaryKey("job_id", "seq")
     job_id = models.TextField()
-    seq = Count(help_text="byte offset in the run log")
+    seq = Count(help_text="byte offset in the run log; of a run in a database, the moment it began")
     agent_id = models.TextField()
     ts = EpochMs()
     status = models.TextField(default="")

@@ -35,6 +35,29 @@ CREATE TABLE conversations (conversation_id TEXT NOT NULL PRIMARY KEY, channel T
   kind TEXT NOT NULL, peer_id TEXT NOT NULL, delivery_target TEXT NOT NULL, label TEXT) STRICT;
 CREATE TABLE auth_profile_store (profile TEXT PRIMARY KEY, store_json TEXT NOT NULL) STRICT;
 """
+STATE_DDL = """
+CREATE TABLE cron_jobs (store_key TEXT NOT NULL, job_id TEXT NOT NULL, name TEXT NOT NULL, enabled INTEGER NOT NULL,
+  agent_id TEXT, job_json TEXT NOT NULL, state_json TEXT NOT NULL DEFAULT '{}', updated_at INTEGER NOT NULL,
+  PRIMARY KEY (store_key, job_id)) STRICT;
+CREATE TABLE cron_run_logs (store_key TEXT, job_id TEXT NOT NULL, seq INTEGER NOT NULL, ts INTEGER NOT NULL,
+  status TEXT, error TEXT, summary TEXT, session_id TEXT, run_at_ms INTEGER, duration_ms INTEGER,
+  entry_json TEXT NOT NULL);
+CREATE TABLE cron_run_receipts (receipt_id TEXT PRIMARY KEY, store_key TEXT, job_id TEXT NOT NULL, agent_id TEXT,
+  status TEXT NOT NULL, started_at_ms INTEGER NOT NULL, finished_at_ms INTEGER, error_text TEXT) STRICT;
+CREATE TABLE task_runs (task_id TEXT NOT NULL PRIMARY KEY, runtime TEXT NOT NULL, source_id TEXT, owner_key TEXT,
+  child_session_key TEXT, agent_id TEXT, run_id TEXT, label TEXT, task TEXT NOT NULL, status TEXT NOT NULL,
+  created_at INTEGER NOT NULL, started_at INTEGER, ended_at INTEGER, tool_use_count INTEGER, error TEXT,
+  terminal_summary TEXT, detail_json TEXT) STRICT;
+CREATE TABLE flow_runs (flow_id TEXT NOT NULL PRIMARY KEY, owner_key TEXT NOT NULL, status TEXT NOT NULL,
+  goal TEXT NOT NULL, state_json TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT;
+CREATE TABLE subagent_runs (run_id TEXT NOT NULL PRIMARY KEY, child_session_key TEXT NOT NULL,
+  requester_session_key TEXT NOT NULL, task TEXT, created_at INTEGER NOT NULL, ended_at INTEGER, outcome_json TEXT,
+  payload_json TEXT NOT NULL DEFAULT '{}') STRICT;
+CREATE TABLE delivery_queue_entries (queue_name TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, session_key TEXT,
+  channel TEXT, target TEXT, retry_count INTEGER NOT NULL DEFAULT 0, last_error TEXT, entry_json TEXT NOT NULL,
+  enqueued_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (queue_name, id)) STRICT;
+CREATE TABLE device_identities (device_id TEXT PRIMARY KEY, private_key_pem TEXT NOT NULL) STRICT;
+"""
 
 
 class SqliteHome(Home):
@@ -113,6 +136,23 @@ class SqliteHome(Home):
                 (session, "a1", f"agent:{agent}:main", reason, encoding, blob, "0" * 64, name, T0),
             )
         return name, blob
+
+    def state(self):
+        """The home's state database; made with its tables on first use."""
+        path = self.root / "state" / "openclaw.sqlite"
+        is_new = not path.exists()
+        path.parent.mkdir(exist_ok=True)
+        writing = _Writing(path)
+        if is_new:
+            writing.store.executescript("PRAGMA journal_mode=WAL; PRAGMA user_version=18;" + STATE_DDL)
+            writing.store.execute("INSERT INTO device_identities VALUES ('d', ?)", (CANARY,))
+        return writing
+
+    def insert(self, store, table, **values):
+        """One row."""
+        names, marks = ", ".join(values), ", ".join("?" * len(values))
+        texts = [json.dumps(value) if isinstance(value, dict) else value for value in values.values()]
+        store.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", texts)
 
     def _window(self, store, session, key):
         store.execute(

@@ -270,3 +270,21 @@ def test_windows_name_sessions_that_no_node_is_at(home):
 def test_our_own_home_is_refused(real_files):
     with pytest.raises(Refused):
         collect.run({"source": str(real_files)}, Progress())
+
+
+def test_what_was_imported_into_a_database_is_read_once(home):
+    home.session(ONE, user("One"), assistant("Two"))
+    folder = home.root / "agents/main/session-sqlite-import-archive"
+    for session_id in (ONE, TWO):
+        (home.root / "agents/main/sessions").mkdir(exist_ok=True)
+        file = home.transcript(user("From before"), session=session_id).path
+        folder.mkdir(exist_ok=True)
+        file.rename(folder / f"agent_main_{session_id[-1]}.{session_id}.jsonl.imported-1795231048843")
+    found = run(home)["agents"]["main"]
+    assert why(found) == {"new": 1, "skipped_imported": 2}
+    assert (found["records"], found["repeated"]) == ({"assistant": 1, "session": 1, "user": 1}, 0)
+    found = run(home, include_deleted=True)["agents"]["main"]
+    assert why(found) == {"unchanged": 1, "skipped_imported": 1, "new": 1}
+    assert session(TWO).source_state == "bak"
+    again = run(home, include_deleted=True)
+    assert (again["records"], again["bytes_read"]) == (0, 0)
