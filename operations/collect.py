@@ -35,6 +35,9 @@ class AgentReport:
     unnamed_sessions: int = 0
     sessions_indexed: int = 0
     file_versions: int = 0
+    steps: int = 0
+    indexed_files: int = 0
+    contents: int = 0
     notes: list[str] = field(default_factory=list)
 
 
@@ -129,6 +132,9 @@ def _as_json(report):
         "unnamed_sessions": report.unnamed_sessions,
         "sessions_indexed": report.sessions_indexed,
         "file_versions": report.file_versions,
+        "steps": report.steps,
+        "indexed_files": report.indexed_files,
+        "contents": report.contents,
         "notes": report.notes,
     }
 

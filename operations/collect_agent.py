@@ -21,7 +21,7 @@ from ledger.collectors.jsonl import Line
 from ledger.models import Session
 from ledger.records import moment_ms
 
-from . import collect_agent_database, collect_archives, collect_consent
+from . import collect_agent_database, collect_archives, collect_around, collect_consent
 
 log = logging.getLogger(__name__)
 Kind = CollectorSource.Kind
@@ -98,6 +98,8 @@ def collect(collection, found, agent, plan, report) -> None:
             else:
                 collection.add_bytes(file.stat.st_size)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
+        collect_around.database(source, may_read)
+    collect_around.files(collection, found, agent, report, may_read)
     _leftovers(collection, agent, plan, source.known, may_read, report)
     live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE} | source.live
     for file in plan.renamed:

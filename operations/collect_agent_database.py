@@ -72,7 +72,7 @@ class Source:
 
     def index(self) -> None:
         """Bring sessions up to what nodes and windows say; without the people who opted out."""
-        with self._reading() as database:
+        with self.reading() as database:
             if database is None:
                 return
             found = agent_database.index(database)
@@ -86,7 +86,7 @@ class Source:
 
     def archives(self, may_read: Callable[[str], bool]) -> None:
         """Read what was put away, or only note that it was."""
-        with self._reading() as database:
+        with self.reading() as database:
             if database is None:
                 return
             live = {one.session_id for one in agent_database.contents(database)}
@@ -102,7 +102,7 @@ class Source:
 
     def transcripts(self, may_read: Callable[[str], bool]) -> None:
         """Read the records that are new of every session."""
-        with self._reading() as database:
+        with self.reading() as database:
             if database is None:
                 return
             contents = list(agent_database.contents(database))
@@ -181,7 +181,7 @@ class Source:
         self.report.repeated += stored.repeated
 
     @contextmanager
-    def _reading(self) -> Iterator[Database | None]:
+    def reading(self) -> Iterator[Database | None]:
         """What a step does with the database; one that stumbles ends the reading of this database, not of the rest."""
         try:
             yield self.database
