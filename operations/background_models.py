@@ -30,7 +30,7 @@ class TaskRun(models.Model):
     terminal_summary = models.TextField(default="")
     terminal_outcome = models.TextField(default="")
     tool_use_count = Count(default=0)
-    created_at = EpochMs(null=True)
+    created_at = EpochMs(default=0)
     started_at = EpochMs(null=True)
     ended_at = EpochMs(null=True)
     # Ours.
@@ -54,7 +54,7 @@ class FlowRun(models.Model):
     goal = models.TextField(default="")
     current_step = models.TextField(default="")
     blocked_summary = models.TextField(default="")
-    created_at = EpochMs(null=True)
+    created_at = EpochMs(default=0)
     updated_at = EpochMs(null=True)
     ended_at = EpochMs(null=True)
     # Ours.
@@ -81,7 +81,7 @@ class DeliveryQueueEntry(models.Model):
     last_error = models.TextField(default="")
     retry_count = Count(default=0)
     last_attempt_at = EpochMs(null=True)
-    enqueued_at = EpochMs(null=True)
+    enqueued_at = EpochMs(default=0)
     updated_at = EpochMs(null=True)
     failed_at = EpochMs(null=True)
     # Ours.

@@ -29,6 +29,7 @@ DELIVERY = (
     *("queue_name", "id", "status", "entry_kind", "session_key", "channel", "last_error"),
     *("retry_count", "last_attempt_at", "enqueued_at", "updated_at", "failed_at"),
 )
+ORDERS = ("created_at", "enqueued_at")  # what lists are ordered by is never empty
 RECEIPT_STATUSES = {"running": "", "interrupted": "error", "superseded": "skipped"}
 
 
@@ -169,7 +170,7 @@ def _item(columns, row):
 
 def _typed(name, value):
     if name.endswith("_at"):
-        return moment_ms(value)
+        return moment_ms(value) or (0 if name in ORDERS else None)
     if name.endswith("_count"):
         return value if isinstance(value, int) and 0 <= value < 2**31 else 0
     return text(value)[:MAX_TEXT].replace("\x00", "\ufffd")

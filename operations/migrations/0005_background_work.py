@@ -28,7 +28,8 @@ class Migration(migrations.Migration):
                 *texts("parent_flow_id", "parent_task_id", "run_id", "label", "task", "status", "delivery_status"),
                 *texts("last_tool_name", "error", "progress_summary", "terminal_summary", "terminal_outcome"),
                 ("tool_use_count", agents.fields.Count(default=0)),
-                *moments("created_at", "started_at", "ended_at"),
+                ("created_at", agents.fields.EpochMs(default=0)),
+                *moments("started_at", "ended_at"),
                 ("agent_id", models.TextField()),
             ],
             options={
@@ -41,7 +42,8 @@ class Migration(migrations.Migration):
             fields=[
                 ("flow_id", models.TextField(primary_key=True, serialize=False)),
                 *texts("shape", "owner_key", "status", "goal", "current_step", "blocked_summary"),
-                *moments("created_at", "updated_at", "ended_at"),
+                ("created_at", agents.fields.EpochMs(default=0)),
+                *moments("updated_at", "ended_at"),
                 ("agent_id", models.TextField()),
             ],
             options={
@@ -62,7 +64,9 @@ class Migration(migrations.Migration):
                 ("id", models.TextField()),
                 *texts("status", "entry_kind", "session_key", "channel", "last_error"),
                 ("retry_count", agents.fields.Count(default=0)),
-                *moments("last_attempt_at", "enqueued_at", "updated_at", "failed_at"),
+                *moments("last_attempt_at"),
+                ("enqueued_at", agents.fields.EpochMs(default=0)),
+                *moments("updated_at", "failed_at"),
                 ("agent_id", models.TextField()),
             ],
             options={

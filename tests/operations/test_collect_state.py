@@ -133,7 +133,7 @@ def test_hostile_rows(home):
         task(home, store, "t2", runtime="x", created_at=2**62, tool_use_count=-1)
     found = run(home)
     assert found["schedules"]["cron_jobs"] == 2
-    assert TaskRun.objects.get().created_at is None
+    assert TaskRun.objects.get().created_at == 0
 
 
 def test_a_damaged_state_database_does_not_stop_the_rest(home):
