@@ -1,7 +1,7 @@
 """Lists of what databases hold beside sessions: work in the background, indexed memory, files of their own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import QuerySet
@@ -19,9 +19,9 @@ GOOD = frozenset({"succeeded", "done", "delivered", "completed", "ok"})
 BAD = frozenset({"failed", "error", "timed_out", "lost", "dead", "cancelled"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
-    """One row: `cells` are shown behind `title`, in the order of its list's headings."""
+    """One row: `cells` are shown behind `title`, in the order of its list's headings; `labelled` is for the page."""
 
     title: str
     note: str
@@ -29,6 +29,7 @@ class Row:
     state: str
     tone: str
     cells: tuple[str, ...]
+    labelled: list[tuple[Any, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

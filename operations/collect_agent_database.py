@@ -50,6 +50,7 @@ class Source:
     database: Database | None = None
     stats: Stats | None = None
     entries: list[IndexEntry] = field(default_factory=list)
+    put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
     names: set[str] = field(default_factory=set)  # files that the database holds as well
 
     @property
@@ -76,10 +77,15 @@ class Source:
             if database is None:
                 return
             found = agent_database.index(database)
-            self.entries = found.entries
+            named = {one.session_id for one in found.entries}
+            for archive in agent_database.archives(database, with_blobs=False):
+                entry = agent_database.archived_entry(archive)
+                if entry is not None and entry.session_id not in named:
+                    self.put_away[entry.session_id] = entry
             kept = [one for one in found.entries if not collect_consent.has_opted_out(one, self.collection.opted_out)]
             self.report.sessions_indexed += ledger.store_index(self.agent.db, kept)
             self.report.opted_out_sessions += len(found.entries) - len(kept)
+            self.entries = [*found.entries, *self.put_away.values()]
             if found.unusable:
                 detail = _("%(count)s entries are no JSON objects") % {"count": found.unusable}
                 self._reject("bad_index", detail)
@@ -167,6 +173,8 @@ class Source:
             stored = collect_archives.store_packed(self.collection, self.agent, file, about, self.report)
         if stored is not None:
             self._count("new", stored)
+            if archive.session_id in self.put_away:
+                ledger.store_index(self.agent.db, [self.put_away[archive.session_id]])
             book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
 
     def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):

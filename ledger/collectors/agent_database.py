@@ -31,6 +31,7 @@ class Archive:
     """A transcript that OpenClaw put away: `reason` is deleted, reset or cold; `blob` is None when it is a file."""
 
     session_id: str
+    session_key: str
     generation: str
     name: str
     reason: str
@@ -107,18 +108,19 @@ def archives(database: Database, *, with_blobs: bool) -> Iterator[Archive]:
     blob = "archive_blob" if with_blobs else "NULL"
     if database.has("session_transcript_archives", "session_id", "reason", "encoding", "archive_blob", "archive_name"):
         sql = (
-            "SELECT session_id, generation, archive_name, reason, created_at, encoding, "  # noqa: S608 - one of two words
+            "SELECT session_id, session_key, generation, archive_name, reason, created_at, encoding, "  # noqa: S608 - one of two words
             f"{blob} FROM session_transcript_archives ORDER BY created_at"
         )
-        for session, generation, name, reason, created, encoding, data in database.ask(sql):
-            yield from _archive(session, generation, name, text(reason), created, text(encoding) == "zstd", data)
+        for session, key, generation, name, reason, created, encoding, data in database.ask(sql):
+            is_packed = text(encoding) == "zstd"
+            yield from _archive(session, key, generation, name, text(reason), created, is_packed, data)
     if database.has("session_transcript_cold_archives", "session_id", "archive_name", "storage", "archive_blob"):
         sql = (
             "SELECT session_id, generation, archive_name, archived_at, "  # noqa: S608 - one of two words
             f"{blob} FROM session_transcript_cold_archives ORDER BY archived_at"
         )
         for session, generation, name, created, data in database.ask(sql):
-            yield from _archive(session, generation, name, "cold", created, True, data)
+            yield from _archive(session, b"", generation, name, "cold", created, True, data)
 
 
 def archived_lines(archive: Archive) -> Iterator[Line]:
@@ -131,20 +133,7 @@ def archived_lines(archive: Archive) -> Iterator[Line]:
 def index(database: Database) -> Index:
     """The session index: a node speaks for its current session, a window for itself with what its node says."""
     found = Index()
-    nodes: dict[str, dict[str, Any]] = {}
-    columns = ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name")
-    for key, current, raw, updated, label, shown in database.rows("session_nodes", *columns):
-        try:
-            entry = load_object(raw if isinstance(raw, bytes) else b"")
-        except ValueError:
-            found.unusable += 1
-            entry = {}
-        entry = _flat(entry)
-        entry["sessionId"] = text(current) or entry.get("sessionId")
-        entry.setdefault("updatedAt", updated)
-        entry.setdefault("label", text(label))
-        entry.setdefault("displayName", text(shown))
-        nodes[text(key)] = entry
+    nodes = _nodes(database, found)
     entries = {entry.session_id: entry for entry in session_index.read_entries(nodes)}
     for session_id, key, about in _windows(database):
         if session_id not in entries:
@@ -154,6 +143,33 @@ def index(database: Database) -> Index:
             _add_window(known, about)
     found.entries = list(entries.values())
     return found
+
+
+def archived_entry(archive: Archive) -> IndexEntry | None:
+    """What an archive says of its session, for one that no node or window names; None when it has no key."""
+    if not archive.session_key:
+        return None
+    return next(session_index.read_entries({archive.session_key: {"sessionId": archive.session_id}}), None)
+
+
+def _nodes(database, found):
+    """Session key -> entry, as in a session index."""
+    nodes: dict[str, dict[str, Any]] = {}
+    columns = ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name")
+    for table in ("session_entries", "session_nodes"):
+        for key, current, raw, updated, label, shown in database.rows(table, *columns):
+            try:
+                entry = load_object(raw if isinstance(raw, bytes) else b"")
+            except ValueError:
+                found.unusable += 1
+                entry = {}
+            entry = _flat(entry)
+            entry["sessionId"] = text(current) or entry.get("sessionId")
+            entry.setdefault("updatedAt", updated)
+            entry.setdefault("label", text(label))
+            entry.setdefault("displayName", text(shown))
+            nodes[text(key)] = entry
+    return nodes
 
 
 def _line(seq, plain, packed):
@@ -178,11 +194,12 @@ def _next_seq(database, session_id, start):
     return start + 1
 
 
-def _archive(session, generation, name, reason, created, is_packed, data):
+def _archive(session, key, generation, name, reason, created, is_packed, data):
     session_id = text(session)
-    if SESSION_ID.fullmatch(session_id):
+    if SESSION_ID.fullmatch(session_id) and "/" not in text(name):
         blob = data if isinstance(data, bytes) else None
-        yield Archive(session_id, text(generation), text(name), reason, moment_ms(created), is_packed, blob)
+        about = (session_id, text(key), text(generation), text(name), reason, moment_ms(created))
+        yield Archive(*about, is_packed, blob)
 
 
 def _plain_lines(blob):

@@ -15,10 +15,11 @@ MEMORY: Tables = {
     "chunks": ("path", "source"),
 }
 
-# agents/<agent>/agent/openclaw-agent.sqlite, versions 16 to 23; the last three of older and newer plans.
+# agents/<agent>/agent/openclaw-agent.sqlite, versions 16 to 23; `session_entries` and the last three of other versions.
 AGENT: Tables = {
     **VERSION,
     "session_nodes": ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name"),
+    "session_entries": ("session_key", "entry_json", "updated_at"),
     "session_windows": (
         "session_id",
         "session_key",

@@ -32,5 +32,8 @@ def _list(request, agent, lists, words):
     shown = next((one for one in lists if one.name == wanted), lists[0])
     tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]
     rows = background.page(agent, shown, **places(request))
+    headings = shown.headings[1:] if shown.has_state else shown.headings
+    for row in rows:
+        row.labelled = list(zip(headings, row.cells, strict=True))
     context = {"agent": agent, "shown": shown, "rows": rows, "tabs": tabs, **words}
     return render_page(request, "operations/background_list.html", context)

@@ -125,6 +125,7 @@ def test_archives_wait_for_include_deleted(home):
         THREE: "reset",
     }
     assert session(TWO).turn_count == 1
+    assert session(TWO).session_key == "agent:main:main"
     again = run(home, include_deleted=True)
     assert (again["records"], again["bytes_read"]) == (0, 0)
     assert run(home)["bytes_read"] == 0  # what was read with deleted sessions covers what is read without
