@@ -2,8 +2,9 @@
 
     python benchmarks/databases.py --source DIR [--json]
 
-DIR is an OpenClaw home of the database layout. Its events of 1 KiB and more are packed as newer versions pack them,
-in a copy; floor and collect run in processes of their own, into temporary homes. Without --json a table.
+DIR is an OpenClaw home of either layout; `benchmarks/corpus.py` writes one of files. A copy of the database layout is
+made of it, with events of 1 KiB and more packed as newer versions pack them. Floor and collect run in processes of
+their own, into temporary homes. Without --json a table.
 """
 
 import argparse
@@ -20,6 +21,13 @@ import zstandard
 
 BARS = {"time": 3, "peak_mb": 200, "unchanged_s": 2}
 PACK_FROM = 1024
+DDL = """
+PRAGMA journal_mode=WAL;
+PRAGMA user_version=23;
+CREATE TABLE transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, event_json TEXT,
+  created_at INTEGER NOT NULL, event_zstd BLOB, event_utf8_bytes INTEGER, PRIMARY KEY (session_id, seq));
+CREATE TABLE session_nodes (session_key TEXT PRIMARY KEY, current_session_id TEXT, entry_json TEXT, updated_at INTEGER);
+"""
 
 
 def main():
@@ -57,22 +65,43 @@ def measure(source, home):
 
 
 def pack(source, target):
-    """A copy of the home whose longer events are zstd, as schema 23 has them."""
-    shutil.copytree(source, target)
-    for database in databases(target):
+    """A copy of the home in the layout of schema 23: longer events are zstd. Of a home of files, databases are made."""
+    for agent in sorted(path for path in source.glob("agents/*") if path.is_dir()):
+        database = target / "agents" / agent.name / "agent" / "openclaw-agent.sqlite"
+        database.parent.mkdir(parents=True)
         with closing(sqlite3.connect(database)) as store:
-            store.executescript(
-                "ALTER TABLE transcript_events RENAME TO plain;"
-                "CREATE TABLE transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, event_json TEXT,"
-                " created_at INTEGER NOT NULL, event_zstd BLOB, event_utf8_bytes INTEGER,"
-                " PRIMARY KEY (session_id, seq));"
-            )
-            rows = store.execute("SELECT session_id, seq, event_json, created_at FROM plain")
+            store.executescript(DDL)
+            written = agent / "agent" / "openclaw-agent.sqlite"
+            rows, nodes = from_database(written) if written.exists() else from_files(agent / "sessions")
             store.executemany("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?, ?)", map(packed_row, rows))
-            store.execute("DROP TABLE plain")
-            store.execute("PRAGMA user_version=23")
+            store.executemany("INSERT INTO session_nodes VALUES (?, ?, ?, ?)", nodes)
             store.commit()
-            store.execute("VACUUM")
+
+
+def from_database(file):
+    """Events and nodes of an agent whose events are plain; one by one, since a child's peak begins with our own."""
+    with closing(sqlite3.connect(file)) as store:
+        nodes = store.execute("SELECT session_key, current_session_id, entry_json, updated_at FROM session_nodes")
+        return events_of(file), nodes.fetchall()
+
+
+def events_of(file):
+    with closing(sqlite3.connect(file)) as store:
+        yield from store.execute("SELECT session_id, seq, event_json, created_at FROM transcript_events")
+
+
+def from_files(folder):
+    """The same of an agent whose transcripts are files."""
+    index = json.loads((folder / "sessions.json").read_bytes())
+    nodes = [(key, entry["sessionId"], json.dumps(entry), 0) for key, entry in index.items()]
+    live = (file for file in sorted(folder.glob("*.jsonl")) if ingest.TRANSCRIPT.fullmatch(file.name))
+    rows = (
+        (file.name[:36], seq, line, seq)
+        for file in live
+        for seq, line in enumerate(file.read_text(encoding="utf-8").split("\n"))
+        if line
+    )
+    return rows, nodes
 
 
 def packed_row(row):

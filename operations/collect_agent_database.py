@@ -78,7 +78,7 @@ class Source:
                 return
             found = agent_database.index(database)
             named = {one.session_id for one in found.entries}
-            for archive in agent_database.archives(database, with_blobs=False):
+            for archive in agent_database.archives(database):
                 entry = agent_database.archived_entry(archive)
                 if entry is not None and entry.session_id not in named:
                     self.put_away[entry.session_id] = entry
@@ -96,15 +96,15 @@ class Source:
             if database is None:
                 return
             live = {one.session_id for one in agent_database.contents(database)}
-            for archive in agent_database.archives(database, with_blobs=self.collection.include_deleted):
+            for archive in agent_database.archives(database):
                 self.names.add(archive.name)
-                is_live = archive.session_id in live or archive.reason == "cold"
+                is_live = archive.session_id in live or archive.reason == agent_database.COLD
                 state = Session.State.LIVE if is_live else archive.reason
                 if not self.collection.include_deleted:
                     self.report.transcripts[f"skipped_{archive.reason}"] += 1
                     ledger.mark_state(self.agent.db, archive.session_id, state)
                 elif may_read(archive.session_id):
-                    self._archive(archive, state)
+                    self._archive(database, archive, state)
 
     def transcripts(self, may_read: Callable[[str], bool]) -> None:
         """Read the records that are new of every session."""
@@ -130,8 +130,6 @@ class Source:
             database = stack.enter_context(collect_databases.opened(self.collection, self.path, AGENT))
         except Unreadable as exc:
             self._fail(exc.reason, str(exc))
-            return
-        if not agent_database.is_agent_database(database):
             return
         self.database = database
         if database.version not in agent_database.KNOWN_VERSIONS:
@@ -159,15 +157,16 @@ class Source:
         mark = generation or agent_database.prefix(database, one.session_id, end)
         book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
 
-    def _archive(self, archive: Archive, state: str) -> None:
+    def _archive(self, database: Database, archive: Archive, state: str) -> None:
         book = self.collection.book
         name = f"{book.name(self.path)}!{archive.session_id}/{archive.generation}"
         if book.part(name):
             self.report.transcripts["unchanged"] += 1
             return
         about = self._about(archive.session_id, name, state, archive.created_at)
-        if archive.blob is not None:
-            stored = ledger.store_transcript(self.agent.db, about, agent_database.archived_lines(archive))
+        blob = agent_database.blob_of(database, archive)
+        if blob is not None:
+            stored = ledger.store_transcript(self.agent.db, about, agent_database.archived_lines(archive, blob))
         else:
             file = self.path.parent.parent / "sessions" / "cold" / archive.name
             stored = collect_archives.store_packed(self.collection, self.agent, file, about, self.report)

@@ -141,14 +141,17 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "conversation_turns",
         "django_migrations",
         "file_snapshots",
+        "indexed_files",
         "memory_gate_decisions",
         "prompt_reports",
         "rejected_records",
         "session_days",
         "sessions",
+        "trajectory_events",
         "transcript_event_identities",
         "transcript_events",
         "transcript_snapshots",
+        "vfs_entries",
         "workspace_files",
     }
 

@@ -14,6 +14,7 @@ from .packed import read_packed_lines, unpack_record
 from .session_index import SESSION_ID, IndexEntry
 
 KNOWN_VERSIONS = range(14, 24)
+ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
 EVENTS = ("seq", "event_json", "event_zstd")
 
 
@@ -28,7 +29,7 @@ class Contents:
 
 @dataclass(slots=True)
 class Archive:
-    """A transcript that OpenClaw put away: `reason` is deleted, reset or cold; `blob` is None when it is a file."""
+    """A transcript that OpenClaw put away: `reason` is deleted, reset or cold; `name` is that of its file."""
 
     session_id: str
     session_key: str
@@ -37,7 +38,6 @@ class Archive:
     reason: str
     created_at: int | None
     is_packed: bool
-    blob: bytes | None = None
 
 
 @dataclass(slots=True)
@@ -55,6 +55,8 @@ def is_agent_database(database: Database) -> bool:
 
 def contents(database: Database) -> Iterator[Contents]:
     """Every session that has records; a session whose id no page could name has an empty id."""
+    if not is_agent_database(database):
+        return
     sql = "SELECT session_id, count(*), max(seq) FROM transcript_events GROUP BY session_id ORDER BY session_id"
     for raw, count, last in database.ask(sql):
         name = text(raw)
@@ -103,31 +105,32 @@ def events(database: Database, session_id: str, start: int = 0) -> Iterator[Line
             start = _next_seq(database, session_id, start)
 
 
-def archives(database: Database, *, with_blobs: bool) -> Iterator[Archive]:
-    """What was put away. Without blobs nothing of what was said is read."""
-    blob = "archive_blob" if with_blobs else "NULL"
-    if database.has("session_transcript_archives", "session_id", "reason", "encoding", "archive_blob", "archive_name"):
-        sql = (
-            "SELECT session_id, session_key, generation, archive_name, reason, created_at, encoding, "  # noqa: S608 - one of two words
-            f"{blob} FROM session_transcript_archives ORDER BY created_at"
-        )
-        for session, key, generation, name, reason, created, encoding, data in database.ask(sql):
-            is_packed = text(encoding) == "zstd"
-            yield from _archive(session, key, generation, name, text(reason), created, is_packed, data)
-    if database.has("session_transcript_cold_archives", "session_id", "archive_name", "storage", "archive_blob"):
-        sql = (
-            "SELECT session_id, generation, archive_name, archived_at, "  # noqa: S608 - one of two words
-            f"{blob} FROM session_transcript_cold_archives ORDER BY archived_at"
-        )
-        for session, generation, name, created, data in database.ask(sql):
-            yield from _archive(session, b"", generation, name, "cold", created, True, data)
+def archives(database: Database) -> Iterator[Archive]:
+    """What was put away, without what was said."""
+    columns = ("session_id", "session_key", "generation", "archive_name", "created_at", "reason", "encoding")
+    rows = database.rows(ARCHIVES, *columns, order="created_at")
+    for session, key, generation, name, created, reason, encoding in rows:
+        about = (text(session), text(key), text(generation), text(name), text(reason), moment_ms(created))
+        yield from _usable(Archive(*about, is_packed=text(encoding) == "zstd"))
+    cold = ("session_id", "generation", "archive_name", "archived_at")
+    for session, generation, name, archived in database.rows(COLD_ARCHIVES, *cold, order="archived_at"):
+        about = (text(session), "", text(generation), text(name), COLD, moment_ms(archived))
+        yield from _usable(Archive(*about, is_packed=True))
 
 
-def archived_lines(archive: Archive) -> Iterator[Line]:
+def blob_of(database: Database, archive: Archive) -> bytes | None:
+    """The lines of an archive as they are stored; None when they are in a file of its name."""
+    table = COLD_ARCHIVES if archive.reason == COLD else ARCHIVES
+    where = "session_id = ? AND generation = ?"
+    rows = database.rows(table, "archive_blob", where=where, values=(archive.session_id, archive.generation))
+    return next((blob for (blob,) in rows if isinstance(blob, bytes)), None)
+
+
+def archived_lines(archive: Archive, blob: bytes) -> Iterator[Line]:
     """The records of an archive that is in the database."""
     if archive.is_packed:
-        return read_packed_lines(io.BytesIO(archive.blob or b""))
-    return (parse(line) for line in _plain_lines(archive.blob or b""))
+        return read_packed_lines(io.BytesIO(blob))
+    return (parse(line) for line in _plain_lines(blob))
 
 
 def index(database: Database) -> Index:
@@ -194,12 +197,9 @@ def _next_seq(database, session_id, start):
     return start + 1
 
 
-def _archive(session, key, generation, name, reason, created, is_packed, data):
-    session_id = text(session)
-    if SESSION_ID.fullmatch(session_id) and "/" not in text(name):
-        blob = data if isinstance(data, bytes) else None
-        about = (session_id, text(key), text(generation), text(name), reason, moment_ms(created))
-        yield Archive(*about, is_packed, blob)
+def _usable(archive):
+    if SESSION_ID.fullmatch(archive.session_id) and "/" not in archive.name:
+        yield archive
 
 
 def _plain_lines(blob):
