@@ -128,6 +128,6 @@ def test_what_a_killed_process_left_is_removed(root, settings):
     with (folder / "2-alive" / "lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with Copies() as copies, copies.of(root, root / "bank.sqlite"):
-            assert sorted(one.name for one in folder.iterdir() if one.is_dir())[0] == "2-alive"
+            assert "2-alive" in os.listdir(folder)
             assert len(os.listdir(folder)) == 3  # the one alive, ours, and the lock
     assert sorted(os.listdir(folder)) == ["2-alive", "lock"]
