@@ -9,6 +9,8 @@ from django.urls import reverse
 
 from agents.fields import Count, EpochMs
 
+from .around_models import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
+
 
 class Totals(models.Model):
     """What a session, a turn or a day adds up to. Synthetic assistants are in none of these."""

@@ -20,15 +20,15 @@ def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
     return entry.origin == "direct" and _any_of(names, opted_out)
 
 
-def reader(collection, found, agent, report) -> Callable[[str], bool]:
-    """A function that says of a session whether its transcript may be read.
+def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Callable[[str], bool]:
+    """A function that says of a session whether its transcript may be read; `in_database` is its database's index.
 
     With nobody opted out: yes. Else only when the index of now, or what the index said earlier, names the session
     and it is not a direct conversation with somebody who opted out.
     """
     if not collection.opted_out:
         return lambda session_id: True
-    entries = _entries(collection, found, report)
+    entries = [*in_database, *_entries(collection, found, report, in_database)]
     withheld = {entry.session_id for entry in entries if has_opted_out(entry, collection.opted_out)}
     named = {entry.session_id for entry in entries} | _named_before(agent, collection.opted_out)
 
@@ -39,8 +39,10 @@ def reader(collection, found, agent, report) -> Callable[[str], bool]:
     return may_read
 
 
-def _entries(collection, found, report):
-    path = found.sessions / "sessions.json"
+def _entries(collection, found, report, in_database):
+    path = found.sessions / "sessions.json" if found.sessions else None
+    if path is None or (in_database and not path.exists()):
+        return []
     try:
         with open_regular(collection.home.root, path) as file:
             return list(session_index.read(file.read(MAX_INDEX_BYTES)))

@@ -5,8 +5,9 @@ from .views import (
     accounts,
     artifact_store,
     audit,
-    checkpoints,
+    background,
     backups,
+    checkpoints,
     components,
     exports,
     invitations,
@@ -46,6 +47,8 @@ urlpatterns = [
     path(
         "agents/<str:agent>/sessions/<str:session_id>/checkpoints/", checkpoints.checkpoint_make, name="checkpoint_make"
     ),
+    path("agents/<str:agent>/background/", background.background_list, name="background_list"),
+    path("agents/<str:agent>/stored/", background.stored_list, name="stored_list"),
     path("healthz", overview.healthz, name="healthz"),
     path("sign-in/", accounts.sign_in, name="sign_in"),
     path("sign-out/", accounts.sign_out, name="sign_out"),

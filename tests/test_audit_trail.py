@@ -126,6 +126,8 @@ NO_CONTENT = {
     "operations:rejected_list",
     "operations:settings",
     "operations:sign_in",
+    "operations:background_list",
+    "operations:stored_list",
     "operations:subagent_list",
     "operations:token_list",
     "operations:user_list",

@@ -141,6 +141,7 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "conversation_turns",
         "django_migrations",
         "file_snapshots",
+        "indexed_files",
         "memory_gate_decisions",
         "prompt_reports",
         "rejected_records",
@@ -148,9 +149,11 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "session_tools",
         "sessions",
         "tool_days",
+        "trajectory_events",
         "transcript_event_identities",
         "transcript_events",
         "transcript_snapshots",
+        "vfs_entries",
         "workspace_files",
     }
 

@@ -89,6 +89,8 @@ PAGES = {
     "operations:sign_in": ("GET", ANYBODY),
     "operations:sign_out": ("POST", "viewer"),
     "operations:sign_out_everywhere": ("POST", "viewer"),
+    "operations:background_list": ("GET", "viewer"),
+    "operations:stored_list": ("GET", "viewer"),
     "operations:subagent_list": ("GET", "viewer"),
     "operations:token_list": ("GET", "viewer"),
     "operations:token_make": ("POST", "viewer"),
