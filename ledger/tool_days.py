@@ -97,9 +97,21 @@ def count_again(db: str, session_id: str) -> None:
     with transaction.atomic(using=db):
         session = Session.objects.using(db).only("id", "channel_id").get(id=session_id)
         _known_before, channel = _known(db, session)
-        _take_back(db, session)
+        take_back(db, session_id)
         _save(db, session_id, channel, counted(_stored(db, session_id), {}))
         _prompts_again(db, session_id)
+
+
+def take_back(db: str, session_id: str) -> None:
+    """Remove the sums of a session, from those of its days too; in the caller's transaction."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    _add_to_days(db, rows, -1)
+    rows.delete()
+
+
+def put_back(db: str, session_id: str) -> None:
+    """Count rows of `session_tools` that were put back into those of their days; in the caller's transaction."""
+    _add_to_days(db, SessionTool.objects.using(db).filter(session_id=session_id), 1)
 
 
 def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
@@ -220,13 +232,10 @@ def _known(db, session) -> tuple[Buckets, str]:
     return found, channel
 
 
-def _take_back(db, session):
-    """Remove the sums of a session, from those of its days too."""
-    rows = SessionTool.objects.using(db).filter(session_id=session.id)
-    taken = [(*row[:3], *(-number for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
+def _add_to_days(db, rows, factor):
+    sums = [(*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
     with connections[db].cursor() as cursor:
-        cursor.executemany(ADD_TOTAL, taken)
-    rows.delete()
+        cursor.executemany(ADD_TOTAL, sums)
 
 
 def _save(db, session_id, channel, buckets):
