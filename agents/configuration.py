@@ -76,6 +76,25 @@ KEYS = {
         "a whole number from 0 to 1000",
         "How many verified backups stay when the schedule makes a new one; 0: all.",
     ),
+    "retentionDays": Key(
+        0,
+        _whole(0, 36_500),
+        "a whole number from 0 to 36500",
+        "Sessions without activity for so many days are removed once a day, without a way back; evidence stays. "
+        "0: none is; 365 is a good start. The page Retention counts them first.",
+    ),
+    "jsonlExport.enabled": Key(
+        False,
+        lambda value: isinstance(value, bool),
+        "true or false",
+        "Whether conversations are written to exports/conversations-YYYY-MM-DD.jsonl of the home, once a day.",
+    ),
+    "jsonlExport.retentionDays": Key(
+        30,
+        _whole(1, 3650),
+        "a whole number from 1 to 3650",
+        "How many days back those files are kept.",
+    ),
     "schedule.backupHours": Key(
         0,
         _whole(0, 8760),

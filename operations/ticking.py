@@ -26,7 +26,10 @@ DAY_MS = 24 * HOUR_MS
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something that runs by itself: the setting with its interval, in which unit, the job and its parameters."""
+    """Something that runs by itself: the setting with its interval, in which unit, the job and its parameters.
+
+    One with `is_switch` runs once in a unit when its setting is neither 0 nor false.
+    """
 
     setting: str
     unit_ms: int
@@ -34,6 +37,7 @@ class Task:
     params: Callable[[], dict[str, Any]]
     is_possible: Callable[[], bool]
     label: str | Promise
+    is_switch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,16 @@ TASKS = (
         lambda: BackupRun.objects.filter(status__in=BackupRun.USABLE).exists(),
         _("Restore drill"),
     ),
+    Task("retentionDays", DAY_MS, "retention", lambda: {"by": BY}, lambda: True, _("Retention"), is_switch=True),
+    Task(
+        "jsonlExport.enabled",
+        DAY_MS,
+        "jsonl_export",
+        lambda: {"by": BY},
+        lambda: True,
+        _("Conversations as files"),
+        is_switch=True,
+    ),
 )
 
 
@@ -94,7 +108,8 @@ def _start(state):
 
 
 def _state(task):
-    every_ms = configuration.get(task.setting) * task.unit_ms or None
+    wanted = configuration.get(task.setting)
+    every_ms = (bool(wanted) if task.is_switch else wanted) * task.unit_ms or None
     last = _last(task)
     is_under_way = last is not None and not last.has_ended
     due_at = None if every_ms is None or is_under_way else (last.created_at + every_ms if last else clock.now_ms())

@@ -4,7 +4,7 @@ import re
 
 from artifacts import layout
 
-GLOBAL, AGENT, CONFIG, ARTIFACT, EXPORT = "global", "agent", "config", "artifact", "export"
+GLOBAL, AGENT, CONFIG, ARTIFACT, EXPORT, ARCHIVE = "global", "agent", "config", "artifact", "export", "archive"
 GLOBAL_PATH = "state/openclaw.sqlite"
 CONFIG_PATH = "state/config.json"
 # An archive can put a file nowhere else. A folder that is to be kept as well gets a line here and in `creating`.
@@ -16,7 +16,13 @@ PATHS = {
         r"artifacts/(?:blobs/sha256/(?P<a>[0-9a-f]{2})/(?P<b>[0-9a-f]{2})/(?P=a)(?P=b)[0-9a-f]{60}\.txt(?:\.gz)?"
         r"|meta/sha256/(?P<c>[0-9a-f]{2})/(?P<d>[0-9a-f]{2})/(?P=c)(?P=d)[0-9a-f]{60}\.json)"
     ),
-    EXPORT: re.compile(r"exports/[0-9A-Z]{26}/[A-Za-z0-9_][A-Za-z0-9._-]{0,59}"),
+    EXPORT: re.compile(
+        r"exports/(?:[0-9A-Z]{26}/[A-Za-z0-9_][A-Za-z0-9._-]{0,59}|conversations-\d{4}-\d\d-\d\d\.jsonl)"
+    ),
+    ARCHIVE: re.compile(
+        r"archive/[a-z0-9][a-z0-9_-]{0,55}/\d{4}-\d\d/[A-Za-z0-9][A-Za-z0-9-]{0,63}\.[0-9a-f]{12}"
+        r"\.(?:jsonl\.zst|manifest\.json)"
+    ),
 }
 DATABASES = {GLOBAL, AGENT}
 # Of the global file: who is signed in, links that sign in, answers that are kept for a day, what is on its way.
@@ -35,7 +41,7 @@ def role_of(path: str) -> str | None:
 
 def is_packed(path: str) -> bool:
     """Whether its content is compressed already."""
-    return path.endswith(layout.GZIPPED)
+    return path.endswith((layout.GZIPPED, ".jsonl.zst"))
 
 
 def place_in_order(path: str) -> tuple[bool, str]:

@@ -247,11 +247,14 @@ def _sources(work, home, with_exports):
     configuration_file = work.folder / "config.json"
     configuration_file.write_bytes(orjson.dumps(_configuration(), option=orjson.OPT_INDENT_2))
     plain, metas, packed = _artifacts(home / "artifacts", work.folder)
+    archives = _archives(home)
+    yield from ((path, home / path) for path in archives if not contents.is_packed(path))
     yield from _named(home, plain)
     yield from _named(home, metas)
     for path in _exports(home) if with_exports else ():
         yield path, home / path
     yield contents.CONFIG_PATH, configuration_file
+    yield from ((path, home / path) for path in archives if contents.is_packed(path))
     yield from _named(home, packed)
 
 
@@ -284,8 +287,17 @@ def _named(home, listed):
 
 
 def _exports(home):
-    found = (file.relative_to(home).as_posix() for file in (home / "exports").glob("*/*"))
-    return sorted(path for path in found if contents.PATHS[contents.EXPORT].fullmatch(path))
+    return _fitting(home, contents.EXPORT, "exports/*/*", "exports/conversations-*")
+
+
+def _archives(home):
+    return _fitting(home, contents.ARCHIVE, "archive/*/*/*")
+
+
+def _fitting(home, role, *patterns):
+    """The paths of files that a backup may hold as this, sorted."""
+    found = (file.relative_to(home).as_posix() for pattern in patterns for file in home.glob(pattern))
+    return sorted(path for path in found if contents.PATHS[role].fullmatch(path))
 
 
 def _add_file(work, path, source):
@@ -329,7 +341,8 @@ def _sizes(home, with_exports):
     sizes = [file.stat().st_size for file in databases]
     stored = sum(inventory.size_and_time(paths)[0] for _sha256, paths in inventory.stored(home / "artifacts"))
     exported = sum((home / path).stat().st_size for path in _exports(home)) if with_exports else 0
-    return sum(sizes) + stored + exported, max(sizes)
+    archived = sum((home / path).stat().st_size for path in _archives(home))
+    return sum(sizes) + stored + exported + archived, max(sizes)
 
 
 def _name(folder, created_at):
