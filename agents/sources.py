@@ -92,7 +92,7 @@ class SourceBook:
         self._save(CollectorSource.Kind.TRANSCRIPT, name, (0, part.count, 0), agent_id, part.end, (0, part.mark))
 
     def forget_part(self, name: str) -> None:
-        """A transcript is in its database no more."""
+        """A transcript, in a database or a file of its own, is there no more, or is to be read from its start."""
         row = self._rows.pop((CollectorSource.Kind.TRANSCRIPT, name), None)
         if row is not None:
             row.delete()
@@ -143,6 +143,12 @@ def claim(home: Home, *, as_name: str | None = None) -> dict[str, Agent]:
 
     `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>.
     """
+    wanted = names_here(home, as_name=as_name)
+    return {name: _register(home.root, name, agent_id) for name, agent_id in wanted.items()}
+
+
+def names_here(home: Home, *, as_name: str | None = None) -> dict[str, str]:
+    """What `claim` would call the agents of a home; nothing is written. Raises Refused for a name that is taken."""
     names = [agent.home_name for agent in home.agents]
     wanted = {name: _wanted(name, names, as_name) for name in names}
     claims = {row.agent_id: row for row in CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)}
@@ -160,7 +166,7 @@ def claim(home: Home, *, as_name: str | None = None) -> dict[str, Agent]:
                 _("The agent “%(agent)s” was collected from %(root)s. Give these agents another name with --as NAME.")
                 % {"agent": agent_id, "root": holder.root}
             )
-    return {name: _register(home.root, name, wanted[name]) for name in names}
+    return wanted
 
 
 def _wanted(name, names, as_name):

@@ -21,6 +21,7 @@ from ledger import stashing
 from openclaw_web.errors import Refused
 
 from . import collect_agent, collect_schedules, collect_state, summaries
+from .doctor.runs import ignored_sessions
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class AgentReport:
     unfinished: int = 0
     opted_out_sessions: int = 0
     unnamed_sessions: int = 0
+    ignored_sessions: int = 0
     sessions_indexed: int = 0
     file_versions: int = 0
     steps: int = 0
@@ -54,6 +56,7 @@ class Collection:
     progress: Any
     stashes_outputs: bool
     copies: Copies
+    ignored: dict[str, frozenset[str]] = field(default_factory=dict)  # by agent: sessions that were undone
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
@@ -74,7 +77,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
     if source.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": source})
-    with _only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
+    with only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
         collection = Collection(
             home=home,
@@ -85,6 +88,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
             progress=progress,
             stashes_outputs=configuration.get(stashing.SETTING),
             copies=own_copies,
+            ignored=ignored_sessions(source),
         )
         return _collect(collection)
 
@@ -133,6 +137,7 @@ def _as_json(report):
         "unfinished": report.unfinished,
         "opted_out_sessions": report.opted_out_sessions,
         "unnamed_sessions": report.unnamed_sessions,
+        "ignored_sessions": report.ignored_sessions,
         "sessions_indexed": report.sessions_indexed,
         "file_versions": report.file_versions,
         "steps": report.steps,
@@ -155,7 +160,7 @@ def _no_cycle_collector():
 
 
 @contextmanager
-def _only_one(progress):
+def only_one(progress):
     """One collect at a time in a home; the lock goes with its process, however that ends."""
     lock = settings.HOME_DIR / "state" / "collect.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)

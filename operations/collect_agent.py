@@ -17,13 +17,21 @@ from agents.models import CollectorSource
 from agents.sources import HEAD
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
+from ledger import removing
 from ledger import services as ledger
 from ledger.collectors import jsonl, session_index
 from ledger.collectors.jsonl import Line
 from ledger.models import Session
 from ledger.records import moment_ms
 
-from . import collect_agent_database, collect_archives, collect_around, collect_consent, collect_outputs
+from . import (
+    collect_agent_database,
+    collect_archives,
+    collect_around,
+    collect_consent,
+    collect_outputs,
+    collect_removed,
+)
 
 log = logging.getLogger(__name__)
 Kind = CollectorSource.Kind
@@ -64,8 +72,8 @@ def plan(collection, found) -> Plan:
     """Compare the transcripts of an agent with what was read before."""
     made = Plan(database=collect_agent_database.plan(collection, found.database))
     made.bytes_to_read = made.database.bytes_to_read
-    made.imported = _imported(found)
-    for file in _transcripts(found.sessions):
+    made.imported = imported(found)
+    for file in transcripts(found.sessions):
         if file.state != Session.State.LIVE and not collection.include_deleted:
             made.renamed.append(file)
         elif collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
@@ -77,11 +85,11 @@ def plan(collection, found) -> Plan:
     return made
 
 
-def _imported(found):
+def imported(found) -> list[TranscriptFile]:
     """Transcripts that were moved away after the database had them."""
     archive = found.folder / IMPORT_ARCHIVE if found.folder else None
     is_there = archive is not None and archive.is_dir() and not archive.is_symlink()
-    files = [*_transcripts(archive if is_there else None, IMPORTED), *_transcripts(found.sessions, IMPORTED)]
+    files = [*transcripts(archive if is_there else None, IMPORTED), *transcripts(found.sessions, IMPORTED)]
     return [replace(file, state=Session.State.BACKUP) for file in files]
 
 
@@ -92,8 +100,13 @@ def collect(collection, found, agent, plan, report) -> None:
     with collect_agent_database.source_of(collection, plan.database, agent, report) as source:
         source.index()
         may_read = collect_consent.reader(collection, found, agent, report, source.entries)
+        may_read = collect_consent.without_ignored(collection, agent, report, may_read)
+        removed = removing.ids(agent.db)
+        may_read = collect_removed.without(removed, may_read)
         source.archives(may_read)
-        _files(collection, agent, plan.to_read, source, may_read, report)
+        to_read = collect_removed.files(collection, agent, plan.to_read, removed, report)
+        _files(collection, agent, to_read, source, may_read, report)
+        collect_removed.transcripts(source, removed)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
         collect_around.database(source, may_read)
     collect_around.files(collection, found, agent, report, may_read)
@@ -172,7 +185,7 @@ def _live_twin(path):
     return path.with_name(path.name.partition(".jsonl")[0] + ".jsonl")
 
 
-def _transcripts(folder, pattern=TRANSCRIPT):
+def transcripts(folder, pattern=TRANSCRIPT) -> list[TranscriptFile]:
     """The transcripts of a folder, oldest first, so that a session's newest file has the last word."""
     if folder is None:
         return []
@@ -275,9 +288,8 @@ def _index(collection, found, agent, report):
         ledger.reject(agent.db, collection.book.name(path), [Line(0, stat.st_size, b"", None, "bad_index", str(exc))])
         report.rejected["bad_index"] += 1
         return
-    kept = [entry for entry in entries if not collect_consent.has_opted_out(entry, collection.opted_out)]
+    kept = collect_consent.kept(collection, agent, report, entries)
     report.sessions_indexed += ledger.store_index(agent.db, kept)
-    report.opted_out_sessions += len(entries) - len(kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)

@@ -83,9 +83,8 @@ class Source:
                 entry = agent_database.archived_entry(archive)
                 if entry is not None and entry.session_id not in named:
                     self.put_away[entry.session_id] = entry
-            kept = [one for one in found.entries if not collect_consent.has_opted_out(one, self.collection.opted_out)]
+            kept = collect_consent.kept(self.collection, self.agent, self.report, found.entries)
             self.report.sessions_indexed += ledger.store_index(self.agent.db, kept)
-            self.report.opted_out_sessions += len(found.entries) - len(kept)
             self.entries = [*found.entries, *self.put_away.values()]
             if found.unusable:
                 detail = _("%(count)s entries are no JSON objects") % {"count": found.unusable}

@@ -51,7 +51,7 @@ def database(source: Any, may_read: Any) -> None:
 
 def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -> None:
     """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
-    for path in _trajectory_files(found.sessions):
+    for path in trajectory_files(found.sessions):
         if may_read(path.name[:36]):
             _trajectory(collection, path, agent, report)
     for folder in _bundles(found.workspace):
@@ -61,7 +61,8 @@ def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -
         _memory(collection, memory, agent, report)
 
 
-def _trajectory_files(sessions):
+def trajectory_files(sessions: Path | None) -> list[Path]:
+    """Trajectories that lie beside transcripts."""
     if sessions is None:
         return []
     return sorted(path for path in sessions.iterdir() if TRAJECTORY.fullmatch(path.name) and not path.is_symlink())

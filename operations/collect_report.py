@@ -62,6 +62,7 @@ def _agent_line(agent):
         ("unfinished", _("%(count)s last lines still being written")),
         ("opted_out_sessions", _("%(count)s sessions of people who opted out")),
         ("unnamed_sessions", _("%(count)s sessions that nobody can be told for, while somebody opted out")),
+        ("ignored_sessions", _("%(count)s sessions that were undone before and stay out")),
         ("repeated", _("%(count)s already there")),
     ):
         if agent[key]:

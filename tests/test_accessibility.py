@@ -41,6 +41,8 @@ ADDRESSES = {
     "operations:audit_list": "/operations/audit/",
     "operations:checkpoint_detail": "/agents/main/checkpoints/{checkpoint}/",
     "operations:backup_list": "/operations/backups/",
+    "operations:doctor": "/operations/doctor/",
+    "operations:retention": "/operations/retention/",
     "operations:background_list": "/agents/main/background/",
     "operations:component_list": "/operations/components/",
     "operations:cron_detail": "/agents/main/cron/{cron}/",

@@ -2,6 +2,7 @@
 
 from .background import DeliveryQueueEntry, FlowRun, TaskRun
 from .jobs import BackupRun, IdempotencyKey, JobRun
+from .migrations_runs import MigrationRun, MigrationSource
 from .people import ApiToken, Invitation, OneTimeLink, SignIn, User
 from .schedules import CronJob, CronRunLog, SubagentRun
 from .sums import AgentDailyStat, AgentSummary
@@ -18,6 +19,8 @@ __all__ = [
     "IdempotencyKey",
     "Invitation",
     "JobRun",
+    "MigrationRun",
+    "MigrationSource",
     "OneTimeLink",
     "SignIn",
     "SubagentRun",
