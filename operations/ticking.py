@@ -82,7 +82,7 @@ TASKS = (
         "jsonl_export",
         lambda: {"by": BY},
         lambda: True,
-        _("Conversations as files"),
+        _("Daily files"),
         is_switch=True,
     ),
 )

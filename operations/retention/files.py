@@ -33,7 +33,7 @@ from openclaw_web.errors import Refused
 SCHEMA = "openclaw-web.archive.v1"
 MANIFEST_SCHEMA = "openclaw-web.archive-manifest.v1"
 LEVEL = 6
-LINE = 128 * 1024 * 1024
+LINE = WINDOW = 128 * 1024 * 1024
 PART = 4 * 1024 * 1024  # bytes of a content on one line
 SUFFIX, MANIFEST_SUFFIX = ".jsonl.zst", ".manifest.json"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
@@ -190,22 +190,24 @@ class _Content:
 def opened(path: Path) -> Iterator[Reader]:
     """An archive, opened for reading. Raises Wrong when it is none."""
     try:
-        handle = os.open(path, READ)
-    except OSError as exc:
-        told = {"path": path, "reason": exc.strerror}
-        raise Wrong(_("%(path)s cannot be opened: %(reason)s.") % told) from exc
-    with os.fdopen(handle, "rb") as raw:
-        unpacker = zstandard.ZstdDecompressor(max_window_size=128 * 1024 * 1024)
-        try:
-            file = io.BufferedReader(unpacker.stream_reader(raw, read_across_frames=False))  # type: ignore[arg-type]
+        with _plain(path) as raw:
+            unpacker = zstandard.ZstdDecompressor(max_window_size=WINDOW)
+            file = io.BufferedReader(unpacker.stream_reader(raw))  # type: ignore[arg-type]
             line, head = _read(file)
             is_ours = head.get("schema") == SCHEMA and all(isinstance(head.get(n), str) for n in ("agent", "session"))
             if not is_ours:
                 raise Wrong(_("%(path)s is no archive of this version.") % {"path": path})
             yield Reader(Summary(head["agent"], head["session"]), file, hashlib.sha256(line))
-        except OSError as exc:  # a folder, or a disk that cannot be read
-            told = {"path": path, "reason": exc.strerror}
-            raise Wrong(_("%(path)s cannot be read: %(reason)s.") % told) from exc
+    except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as exc:
+        told = {"path": path, "reason": exc.strerror}
+        raise Wrong(_("%(path)s cannot be read: %(reason)s.") % told) from exc
+
+
+def _plain(path):
+    """A file, opened; neither a link nor a device. Raises Wrong."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise Wrong(_("%(path)s is no plain file.") % {"path": path})
+    return os.fdopen(os.open(path, READ), "rb")
 
 
 def verify(path: Path) -> Summary:

@@ -51,6 +51,11 @@ def folder() -> Path:
     return settings.HOME_DIR / "archive"
 
 
+def days_ago(days: int) -> int:
+    """The beginning of a UTC day, in milliseconds: who counts and who removes on one day mean the same sessions."""
+    return (clock.now_ms() // DAY_MS - days) * DAY_MS
+
+
 def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Remove sessions without activity for `params["days"]` (default: the setting) days; the receipt.
 
@@ -60,7 +65,7 @@ def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     days = params.get("days") or configuration.get(SETTING)
     if not days:
         raise Refused(_("Say how old with --days N, or set retentionDays."))
-    work = Work(before=clock.now_ms() - days * DAY_MS, progress=progress)
+    work = Work(before=days_ago(days), progress=progress)
     return {"days": days, "out": None} | _run(work, params)
 
 

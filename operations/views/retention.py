@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents import clock, configuration
+from agents import configuration
 from agents.decorators import needs
 from openclaw_web.html import after_post, render_page
 
@@ -43,13 +43,8 @@ def retention_remove(request):
 @needs("admin")
 def retention_archive(request):
     """Queue archiving what is old, and its removal; the page of that job."""
-
-    def params(days):
-        # Whole days: pressed twice, it is the same job.
-        today = clock.now_ms() // services.DAY_MS * services.DAY_MS
-        return {"before": today - days * services.DAY_MS}
-
-    return _start(request, "archive", params, _("Old sessions are being archived."))
+    sentence = _("Old sessions are being archived.")
+    return _start(request, "archive", lambda days: {"before": services.days_ago(days)}, sentence)
 
 
 def _start(request, kind, params, sentence):
