@@ -293,8 +293,8 @@ class SessionDay(Totals):
     """What one session adds up to on one UTC day: the rows that `agent_daily_stats` is summed from."""
 
     pk = models.CompositePrimaryKey("session_id", "date")
-    # Sums stay when their session is removed.
-    session = models.ForeignKey(Session, models.DO_NOTHING, db_index=False, db_constraint=False, related_name="days")
+    # Sums stay when their session is removed because of its age (ledger.removing).
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="days")
     date = models.TextField(help_text="YYYY-MM-DD, UTC")
     turn_count = Count(default=0)
     record_count = Count(default=0)
@@ -331,7 +331,7 @@ class SessionTool(ToolSums):
     """The outputs of one tool in one session on one day."""
 
     pk = models.CompositePrimaryKey("session_id", "date", "tool")
-    session = models.ForeignKey(Session, models.DO_NOTHING, db_index=False, db_constraint=False, related_name="tools")
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="tools")
     open_chars = Count(default=0, help_text="what would be saved of each model call from here on")
 
     class Meta:

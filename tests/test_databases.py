@@ -145,6 +145,7 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "memory_gate_decisions",
         "prompt_reports",
         "rejected_records",
+        "removed_sessions",
         "session_days",
         "session_tools",
         "sessions",

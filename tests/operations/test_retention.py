@@ -18,7 +18,7 @@ from agents.models import Agent
 from datasets import services
 from ledger.models import ConversationTurn
 agent = Agent.objects.get(agent_id="main")
-turn = ConversationTurn.objects.using(agent.db).filter(agent_message_id__isnull=False).order_by("id").{which}()
+turn = ConversationTurn.objects.using(agent.db).active().filter(agent_message_id__isnull=False).order_by("id").{which}()
 services.make_samples(agent, turn.session_id, [turn.turn_number], by="x")
 """
 DECISION = """
