@@ -14,6 +14,7 @@ from agents.database_copies import Copies
 from agents.homes import NotReadable
 from agents.models import Agent
 from agents.sources import SourceBook
+from ledger import removing
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from operations import collect, liveness
@@ -176,8 +177,10 @@ def _import(row, made, todo, going, hashes, mode, params, progress, facts):
 
 
 def _kept_out(made):
-    """Sessions by agent that are not in the store on purpose."""
-    return {agent_id: set(ids) for agent_id, ids in made.collection.ignored.items()}
+    """Sessions by agent that are not in the store on purpose: undone, or removed because of their age."""
+    ignored = made.collection.ignored
+    agents = made.names.values()
+    return {agent: removing.ids(databases.alias(agent)) | ignored.get(agent, frozenset()) for agent in agents}
 
 
 def _row(made, source: Source, run, hashes, apart):
@@ -264,4 +267,5 @@ def _receipt(made, run_id, message, facts):
         done["sessions"] = {agent: len(ids) for agent, ids in facts.get("sessions", {}).items()}
         done["records"] = facts.get("collected", {}).get("records", 0)
         done["rejected"] = facts.get("collected", {}).get("rejected", 0)
-    return plan.as_receipt(made) | {"verb": "fix", "message": message, "run": done}
+    before = facts.get("plan") or plan.as_receipt(made)
+    return before | {"verb": "fix", "message": message, "run": done}

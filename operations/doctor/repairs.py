@@ -65,8 +65,12 @@ def rebuild_sums(finding: Finding) -> str:
 
 
 def tool_sums(finding: Finding) -> str:
-    """Make the sums of all sessions again from those of each."""
-    db = databases.alias(finding.agent)
+    rebuild_tool_sums(databases.alias(finding.agent))
+    return _("The sums of outputs by tool of agent %(agent)s were made again.") % {"agent": finding.agent}
+
+
+def rebuild_tool_sums(db: str) -> None:
+    """Make the sums by tool of all sessions again from those of each."""
     with transaction.atomic(using=db):
         sums = {name: Sum(name) for name in ADDED}
         rows = SessionTool.objects.using(db).order_by().values_list(*TOTAL_PLACE).annotate(**sums)
@@ -74,7 +78,6 @@ def tool_sums(finding: Finding) -> str:
         ToolDay.objects.using(db).bulk_create(
             [ToolDay(**dict(zip((*TOTAL_PLACE, *ADDED), row, strict=True))) for row in rows], batch_size=500
         )
-    return _("The sums of outputs by tool of agent %(agent)s were made again.") % {"agent": finding.agent}
 
 
 def permissions(finding: Finding) -> str:

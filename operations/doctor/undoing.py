@@ -15,7 +15,7 @@ from operations import collect, summaries
 from operations.models import MigrationRun, MigrationSource
 from operations.retention import choosing
 
-from . import fixing, report, runs
+from . import fixing, repairs, report, runs
 
 Status = MigrationRun.Status
 LISTED = 200
@@ -39,6 +39,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 progress.update(done, total, _("Taking sessions out of %(agent)s") % {"agent": agent_id})
                 removed[agent_id] += _remove(agent_id, db, session_id)
                 done += 1
+            repairs.rebuild_tool_sums(db)
             summaries.refresh(Agent.objects.get(agent_id=agent_id))
             connections[db].close()
         words = {"count": sum(removed.values()), "run": row.id}

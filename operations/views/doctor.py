@@ -58,6 +58,11 @@ def doctor_undo(request, run_id):
     )
 
 
+def _left(result):
+    """What a run did not get done."""
+    return result["run"]["warnings"] or [one for one in result["run"]["repairs"] if not one["is_done"]]
+
+
 def _context(request, form):
     looks = JobRun.objects.filter(kind__in=LOOKS).order_by("-created_at", "-id").defer("log")
     last = looks.filter(state=JobRun.State.FINISHED).first()
@@ -69,6 +74,7 @@ def _context(request, form):
         "last": last,
         "under_way": under_way,
         "result": result,
+        "is_well": not (_left(result) if result.get("run") else result.get("findings")),
         "sources": [(one, STATES.get(one["state"], "")) for one in result.get("sources", [])[:SHOWN]],
         "rejected": result.get("rejected", [])[:SHOWN],
         "skipped": result.get("skipped", [])[:SHOWN],
