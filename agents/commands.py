@@ -120,11 +120,13 @@ class Verb(BaseCommand):
         """Print the receipt of what was done, or the same in words."""
         self._print(_receipt(ok=True, schema=self.schema, **facts) if self.is_json else words)
 
-    def end_partly(self, facts: dict[str, Any], words: str, sentence: str, reasons: Iterable = ()) -> NoReturn:
-        """Print the receipt of what was done and what was not, and end with status 4."""
+    def end_partly(
+        self, facts: dict[str, Any], words: str, sentence: str, reasons: Iterable = (), *, status: int = PARTLY
+    ) -> NoReturn:
+        """Print the receipt of what was done and what was not, and end with status 4, or another one."""
         failure = {"error": sentence, "reasons": list(reasons)}
         self._print(_receipt(ok=False, schema=self.schema, **facts, **failure) if self.is_json else words)
-        raise CommandError(_with_reasons(sentence, failure["reasons"]), returncode=PARTLY)
+        raise CommandError(_with_reasons(sentence, failure["reasons"]), returncode=status)
 
     def fail(self, sentence: str, status: int, *, reasons: Iterable = ()) -> NoReturn:
         """End with `status`; each of `reasons` is `{"id": ..., "reason": ...}`."""

@@ -38,6 +38,10 @@ class Key:
     help: str
 
 
+def _whole(least, most):
+    return lambda value: type(value) is int and least <= value <= most
+
+
 KEYS = {
     "artifacts.flaggedKinds": Key(
         list(SECRET_KINDS),
@@ -59,6 +63,55 @@ KEYS = {
         lambda value: type(value) is int and 0 <= value <= 200,
         "a whole number from 0 to 200",
         "How many messages before a turn are kept with it as its context.",
+    ),
+    "backup.folder": Key(
+        "",
+        lambda value: isinstance(value, str) and "\0" not in value and (not value or value.startswith("/")),
+        "an absolute path, or empty",
+        "Where backups go; empty: the folder backups in the home. Another disk is better.",
+    ),
+    "backup.keep": Key(
+        7,
+        _whole(0, 1000),
+        "a whole number from 0 to 1000",
+        "How many verified backups stay when the schedule makes a new one; 0: all.",
+    ),
+    "retentionDays": Key(
+        0,
+        _whole(0, 36_500),
+        "a whole number from 0 to 36500",
+        "Sessions without activity for so many days are removed once a day, without a way back; evidence stays. "
+        "0: none is; 365 is a good start. The page Retention counts them first.",
+    ),
+    "jsonlExport.enabled": Key(
+        False,
+        lambda value: isinstance(value, bool),
+        "true or false",
+        "Whether conversations are written to exports/conversations-YYYY-MM-DD.jsonl of the home, once a day.",
+    ),
+    "jsonlExport.retentionDays": Key(
+        30,
+        _whole(1, 3650),
+        "a whole number from 1 to 3650",
+        "How many days back those files are kept.",
+    ),
+    "schedule.backupHours": Key(
+        0,
+        _whole(0, 8760),
+        "a whole number from 0 to 8760",
+        "Hours between two backups that are made by themselves; 0: none is.",
+    ),
+    "schedule.collectMinutes": Key(
+        0,
+        _whole(0, 10080),
+        "a whole number from 0 to 10080",
+        "Minutes between two collects, for homes that nobody watches; 0: none.",
+    ),
+    "schedule.drillDays": Key(
+        0,
+        _whole(0, 365),
+        "a whole number from 0 to 365",
+        "Days between two restores of the newest backup into a folder of its own, to prove it; 0: none.",
     ),
 }
 

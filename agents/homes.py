@@ -39,6 +39,8 @@ NEVER_FOLDERS = frozenset(
         "node_modules",
     }
 )
+AGENT_DATABASE = "openclaw-agent.sqlite"
+STATE_DATABASE = "state/openclaw.sqlite"
 MAX_CONFIG_BYTES = 4 * 1024 * 1024
 READ_AHEAD = 256 * 1024
 
@@ -54,6 +56,8 @@ class HomeAgent:
     home_name: str
     sessions: Path | None
     workspace: Path | None
+    folder: Path | None = None
+    database: Path | None = None
 
 
 @dataclass(slots=True)
@@ -96,15 +100,31 @@ def read_home(root: Path) -> Home:
                 _("The folder agents/%(name)s is not an agent's name and was left alone.") % {"name": name}
             )
             continue
-        sessions = folders[name] / "sessions" if name in folders else None
-        workspace = _workspace(root, name, listed.get(name))
-        if (sessions and sessions.is_dir()) or workspace:
-            home.agents.append(HomeAgent(name, sessions if sessions and sessions.is_dir() else None, workspace))
+        found = _agent(name, folders.get(name), _workspace(root, name, listed.get(name)))
+        if found.sessions or found.database or found.workspace:
+            home.agents.append(found)
     if not home.agents:
         raise Refused(
-            _("%(path)s holds no OpenClaw agents (there is no agents/<name>/sessions in it).") % {"path": root}
+            _(
+                "%(path)s holds no OpenClaw agents (there is no agents/<name>/sessions and no "
+                "agents/<name>/agent/openclaw-agent.sqlite in it)."
+            )
+            % {"path": root}
         )
     return home
+
+
+def _agent(name, folder, workspace):
+    if folder is None:
+        return HomeAgent(name, None, workspace)
+    sessions, database = folder / "sessions", folder / "agent" / AGENT_DATABASE
+    return HomeAgent(
+        name,
+        sessions if sessions.is_dir() else None,
+        workspace,
+        folder,
+        database if database.is_file() and not database.is_symlink() else None,
+    )
 
 
 def is_text(name: str) -> bool:

@@ -60,6 +60,7 @@ class CollectorSource(models.Model):
         CRON_RUNS = "cron_runs"
         SUBAGENT_RUNS = "subagent_runs"
         WORKSPACE_FILE = "workspace_file"
+        DATABASE = "database"
 
     source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path")
     kind = models.TextField(choices=Kind.choices)

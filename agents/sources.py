@@ -28,6 +28,15 @@ class Reading:
     why: str  # new, appended, truncated, replaced
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A transcript inside a database: everything before `end` was read, `count` records; `mark` tells rewrites."""
+
+    end: int
+    count: int
+    mark: str
+
+
 class SourceBook:
     """The rows of `collector_sources` of one home, read once."""
 
@@ -62,23 +71,61 @@ class SourceBook:
             return Reading(0, "replaced")
         return Reading(row.byte_offset, "appended")
 
+    def was_read(self, path: Path, stat: os.stat_result, how: str) -> bool:
+        """Whether a database, or its log, is as it was when it was read last, and was read in this way."""
+        row = self._rows.get((CollectorSource.Kind.DATABASE, self.name(path)))
+        is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == _state(stat)
+        return is_same and row.head_sha256 == _sha256(how)
+
+    def part(self, name: str) -> "Part | None":
+        """How far a transcript inside a database was read."""
+        row = self._rows.get((CollectorSource.Kind.TRANSCRIPT, name))
+        return Part(row.byte_offset, row.size_bytes, row.head_sha256) if row else None
+
+    def parts(self, prefix: str) -> list[str]:
+        """The names of the transcripts of one database."""
+        kind = CollectorSource.Kind.TRANSCRIPT
+        return [name for found, name in self._rows if found == kind and name.startswith(prefix)]
+
+    def save_part(self, name: str, part: "Part", *, agent_id: str) -> None:
+        """Remember how far a transcript inside a database was read."""
+        self._save(CollectorSource.Kind.TRANSCRIPT, name, (0, part.count, 0), agent_id, part.end, (0, part.mark))
+
+    def forget_part(self, name: str) -> None:
+        """A transcript, in a database or a file of its own, is there no more, or is to be read from its start."""
+        row = self._rows.pop((CollectorSource.Kind.TRANSCRIPT, name), None)
+        if row is not None:
+            row.delete()
+
     def save(
         self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, head: bytes = b""
     ) -> None:
         """Remember that the file, as `stat` found it, has been read up to `offset`."""
-        name = self.name(path)
+        fingerprint = (len(head), hashlib.sha256(head).hexdigest())
+        self._save(kind, self.name(path), _state(stat), agent_id, offset, fingerprint)
+
+    def save_database(self, path: Path, stat: os.stat_result, how: str, *, agent_id: str) -> None:
+        """Remember that a database, or its log, was read to its end in this way."""
+        kind = CollectorSource.Kind.DATABASE
+        self._save(kind, self.name(path), _state(stat), agent_id, stat.st_size, (0, _sha256(how)))
+
+    def _save(self, kind, name, state, agent_id, offset, fingerprint):
         row = self._rows.get((kind, name)) or CollectorSource(
             source_key=source_key(self.root, kind, name), kind=kind, root=str(self.root), path=name
         )
         row.agent_id, row.byte_offset, row.last_read_at = agent_id, offset, now_ms()
-        row.inode, row.size_bytes, row.mtime_ns = _state(stat)
-        row.head_bytes, row.head_sha256 = len(head), hashlib.sha256(head).hexdigest()
+        row.inode, row.size_bytes, row.mtime_ns = state
+        row.head_bytes, row.head_sha256 = fingerprint
         row.save(force_insert=row._state.adding)
         self._rows[(kind, name)] = row
 
     def name(self, path: Path) -> str:
         """The file's name in the book: relative to the home, or absolute for a workspace elsewhere."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+
+def _sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _state(stat):
@@ -96,6 +143,12 @@ def claim(home: Home, *, as_name: str | None = None) -> dict[str, Agent]:
 
     `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>.
     """
+    wanted = names_here(home, as_name=as_name)
+    return {name: _register(home.root, name, agent_id) for name, agent_id in wanted.items()}
+
+
+def names_here(home: Home, *, as_name: str | None = None) -> dict[str, str]:
+    """What `claim` would call the agents of a home; nothing is written. Raises Refused for a name that is taken."""
     names = [agent.home_name for agent in home.agents]
     wanted = {name: _wanted(name, names, as_name) for name in names}
     claims = {row.agent_id: row for row in CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)}
@@ -113,7 +166,7 @@ def claim(home: Home, *, as_name: str | None = None) -> dict[str, Agent]:
                 _("The agent “%(agent)s” was collected from %(root)s. Give these agents another name with --as NAME.")
                 % {"agent": agent_id, "root": holder.root}
             )
-    return {name: _register(home.root, name, wanted[name]) for name in names}
+    return wanted
 
 
 def _wanted(name, names, as_name):

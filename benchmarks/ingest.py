@@ -75,11 +75,11 @@ def size_of(folder):
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 
 
-def step(name, source, home):
-    """Run one step in a process of its own; its last line is the answer."""
+def step(name, source, home, script=__file__):
+    """Run one step of `script` in a process of its own; its last line is the answer."""
     Path(home).mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "OPENCLAW_WEB_HOME": home, "PYTHONPATH": str(ROOT), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
-    command = [sys.executable, __file__, "--source", str(source), "--step", name]
+    command = [sys.executable, script, "--source", str(source), "--step", name]
     answer = subprocess.run(command, env=environment, cwd=home, check=True, capture_output=True, text=True)
     return json.loads(answer.stdout.strip().splitlines()[-1])
 
@@ -89,45 +89,58 @@ def floor(source):
 
     Of the values only the texts are looked for; nothing is checked, added up, linked or kept apart.
     """
-    sys.path.insert(0, str(ROOT))
-    os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
-    import django
-
-    django.setup()  # the columns are named beside the models
-    from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TURN_COLUMNS
-
-    store = sqlite3.connect(Path.cwd() / "floor.sqlite", isolation_level=None)
-    store.executescript(
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-        f"CREATE TABLE e ({', '.join(EVENT_COLUMNS)}, PRIMARY KEY (session_id, seq));"
-        f"CREATE TABLE i ({', '.join(IDENTITY_COLUMNS)}, PRIMARY KEY (session_id, event_id));"
-        "CREATE INDEX i_seq ON i (session_id, seq);"
-        "CREATE INDEX e_time ON e (created_at);"
-        f"CREATE TABLE t ({', '.join(TURN_COLUMNS)}, PRIMARY KEY (id));"
-        "CREATE UNIQUE INDEX t_number ON t (session_id, turn_number); CREATE INDEX t_time ON t (created_at);"
-    )
-    insert = {
-        name: f"INSERT INTO {name} VALUES ({','.join('?' * len(columns))})"
-        for name, columns in (("e", EVENT_COLUMNS), ("i", IDENTITY_COLUMNS), ("t", TURN_COLUMNS))
-    }
-    lines = size = 0
+    store = FloorStore(Path.cwd() / "floor.sqlite")
+    size = 0
     started, cpu_started = time.perf_counter(), time.process_time()
     for file in sorted(path for path in source.glob("agents/*/sessions/*") if TRANSCRIPT.fullmatch(path.name)):
         data = file.read_bytes()
-        rows = floor_rows(file.name[:36], data, len(TURN_COLUMNS))
-        lines, size = lines + len(rows["e"]), size + len(data)
-        store.execute("BEGIN IMMEDIATE")
-        for name, values in rows.items():
-            store.executemany(insert[name], values)
-        store.execute("COMMIT")
+        size += len(data)
+        store.add(file.name[:36], data.splitlines())
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "lines": lines, "bytes": size, "peak_mb": peak()}
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "lines": store.lines, "bytes": size, "peak_mb": peak()}
 
 
-def floor_rows(session, data, turn_columns):
+class FloorStore:
+    """The same columns and indexes as an agent's file, and nothing else."""
+
+    def __init__(self, path):
+        sys.path.insert(0, str(ROOT))
+        os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
+        import django
+
+        django.setup()  # the columns are named beside the models
+        from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TURN_COLUMNS
+
+        self.turn_columns, self.lines = len(TURN_COLUMNS), 0
+        self.store = sqlite3.connect(path, isolation_level=None)
+        self.store.executescript(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+            f"CREATE TABLE e ({', '.join(EVENT_COLUMNS)}, PRIMARY KEY (session_id, seq));"
+            f"CREATE TABLE i ({', '.join(IDENTITY_COLUMNS)}, PRIMARY KEY (session_id, event_id));"
+            "CREATE INDEX i_seq ON i (session_id, seq);"
+            "CREATE INDEX e_time ON e (created_at);"
+            f"CREATE TABLE t ({', '.join(TURN_COLUMNS)}, PRIMARY KEY (id));"
+            "CREATE UNIQUE INDEX t_number ON t (session_id, turn_number); CREATE INDEX t_time ON t (created_at);"
+        )
+        self.insert = {
+            name: f"INSERT INTO {name} VALUES ({','.join('?' * len(columns))})"
+            for name, columns in (("e", EVENT_COLUMNS), ("i", IDENTITY_COLUMNS), ("t", TURN_COLUMNS))
+        }
+
+    def add(self, session, lines):
+        """The records of one session, in one transaction."""
+        rows = floor_rows(session, lines, self.turn_columns)
+        self.lines += len(rows["e"])
+        self.store.execute("BEGIN IMMEDIATE")
+        for name, values in rows.items():
+            self.store.executemany(self.insert[name], values)
+        self.store.execute("COMMIT")
+
+
+def floor_rows(session, lines, turn_columns):
     """The rows of one transcript with made-up values where a value would take thought."""
     events, identities, turns = [], [], []
-    for seq, line in enumerate(data.splitlines()):
+    for seq, line in enumerate(lines):
         record = orjson.loads(line)
         small = (seq, "user", 1, True, False, False, None, None, 0, 1, 1, 1, 1, 1, 0.1, None)
         events.append((session, seq, *small, line.decode(), None))

@@ -9,6 +9,9 @@ from django.urls import reverse
 
 from agents.fields import Count, EpochMs
 
+from .around_models import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
+from .removed_models import RemovedSession  # noqa: F401 - as above
+
 
 class Totals(models.Model):
     """What a session, a turn or a day adds up to. Synthetic assistants are in none of these."""
@@ -291,7 +294,8 @@ class SessionDay(Totals):
     """What one session adds up to on one UTC day: the rows that `agent_daily_stats` is summed from."""
 
     pk = models.CompositePrimaryKey("session_id", "date")
-    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="days")
+    # Sums stay when their session is removed because of its age (ledger.removing).
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="days")
     date = models.TextField(help_text="YYYY-MM-DD, UTC")
     turn_count = Count(default=0)
     record_count = Count(default=0)
@@ -328,7 +332,7 @@ class SessionTool(ToolSums):
     """The outputs of one tool in one session on one day."""
 
     pk = models.CompositePrimaryKey("session_id", "date", "tool")
-    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="tools")
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="tools")
     open_chars = Count(default=0, help_text="what would be saved of each model call from here on")
 
     class Meta:

@@ -12,7 +12,7 @@ from django.db import connections, transaction
 
 from agents.clock import now_ms
 
-from . import stashing, tool_days, turns
+from . import removing, stashing, tool_days, turns
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
 from .models import PromptReport, RejectedRecord, Session, SessionDay
@@ -83,9 +83,14 @@ def store_transcript(
 
 
 def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
-    """Bring sessions up to what the session index says of them; returns how many entries there were."""
+    """Bring sessions up to what the session index says of them; returns how many entries there were.
+
+    Sessions that were removed because of their age stay away.
+    """
     entries = list(entries)
     with transaction.atomic(using=db):
+        removed = removing.among(db, [entry.session_id for entry in entries])
+        entries = [entry for entry in entries if entry.session_id not in removed]
         known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
         reports: dict[str, PromptReport] = {}
         for entry in entries:
@@ -172,6 +177,8 @@ def _store_chunk(db, transcript, chunk, stored, outputs):
 def _session(db, transcript):
     """The session's row; a new one is saved with the chunk's last word (foreign keys are checked at the commit)."""
     found = Session.objects.using(db).filter(id=transcript.session_id).first()
+    if found is None:
+        removing.make_way(db, transcript.session_id)
     return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 

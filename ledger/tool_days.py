@@ -107,7 +107,7 @@ def count_again(db: str, session_id: str) -> None:
     with transaction.atomic(using=db):
         session = Session.objects.using(db).only("id", "channel_id", "created_at").get(id=session_id)
         channel = _channel(session, _sums_of(db, session_id))
-        _take_back(db, session)
+        take_back(db, session_id)
         nothing = {(utc_day(session.created_at), NO_TOOL): Bucket()}  # so that it is known to be counted
         _save(db, session_id, channel, counted(_stored(db, session_id), {}) or nothing)
         _prompts_again(db, session_id)
@@ -120,6 +120,18 @@ def uncounted(sessions: QuerySet) -> QuerySet:
         holds_any |= Q(**{f"{name}__gt": 0})
     sums = SessionTool.objects.using(sessions.db).filter(session_id=OuterRef("id"))
     return sessions.filter(holds_any, ~Exists(sums))
+
+
+def take_back(db: str, session_id: str) -> None:
+    """Remove the sums of a session, from those of its days too; in the caller's transaction."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    _add_to_days(db, rows, -1)
+    rows.delete()
+
+
+def put_back(db: str, session_id: str) -> None:
+    """Count rows of `session_tools` that were put back into those of their days; in the caller's transaction."""
+    _add_to_days(db, SessionTool.objects.using(db).filter(session_id=session_id), 1)
 
 
 def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
@@ -238,13 +250,10 @@ def _open(stored) -> Buckets:
     return {(day, tool): Bucket(open_chars=chars) for day, tool, _channel, chars in stored if chars}
 
 
-def _take_back(db, session):
-    """Remove the sums of a session, from those of its days too."""
-    rows = SessionTool.objects.using(db).filter(session_id=session.id)
-    taken = [(*row[:3], *(-number for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
+def _add_to_days(db, rows, factor):
+    sums = [(*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
     with connections[db].cursor() as cursor:
-        cursor.executemany(ADD_TOTAL, taken)
-    rows.delete()
+        cursor.executemany(ADD_TOTAL, sums)
 
 
 def _save(db, session_id, channel, buckets):

@@ -27,6 +27,10 @@ VERBS = {
         "sign_in_link": "Print a link that signs a person in once, within 24 hours.",
     },
     "Maintenance": {
+        "doctor": "Look at every source and at the store; import and mend with --fix.",
+        "backup": "Make backups, prove them by restoring, and put one back.",
+        "retention": "Count sessions that are old; with --remove, remove them. Evidence stays.",
+        "archive": "Put old sessions into files that are read back, then remove them; put them back with restore.",
         "jobs": "List the latest runs of jobs, newest first.",
         "settings": "Show and change what an operator tunes.",
         "migrate_agents": "Bring every agent's file up to the current schema.",

@@ -1,9 +1,9 @@
-"""Collect: read a file-based OpenClaw home into the store. What the page's button, the command and the watcher run."""
+"""Collect: read an OpenClaw home into the store. What the page's button, the command and the watcher run."""
 
 import fcntl
 import gc
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from django.utils.translation import gettext as _
 
 from agents import configuration, databases
 from agents.clock import now_ms
+from agents.database_copies import Copies
 from agents.homes import Home, read_home
 from agents.models import Agent
 from agents.sources import SourceBook, claim
 from ledger import stashing
+from openclaw_web.errors import Refused
 
-from . import collect_agent, collect_schedules, summaries
+from . import collect_agent, collect_schedules, collect_state, summaries
+from .doctor.runs import ignored_sessions
 
 
 @dataclass(slots=True)
@@ -32,8 +35,12 @@ class AgentReport:
     unfinished: int = 0
     opted_out_sessions: int = 0
     unnamed_sessions: int = 0
+    ignored_sessions: int = 0
     sessions_indexed: int = 0
     file_versions: int = 0
+    steps: int = 0
+    indexed_files: int = 0
+    contents: int = 0
     notes: list[str] = field(default_factory=list)
 
 
@@ -48,6 +55,8 @@ class Collection:
     include_deleted: bool
     progress: Any
     stashes_outputs: bool
+    copies: Copies
+    ignored: dict[str, frozenset[str]] = field(default_factory=dict)  # by agent: sessions that were undone
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
@@ -58,14 +67,17 @@ class Collection:
         self.progress.update(self.bytes_read, self.total_bytes or None)
 
 
-def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> dict[str, Any]:
     """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
 
     `params` may hold `as` (another name for the agents) and `include_deleted`. Raises Refused when there is nothing
-    to read or a name is taken. Running it again is harmless and reads only what is new.
+    to read or a name is taken. Running it again is harmless and reads only what is new. `copies` are those that a
+    watcher keeps of databases.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
-    with _only_one(progress), _no_cycle_collector():
+    if source.resolve() == settings.HOME_DIR.resolve():
+        raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": source})
+    with only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
         collection = Collection(
             home=home,
@@ -75,6 +87,8 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             include_deleted=bool(params.get("include_deleted")),
             progress=progress,
             stashes_outputs=configuration.get(stashing.SETTING),
+            copies=own_copies,
+            ignored=ignored_sessions(source),
         )
         return _collect(collection)
 
@@ -82,6 +96,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def _collect(collection):
     plans = {found.home_name: collect_agent.plan(collection, found) for found in collection.home.agents}
     collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values())
+    collection.total_bytes += collect_state.bytes_to_read(collection)
     for found in collection.home.agents:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
@@ -92,6 +107,7 @@ def _collect(collection):
         databases.expect_few_writes(agent.db)
         summaries.refresh(agent, collected_at=now_ms())
     schedules = collect_schedules.collect(collection)
+    collect_state.collect(collection, schedules)
     return _result(collection, schedules)
 
 
@@ -121,8 +137,12 @@ def _as_json(report):
         "unfinished": report.unfinished,
         "opted_out_sessions": report.opted_out_sessions,
         "unnamed_sessions": report.unnamed_sessions,
+        "ignored_sessions": report.ignored_sessions,
         "sessions_indexed": report.sessions_indexed,
         "file_versions": report.file_versions,
+        "steps": report.steps,
+        "indexed_files": report.indexed_files,
+        "contents": report.contents,
         "notes": report.notes,
     }
 
@@ -140,7 +160,7 @@ def _no_cycle_collector():
 
 
 @contextmanager
-def _only_one(progress):
+def only_one(progress):
     """One collect at a time in a home; the lock goes with its process, however that ends."""
     lock = settings.HOME_DIR / "state" / "collect.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)

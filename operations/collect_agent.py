@@ -4,7 +4,7 @@ import logging
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,14 +17,21 @@ from agents.models import CollectorSource
 from agents.sources import HEAD
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
+from ledger import removing
 from ledger import services as ledger
-from ledger import stashing
 from ledger.collectors import jsonl, session_index
 from ledger.collectors.jsonl import Line
 from ledger.models import Session
 from ledger.records import moment_ms
 
-from . import collect_consent
+from . import (
+    collect_agent_database,
+    collect_archives,
+    collect_around,
+    collect_consent,
+    collect_outputs,
+    collect_removed,
+)
 
 log = logging.getLogger(__name__)
 Kind = CollectorSource.Kind
@@ -32,6 +39,9 @@ UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TRANSCRIPT = re.compile(
     rf"(?P<id>{UUID})(?:-topic-\w+)?\.jsonl(?:\.(?P<state>deleted|reset|bak)\.[^/]+)?", re.IGNORECASE
 )
+# What OpenClaw moved its transcripts to when it made databases of them: <key>.<session>.jsonl.imported-<moment>
+IMPORTED = re.compile(rf"(?:.+\.)?(?P<id>{UUID})(?:-topic-\w+)?\.jsonl\.(?P<state>imported)-\d+", re.IGNORECASE)
+IMPORT_ARCHIVE = "session-sqlite-import-archive"
 MAX_INDEX_BYTES = 64 * 1024 * 1024
 GROUP_BYTES = 32 * 1024 * 1024
 
@@ -54,12 +64,16 @@ class Plan:
     renamed: list[TranscriptFile] = field(default_factory=list)
     unchanged: int = 0
     bytes_to_read: int = 0
+    imported: list[TranscriptFile] = field(default_factory=list)
+    database: collect_agent_database.Plan = field(default_factory=lambda: collect_agent_database.Plan(None))
 
 
 def plan(collection, found) -> Plan:
     """Compare the transcripts of an agent with what was read before."""
-    made = Plan()
-    for file in _transcripts(found.sessions):
+    made = Plan(database=collect_agent_database.plan(collection, found.database))
+    made.bytes_to_read = made.database.bytes_to_read
+    made.imported = imported(found)
+    for file in transcripts(found.sessions):
         if file.state != Session.State.LIVE and not collection.include_deleted:
             made.renamed.append(file)
         elif collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
@@ -71,27 +85,65 @@ def plan(collection, found) -> Plan:
     return made
 
 
+def imported(found) -> list[TranscriptFile]:
+    """Transcripts that were moved away after the database had them."""
+    archive = found.folder / IMPORT_ARCHIVE if found.folder else None
+    is_there = archive is not None and archive.is_dir() and not archive.is_symlink()
+    files = [*transcripts(archive if is_there else None, IMPORTED), *transcripts(found.sessions, IMPORTED)]
+    return [replace(file, state=Session.State.BACKUP) for file in files]
+
+
 def collect(collection, found, agent, plan, report) -> None:
     """Read what the plan says into the agent's file, and fill the report."""
     _index(collection, found, agent, report)
     report.transcripts["unchanged"] += plan.unchanged
-    may_read = collect_consent.reader(collection, found, agent, report)
-    for files in _groups(plan.to_read):
-        with stashing.outputs(agent.db, is_on=collection.stashes_outputs) as outputs:
-            _write_ahead(collection, files, outputs)
-            for file in files:
-                if may_read(file.session_id):
-                    _guarded(partial(_transcript, outputs=outputs), collection, agent, file, report)
-                else:
-                    collection.add_bytes(file.stat.st_size)
-        _note_problem(collection, outputs, report)
-    live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE}
+    with collect_agent_database.source_of(collection, plan.database, agent, report) as source:
+        source.index()
+        may_read = collect_consent.reader(collection, found, agent, report, source.entries)
+        may_read = collect_consent.without_ignored(collection, agent, report, may_read)
+        removed = removing.ids(agent.db)
+        may_read = collect_removed.without(removed, may_read)
+        source.archives(may_read)
+        to_read = collect_removed.files(collection, agent, plan.to_read, removed, report)
+        _files(collection, agent, to_read, source, may_read, report)
+        collect_removed.transcripts(source, removed)
+        source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
+        collect_around.database(source, may_read)
+    collect_around.files(collection, found, agent, report, may_read)
+    _leftovers(collection, agent, plan, source.known, may_read, report)
+    live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE} | source.live
     for file in plan.renamed:
+        if file.path.name in source.names:  # noted when the database said so
+            continue
         report.transcripts[f"skipped_{file.state}"] += 1
         if file.session_id not in live and not _live_twin(file.path).exists():
             ledger.mark_state(agent.db, file.session_id, file.state)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)
+
+
+def _files(collection, agent, files, source, may_read, report):
+    for group in _groups(files):
+        with collect_outputs.taking(collection, agent, report) as outputs:
+            _write_ahead(collection, [file for file in group if file.path.name not in source.names], outputs)
+            for file in group:
+                if file.path.name in source.names:  # the database holds the same
+                    _is_read(collection, agent, file)
+                elif may_read(file.session_id):
+                    _guarded(partial(_transcript, outputs=outputs), collection, agent, file, report)
+                else:
+                    collection.add_bytes(file.stat.st_size)
+
+
+def _leftovers(collection, agent, plan, known, may_read, report):
+    """What was imported into the database is in the store by way of it; only what it has lost since is read."""
+    for file in plan.imported:
+        if file.session_id in known or not collection.include_deleted:
+            report.transcripts["skipped_imported"] += 1
+        elif collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
+            report.transcripts["unchanged"] += 1
+        elif may_read(file.session_id):
+            _guarded(_transcript, collection, agent, file, report)
 
 
 def _guarded(read, collection, agent, file, report):
@@ -123,16 +175,9 @@ def _write_ahead(collection, files, outputs):
     if collection.opted_out:
         return
     for file in files:
-        if collection.book.offset(Kind.TRANSCRIPT, file.path) == 0:
+        if file.path.suffix != collect_archives.SUFFIX and collection.book.offset(Kind.TRANSCRIPT, file.path) == 0:
             with suppress(NotReadable), open_regular(collection.home.root, file.path) as opened:
                 outputs.write_ahead(iter(partial(opened.readline, jsonl.MAX_LINE), b""))
-
-
-def _note_problem(collection, outputs, report):
-    if outputs.problem:
-        advice = _("Big outputs stay in their records; openclaw-web stash_outputs moves them later.")
-        report.notes.append(f"{outputs.problem} {advice}")
-        collection.stashes_outputs = False  # the store would say the same to the next group
 
 
 def _live_twin(path):
@@ -140,21 +185,24 @@ def _live_twin(path):
     return path.with_name(path.name.partition(".jsonl")[0] + ".jsonl")
 
 
-def _transcripts(folder):
+def transcripts(folder, pattern=TRANSCRIPT) -> list[TranscriptFile]:
     """The transcripts of a folder, oldest first, so that a session's newest file has the last word."""
     if folder is None:
         return []
     files = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            match = TRANSCRIPT.fullmatch(entry.name)
+            match = pattern.fullmatch(entry.name)
             if match and entry.is_file(follow_symlinks=False):
                 state = (match["state"] or Session.State.LIVE).lower()
                 files.append(TranscriptFile(Path(entry.path), match["id"], state, entry.stat(follow_symlinks=False)))
     return sorted(files, key=lambda file: (file.stat.st_mtime_ns, file.path.name))
 
 
-def _transcript(collection, agent, file, report, *, outputs):
+def _transcript(collection, agent, file, report, *, outputs=None):
+    if file.path.suffix == collect_archives.SUFFIX:
+        _packed_transcript(collection, agent, file, report, outputs)
+        return
     try:
         opened = open_regular(collection.home.root, file.path)
     except NotReadable as exc:
@@ -193,6 +241,27 @@ def _transcript(collection, agent, file, report, *, outputs):
     )
 
 
+def _packed_transcript(collection, agent, file, report, outputs):
+    """A packed transcript is whole: nobody appends to it."""
+    about = ledger.Transcript(
+        file.session_id,
+        collection.book.name(file.path),
+        _modified_ms(file.stat.st_mtime_ns),
+        file.state,
+        collection.opted_out,
+    )
+    stored = collect_archives.store_packed(collection, agent, file.path, about, report, outputs)
+    if stored is not None:
+        _count(report, "new", stored, unfinished=False)
+        _is_read(collection, agent, file)
+
+
+def _is_read(collection, agent, file):
+    collection.add_bytes(file.stat.st_size)
+    size = file.stat.st_size
+    collection.book.save(Kind.TRANSCRIPT, file.path, file.stat, agent_id=agent.agent_id, offset=size)
+
+
 def _modified_ms(mtime_ns):
     """A file's time, or now when it lies where no calendar of ours goes."""
     return moment_ms(mtime_ns // 1_000_000) or now_ms()
@@ -219,9 +288,8 @@ def _index(collection, found, agent, report):
         ledger.reject(agent.db, collection.book.name(path), [Line(0, stat.st_size, b"", None, "bad_index", str(exc))])
         report.rejected["bad_index"] += 1
         return
-    kept = [entry for entry in entries if not collect_consent.has_opted_out(entry, collection.opted_out)]
-    report.sessions_indexed = ledger.store_index(agent.db, kept)
-    report.opted_out_sessions = len(entries) - len(kept)
+    kept = collect_consent.kept(collection, agent, report, entries)
+    report.sessions_indexed += ledger.store_index(agent.db, kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)

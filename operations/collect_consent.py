@@ -20,15 +20,21 @@ def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
     return entry.origin == "direct" and _any_of(names, opted_out)
 
 
-def reader(collection, found, agent, report) -> Callable[[str], bool]:
-    """A function that says of a session whether its transcript may be read.
+def is_of_opted_out(session: Session, opted_out: frozenset[str]) -> bool:
+    """Whether a session that is in the store is a direct conversation with somebody who has opted out since."""
+    is_direct = origin_of(session.session_key)[0] == "direct" if session.session_key else session.origin == "direct"
+    return is_direct and _any_of(_names(session.conversation_target, session.metadata), opted_out)
+
+
+def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Callable[[str], bool]:
+    """A function that says of a session whether its transcript may be read; `in_database` is its database's index.
 
     With nobody opted out: yes. Else only when the index of now, or what the index said earlier, names the session
     and it is not a direct conversation with somebody who opted out.
     """
     if not collection.opted_out:
         return lambda session_id: True
-    entries = _entries(collection, found, report)
+    entries = [*in_database, *_entries(collection, found, report, in_database)]
     withheld = {entry.session_id for entry in entries if has_opted_out(entry, collection.opted_out)}
     named = {entry.session_id for entry in entries} | _named_before(agent, collection.opted_out)
 
@@ -39,8 +45,35 @@ def reader(collection, found, agent, report) -> Callable[[str], bool]:
     return may_read
 
 
-def _entries(collection, found, report):
-    path = found.sessions / "sessions.json"
+def kept(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntry]:
+    """The entries of a session index that may be stored."""
+    wanted = [entry for entry in entries if not has_opted_out(entry, collection.opted_out)]
+    report.opted_out_sessions += len(entries) - len(wanted)
+    ignored = collection.ignored.get(agent.agent_id, frozenset())
+    return [entry for entry in wanted if entry.session_id not in ignored]
+
+
+def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:
+    """`may_read` without the sessions that `doctor --undo` took out: they stay out."""
+    ignored = collection.ignored.get(agent.agent_id, frozenset())
+    if not ignored:
+        return may_read
+    met: set[str] = set()
+
+    def may_read_now(session_id):
+        if session_id in ignored:
+            met.add(session_id)
+            report.ignored_sessions = len(met)
+            return False
+        return may_read(session_id)
+
+    return may_read_now
+
+
+def _entries(collection, found, report, in_database):
+    path = found.sessions / "sessions.json" if found.sessions else None
+    if path is None or (in_database and not path.exists()):
+        return []
     try:
         with open_regular(collection.home.root, path) as file:
             return list(session_index.read(file.read(MAX_INDEX_BYTES)))

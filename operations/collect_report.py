@@ -23,6 +23,8 @@ def in_words(result: dict) -> str:
         lines.append(
             _("  schedules: %(cron_jobs)s cron jobs, %(cron_runs)s runs, %(subagent_runs)s sub-agent runs") % schedules
         )
+    if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
+        lines.append(_("  background: %(tasks)s tasks, %(flows)s flows, %(deliveries)s deliveries") % schedules)
     lines += [f"  {note}" for note in result["notes"]]
     if result["rejected"]:
         lines.append(rejected_words(result))
@@ -54,9 +56,13 @@ def _agent_line(agent):
         parts.append(_("skipped: %(what)s") % {"what": ", ".join(f"{n} {state}" for state, n in skipped.items())})
     for key, words in (
         ("file_versions", _("%(count)s file versions")),
+        ("steps", _("%(count)s steps of runs")),
+        ("indexed_files", _("%(count)s files of the memory index")),
+        ("contents", _("%(count)s contents of databases and bundles")),
         ("unfinished", _("%(count)s last lines still being written")),
         ("opted_out_sessions", _("%(count)s sessions of people who opted out")),
         ("unnamed_sessions", _("%(count)s sessions that nobody can be told for, while somebody opted out")),
+        ("ignored_sessions", _("%(count)s sessions that were undone before and stay out")),
         ("repeated", _("%(count)s already there")),
     ):
         if agent[key]:

@@ -22,9 +22,9 @@ MAX_BYTES = 64 * 1024 * 1024
 def collect(collection) -> dict[str, int]:
     """Read what changed; returns how many jobs, runs and sub-agent runs were read, and what was rejected."""
     counts = {"cron_jobs": 0, "cron_runs": 0, "subagent_runs": 0, "rejected": 0}
-    _whole(collection, "cron/jobs.json", Kind.CRON_JOBS, cron.read_jobs, _store_jobs, counts, "cron_jobs")
+    _whole(collection, "cron/jobs.json", Kind.CRON_JOBS, cron.read_jobs, store_jobs, counts, "cron_jobs")
     _whole(
-        collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, _store_runs, counts, "subagent_runs"
+        collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, store_runs, counts, "subagent_runs"
     )
     folder = collection.home.root / "cron" / "runs"
     if folder.is_dir() and not folder.is_symlink():
@@ -52,12 +52,13 @@ def _whole(collection, name, kind, read, store, counts, key):
     collection.book.save(kind, path, stat, agent_id="", offset=stat.st_size)
 
 
-def _store_jobs(collection, jobs):
+def store_jobs(collection, jobs):
+    """Write scheduled jobs as they are now."""
     for job in jobs:
         CronJob.objects.update_or_create(
             id=job.id,
             defaults={
-                "agent_id": _agent_id(collection, job.agent),
+                "agent_id": name_here(collection, job.agent),
                 "name": job.name,
                 "enabled": job.enabled,
                 "prompt": job.prompt,
@@ -70,7 +71,8 @@ def _store_jobs(collection, jobs):
         )
 
 
-def _store_runs(collection, runs):
+def store_runs(collection, runs):
+    """Write sub-agent runs as they are now."""
     for run in runs:
         parts = run.requester_session_key.split(":")
         SubagentRun.objects.update_or_create(
@@ -83,7 +85,7 @@ def _store_runs(collection, runs):
                 "ended_at": run.ended_at,
                 "cleanup_handled": run.cleanup_handled,
                 "payload_json": orjson.dumps(run.payload).decode(),
-                "agent_id": _agent_id(collection, parts[1] if len(parts) > 1 else "main"),
+                "agent_id": name_here(collection, parts[1] if len(parts) > 1 else "main"),
             },
         )
 
@@ -93,8 +95,7 @@ def _run_log(collection, path, counts):
     if collection.book.is_known(Kind.CRON_RUNS, path, stat):
         return
     job_id = path.stem
-    owner = CronJob.objects.filter(id=job_id).values_list("agent_id", flat=True).first()
-    agent_id = owner or _agent_id(collection, "main")
+    agent_id = owner_of(collection, job_id)
     try:
         opened = open_regular(collection.home.root, path)
     except NotReadable as exc:
@@ -107,7 +108,7 @@ def _run_log(collection, path, counts):
         rows, bad = [], []
         for line in jsonl.read_lines(opened, offset):
             offset = line.end
-            row = _run_row(line, job_id, agent_id)
+            row = run_row(line, job_id, agent_id)
             rows.append(row) if row else bad.append(line)
         stat = os.fstat(opened.fileno())
     CronRunLog.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
@@ -119,7 +120,7 @@ def _run_log(collection, path, counts):
     collection.book.save(Kind.CRON_RUNS, path, stat, agent_id=agent_id, offset=offset, head=head[: min(HEAD, offset)])
 
 
-def _run_row(line, job_id, agent_id):
+def run_row(line, job_id, agent_id):
     """A line of a run log; run logs have no record types, so a missing `type` is no fault here."""
     record = line.record
     if record is None and line.reason == "missing_type":
@@ -145,7 +146,13 @@ def _run_row(line, job_id, agent_id):
     )
 
 
-def _agent_id(collection, home_name):
+def owner_of(collection, job_id):
+    """The agent whose job it is."""
+    owner = CronJob.objects.filter(id=job_id).values_list("agent_id", flat=True).first()
+    return owner or name_here(collection, "main")
+
+
+def name_here(collection, home_name):
     """The name an agent of the home has here; its own name when the home no longer has it."""
     agent = collection.agents.get(home_name)
     return agent.agent_id if agent else home_name

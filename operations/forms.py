@@ -209,3 +209,31 @@ class ClearingForm(forms.Form):
         help_text=_("90s, 30m, 12h, 7d or 2w."),
     )
     is_dry_run = forms.BooleanField(required=False)
+
+
+class DoctorForm(forms.Form):
+    """What a run of the doctor may do."""
+
+    sources = forms.ChoiceField(
+        label=_("Imported JSONL and JSON files"),
+        choices=[
+            ("keep", _("Keep them where they are")),
+            ("archive", _("Move them into the backup folder")),
+            ("remove", _("Remove them")),
+        ],
+        initial="keep",
+        help_text=_("Files move or go only when every line of them is in the store and OpenClaw is not running."),
+    )
+    include_deleted = forms.BooleanField(required=False)
+
+
+class RetentionForm(forms.Form):
+    """How long without activity makes a session old."""
+
+    days = forms.IntegerField(
+        label=_("Sessions without activity for so many days"),
+        min_value=1,
+        max_value=36_500,
+        initial=365,
+        help_text=_("365 is a year. What samples and decisions need stays in any case."),
+    )

@@ -25,6 +25,12 @@ JOB_WORDS = {
     "collect": gettext_lazy("Collect"),
     "export": gettext_lazy("Export"),
     "stash_outputs": gettext_lazy("Stash outputs"),
+    "backup": gettext_lazy("Backup"),
+    "backup_drill": gettext_lazy("Restore drill"),
+    "backup_verify": gettext_lazy("Backup check"),
+    "doctor": gettext_lazy("Doctor: import and repairs"),
+    "doctor_look": gettext_lazy("Doctor: a look"),
+    "doctor_undo": gettext_lazy("Doctor: undo"),
 }
 
 

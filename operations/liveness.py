@@ -1,10 +1,15 @@
-"""Which runs have a living process: each holds a lock on a file of its own, and the kernel lets go when it dies."""
+"""Who is alive: each run holds a lock on a file of its own, and the kernel lets go when it dies; so do servers."""
 
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from django.conf import settings
+
+# Held by whoever works in a home for longer, in its folder `state`: nobody may exchange the home under them.
+SERVING, WORKING, COLLECTING, BACKING_UP = "serve.lock", "work.lock", "collect.lock", "backup.lock"
+HOME_LOCKS = (SERVING, WORKING, COLLECTING, BACKING_UP)
 
 
 @contextmanager
@@ -33,6 +38,26 @@ def is_dead(run_token: str) -> bool | None:
 def forget(run_token: str) -> None:
     """Take the file of a dead run away."""
     _path(run_token).unlink(missing_ok=True)
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    """Say for the block that this process runs jobs of this home; any number of processes may."""
+    with (settings.HOME_DIR / "state" / WORKING).open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        yield
+
+
+@contextmanager
+def alone(file: Path) -> Iterator[bool]:
+    """Hold a lock file alone for the block; False when somebody else holds it."""
+    with file.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 def _path(run_token):

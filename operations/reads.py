@@ -29,6 +29,7 @@ READS = {
     "ledger:record_detail": ("record", "{session_id}/{record_id}"),
     "ledger:session_detail": ("session", "{session_id}"),
     "operations:checkpoint_detail": ("checkpoint", "{sha256}"),
+    "operations:backup_file": ("backup", "{backup_id}"),
     "operations:cron_detail": ("schedule", "{job_id}"),
     "operations:lint_list": ("agent", "{agent}"),
     "operations:export_detail": ("export", "{export_id}"),

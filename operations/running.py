@@ -24,10 +24,19 @@ log = logging.getLogger(__name__)
 
 # What each kind of job runs: "module:function", a function (params, progress) -> result that can be run again.
 KINDS = {
+    "archive": "operations.retention.services:archive",
     "artifact_gc": "operations.clearing:run",
     "collect": "operations.collect:run",
     "export": "operations.exports:run",
+    "jsonl_export": "operations.jsonl_export:run",
+    "retention": "operations.retention.services:remove",
     "stash_outputs": "operations.stash_outputs:run",
+    "backup": "operations.backups.services:create",
+    "backup_drill": "operations.backups.services:drill",
+    "backup_verify": "operations.backups.services:verify",
+    "doctor": "operations.doctor.fixing:run",
+    "doctor_look": "operations.doctor.plan:look",
+    "doctor_undo": "operations.doctor.undoing:run",
 }
 
 WRITE_SECONDS = 0.5

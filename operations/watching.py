@@ -11,14 +11,16 @@ from django.db import OperationalError, connections
 from django.utils.translation import gettext as _
 from watchfiles import watch as changes_in
 
-from agents.homes import NEVER_FOLDERS, NEVER_NAMES, read_home
+from agents.database_copies import WAL, Copies
+from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, read_home
 from openclaw_web.errors import Refused
 
 from . import collect
 from .progress import Progress
 
 log = logging.getLogger(__name__)
-SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json")
+DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE) for end in ("", WAL))
+SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json", *DATABASES)
 QUIET_MS = 400
 LOOK_AGAIN_SECONDS = 30
 
@@ -42,10 +44,11 @@ def watch(params: dict, *, say: Callable[[str], object]) -> None:
     # Listening starts before the first collect, so that nothing that happens during it is missed.
     threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True).start()
     say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
-    while not stop.is_set():
-        changed.clear()
-        _collect(params, say)
-        changed.wait(LOOK_AGAIN_SECONDS)
+    with Copies(is_kept=True) as copies:
+        while not stop.is_set():
+            changed.clear()
+            _collect(params, copies, say)
+            changed.wait(LOOK_AGAIN_SECONDS)
 
 
 def _listen(folders, stop, changed):
@@ -74,9 +77,9 @@ def _folders(source):
     return [source, *sorted(folder for folder in workspaces if not folder.is_relative_to(source))]
 
 
-def _collect(params, say):
+def _collect(params, copies, say):
     try:
-        result = collect.run(params, Progress())
+        result = collect.run(params, Progress(), copies)
     except OperationalError as exc:
         log.warning("This collect did not finish and is tried again: %s", exc)
     except Refused as exc:

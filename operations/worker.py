@@ -14,13 +14,14 @@ from django_tasks_db.utils import is_locked_database_exception
 
 from agents import databases
 
-from . import jobs, sign_ins
+from . import jobs, liveness, sign_ins, ticking
 
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 30
 POLL_SECONDS = 0.5
 RECOVER_SECONDS = 5
+TICK_EVERY = 6  # rounds of recover: every half minute
 PRUNE_EVERY = 720  # rounds of recover: once an hour
 GRACE_SECONDS = 30
 
@@ -33,13 +34,14 @@ def work() -> None:
     worker = JobWorker()
     worker.configure_signals()
     threading.Thread(target=_look_after_runs, name="recover", daemon=True).start()
-    while worker.running:
-        try:
-            worker.run()
-        except OperationalError as exc:  # the loop itself only expects a busy database inside its transaction
-            if not is_locked_database_exception(exc):
-                raise
-            time.sleep(POLL_SECONDS)
+    with liveness.working():
+        while worker.running:
+            try:
+                worker.run()
+            except OperationalError as exc:  # the loop itself only expects a busy database inside its transaction
+                if not is_locked_database_exception(exc):
+                    raise
+                time.sleep(POLL_SECONDS)
 
 
 class JobWorker(Worker):
@@ -75,6 +77,8 @@ def _look_after_runs():
     for rounds in itertools.count():
         try:
             jobs.recover()
+            if rounds % TICK_EVERY == 0:
+                ticking.start_due()
             if rounds % PRUNE_EVERY == 0:
                 jobs.prune_deliveries()
                 sign_ins.prune()

@@ -11,7 +11,7 @@ from datasets.models import DatasetExport, DatasetSample
 from gate.models import MemoryGateDecision
 from guardian.models import FileSnapshot, WorkspaceFile
 from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
-from operations.models import CronJob, CronRunLog, JobRun, SubagentRun, User
+from operations.models import BackupRun, CronJob, CronRunLog, JobRun, SubagentRun, User
 
 T0 = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 
@@ -232,3 +232,15 @@ class SubagentRunFactory(DjangoModelFactory):
     created_at = factory.Sequence(lambda n: T0 + n * 60_000)
     ended_at = factory.LazyAttribute(lambda run: run.created_at + 2_000)
     payload_json = '{"task":"count the files","label":"counter","outcome":{"status":"ok"}}'
+
+
+class BackupRunFactory(DjangoModelFactory):
+    class Meta:
+        model = BackupRun
+
+    id = factory.Sequence("{:026}".format)
+    created_at = T0
+    archive_path = "/backups/openclaw-web-20260105T000000Z.tar.zst"
+    archive_bytes = 1_000
+    status = "verified"
+    verified_at = T0

@@ -25,6 +25,9 @@ WRITES = {
     "operations:invitation_make": "invited",
     "operations:invitation_revoke": "invitation_revoked",
     "operations:password_change": "password_changed",
+    "operations:retention_archive": "archive_started",
+    "operations:retention_count": "retention_started",
+    "operations:retention_remove": "retention_started",
     "operations:session_end": "session_ended",
     "operations:sessions_end_others": "sessions_ended",
     "operations:setting_save": "setting_changed",
@@ -45,6 +48,12 @@ WRITES = {
 ELSEWHERE = {
     "artifacts:artifact_remove",
     "artifacts:artifact_verify",
+    "operations:backup_create",
+    "operations:doctor_fix",
+    "operations:doctor_look",
+    "operations:doctor_undo",
+    "operations:backup_drill",
+    "operations:backup_verify",
     "datasets:review_keys_reset",
     "datasets:review_keys_save",
     "datasets:review_label",
@@ -75,6 +84,7 @@ NO_CONTENT = {
     "api:agent_savings",
     "api:artifact_list",
     "api:audit_list",
+    "api:backup_list",
     "api:cron_list",
     "api:export_list",
     "api:file_list",
@@ -107,8 +117,11 @@ NO_CONTENT = {
     "operations:account",
     "operations:agent_list",
     "operations:audit_list",
+    "operations:backup_list",
     "operations:component_list",
+    "operations:doctor",
     "operations:artifact_store",
+    "operations:retention",
     "operations:cron_list",
     "operations:export_list",
     "operations:healthz",
@@ -121,6 +134,8 @@ NO_CONTENT = {
     "operations:rejected_list",
     "operations:settings",
     "operations:sign_in",
+    "operations:background_list",
+    "operations:stored_list",
     "operations:subagent_list",
     "operations:token_list",
     "operations:user_list",
@@ -174,6 +189,8 @@ def writes(root, admin, stranger):
     )
     yield "operations:collect_start", "/operations/collect/", {}
     yield "operations:artifact_store_clear", "/operations/artifacts/clear/", {"older_than": "7d"}
+    for name in ("archive", "count", "remove"):
+        yield f"operations:retention_{name}", f"/operations/retention/{name}/", {"days": "9"}
     yield "operations:stash_outputs_start", "/operations/stash-outputs/", {}
     yield "operations:invitation_make", "/operations/invitations/make/", {"role": "viewer", "days": "7"}
     invitation = last("invited").object_id

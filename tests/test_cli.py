@@ -24,15 +24,28 @@ HELP = {verb: sentence for verbs in cli.VERBS.values() for verb, sentence in ver
 DOCUMENTED = (ROOT / "docs" / "commands.md").read_text()
 # What every receipt holds, on top of `ok` and `schema`.
 RECEIPTS = {
+    "archive": {
+        "verb", "message", "dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents",
+        "failed", "failed_count", "restored", "there", "sound", "rows",
+    },
+    "backup": {"verb", "message", "backup", "backups", "damaged", "removed", "home", "kept"},
     "collect": {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "notes",
     },
     "checkpoint": {"checkpoints"},
     "create_user": {"name", "role", "link"},
     "demo": {"link", "home", "source", "serves"},
+    "doctor": {
+        "verb", "message", "run", "source", "agents", "sources", "source_count", "to_read", "rejected",
+        "rejected_count", "skipped", "skipped_count", "store", "findings",
+    },
     "export": {"id", "name", "state", "folder", "manifest"},
     "jobs": {"jobs"},
     "migrate_agents": {"schema_version", "migrated"},
+    "retention": {
+        "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",
+        "failed_count", "agents",
+    },
     "settings": {"settings"},
     "sign_in_link": {"name", "link"},
     "stash_outputs": {"message", "counted", "records", "outputs", "chars", "unreadable", "agents"},
@@ -121,6 +134,14 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         (0, "sign_in_link", ("mei",)),
         (0, "settings", ("import", str(tmp_path / "values.json"))),
         (0, "migrate_agents", ()),
+        (0, "doctor", ("--fix",)),
+        (0, "doctor", ()),
+        (2, "doctor", ("--undo", "nothing")),
+        (0, "backup", ("create",)),
+        (0, "backup", ("list",)),
+        (0, "archive", ("--older-than", "9d")),
+        (0, "retention", ("--days", "9")),
+        (3, "retention", ()),
         (0, "jobs", ()),
         (2, "jobs", ("--limit", "0")),
         (2, "create_user", ("mei", "--role", "king")),

@@ -95,7 +95,12 @@ def is_too_deep(raw: bytes, value: Any) -> bool:
 
 def load_object(data: bytes) -> dict[str, Any]:
     """The JSON object a whole file holds. Raises ValueError for anything else, and for one that is nested too deep."""
-    found = orjson.loads(data)
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        if (mended := _without_lone_surrogates(data)) is None:
+            raise
+        data, found = mended
     if not isinstance(found, dict):
         raise ValueError("not a JSON object")
     if is_too_deep(data, found):

@@ -68,6 +68,11 @@ def read(data: bytes) -> Iterator[IndexEntry]:
     nested = index.get("agents")
     if isinstance(nested, dict) and "version" in index:
         index = nested
+    yield from read_entries(index)
+
+
+def read_entries(index: dict[str, Any]) -> Iterator[IndexEntry]:
+    """The entries of an index that has been parsed, one per session."""
     found: dict[str, IndexEntry] = {}
     for key, entry in index.items():
         if not isinstance(entry, dict):

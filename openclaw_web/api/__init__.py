@@ -41,6 +41,7 @@ ROUTERS = (
     "datasets.api",
     "operations.api",
     "operations.exports_api",
+    "operations.backups_api",
     "operations.schedules_api",
     "operations.checkpoints_api",
     "operations.artifacts_api",

@@ -41,7 +41,7 @@ def read_jobs(data: bytes) -> list[Job]:
     jobs = load_object(data).get("jobs")
     if not isinstance(jobs, list):
         raise ValueError("there is no list of jobs")
-    return [_job(job) for job in jobs if isinstance(job, dict) and isinstance(job.get("id"), str)]
+    return [job_of(job) for job in jobs if isinstance(job, dict) and isinstance(job.get("id"), str)]
 
 
 def read_run(record: dict[str, Any], *, job_id: str) -> Run:
@@ -61,9 +61,9 @@ def read_run(record: dict[str, Any], *, job_id: str) -> Run:
     )
 
 
-def _job(job):
-    payload = job.get("payload") if isinstance(job.get("payload"), dict) else {}
-    state = job.get("state") if isinstance(job.get("state"), dict) else {}
+def job_of(job: dict[str, Any]) -> Job:
+    """One job, whose `id` is a text."""
+    payload, state = _object(job, "payload"), _object(job, "state")
     schedule = job.get("schedule")
     return Job(
         id=job["id"],
@@ -77,6 +77,11 @@ def _job(job):
         next_run_at=moment_ms(state.get("nextRunAtMs")) or moment_ms(job.get("nextRunAt")),
         raw=job,
     )
+
+
+def _object(entry, name):
+    value = entry.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _text(entry, name):

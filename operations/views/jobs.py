@@ -15,8 +15,10 @@ from agents.list_pages import Words, answer_file, answer_page
 from openclaw_web.html import after_post, render_page, stop_polling
 from openclaw_web.paging import places
 from operations import collect_report, jobs, list_markup, stash_outputs
+from operations.doctor import report as doctor_report
 from operations.list_filters import JOB_WORDS, JobFilters
 from operations.models import JobRun
+from operations.retention import report as retention
 
 RESULT_CHARACTERS = 20_000
 ALL_JOBS = Words(
@@ -99,6 +101,12 @@ def _made(job):
         return reverse("operations:artifact_store")
     if job.kind == "collect":
         return reverse("operations:agent_list")
+    if job.kind in ("archive", "retention"):
+        return reverse("operations:retention")
+    if job.kind.startswith("backup"):
+        return reverse("operations:backup_list")
+    if job.kind.startswith("doctor"):
+        return reverse("operations:doctor")
     if job.kind == "export":
         return reverse("operations:export_detail", args=[orjson.loads(job.params_json)["export_id"]])
     return None
@@ -109,6 +117,10 @@ def _in_words(job, result):
         return ""
     if job.kind == "collect":
         return collect_report.in_words(result)
+    if job.kind in ("archive", "retention"):
+        return retention.in_words(result)
+    if job.kind.startswith("doctor"):
+        return doctor_report.in_words(result)
     if job.kind == "stash_outputs":
         return stash_outputs.in_words(result)
     return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()[:RESULT_CHARACTERS]

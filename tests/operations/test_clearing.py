@@ -26,7 +26,8 @@ pytestmark = pytest.mark.django_db
 DB = "agent_ada"
 # Tables that are no references: what the site notes about itself.
 NOT_LOOKED_THROUGH = {
-    "agent_daily_stats", "agent_databases", "agent_summaries", "agents", "api_tokens", "collector_sources",
+    "agent_daily_stats", "agent_databases", "agent_summaries", "agents", "api_tokens", "backup_runs",
+    "collector_sources", "delivery_queue_entries",
     "idempotency_keys", "invitations", "job_runs", "kv", "one_time_links", "operator_audit", "sign_ins", "users",
 }  # fmt: skip
 

@@ -118,7 +118,12 @@ def test_cron_jobs_runs_and_subagents_in_both_spellings(home):
         {"runs": {"u1": {"childSessionKey": "agent:main:subagent:x", "createdAt": 1795230326903}}},
     )
     found = run(home)["schedules"]
-    assert found == {"cron_jobs": 2, "cron_runs": 2, "subagent_runs": 1, "rejected": 1}
+    assert {name: count for name, count in found.items() if count} == {
+        "cron_jobs": 2,
+        "cron_runs": 2,
+        "subagent_runs": 1,
+        "rejected": 1,
+    }
     assert set(CronJob.objects.values_list("prompt", flat=True)) == {"Check"}
     assert CronRunLog.objects.count() == 2
     assert SubagentRun.objects.get().agent_id == "main"

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import pytest
 
 from tests.homes import Home, assistant, result, user
+from tests.sqlite_homes import SqliteHome
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
@@ -45,6 +47,32 @@ def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
     wanted = contents(tmp_path / "clean")
     assert contents(tmp_path / "killed") == wanted
     assert wanted
+
+
+def test_kills_while_a_database_is_collected(tmp_path):
+    home = SqliteHome(tmp_path / "openclaw", agents=("main", "research"))
+    for number in range(1, 41):
+        turns = [one for turn in range(60) for one in (user(f"Question {turn}"), assistant("Answer " * 300))]
+        home.session(str(uuid.UUID(int=number)), *turns, agent=("main", "research")[number % 2])
+    home.archive(str(uuid.UUID(int=99)), user("Gone"))
+    manage(tmp_path / "killed", "migrate", "-v0").wait()
+    words = ("collect", "--source", str(home.root), "--include-deleted")
+    chance = random.Random(7)
+    for number in range(20):
+        process = manage(tmp_path / "killed", *words)
+        time.sleep(0.9 + chance.random() * 0.8)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        else:  # it got to its end: give it something new to do
+            home.append(str(uuid.UUID(int=1 + number)), *[user(f"More {n}", key=number) for n in range(300)])
+    assert manage(tmp_path / "killed", *words).wait() == 0
+    manage(tmp_path / "clean", "migrate", "-v0").wait()
+    assert manage(tmp_path / "clean", *words).wait() == 0
+    wanted = contents(tmp_path / "clean")
+    assert contents(tmp_path / "killed") == wanted
+    assert wanted
+    assert os.listdir(tmp_path / "killed" / "state" / "copies") == ["lock"]
 
 
 def manage(home, *words):

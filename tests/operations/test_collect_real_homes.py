@@ -2,10 +2,13 @@
 
 import json
 import re
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from agents.models import Agent
 from ledger.models import RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
@@ -14,7 +17,7 @@ from operations.progress import Progress
 
 HOMES = Path(__file__).resolve().parents[3] / "shared" / "data"
 TRANSCRIPT = re.compile(r"[0-9a-f-]{36}\.jsonl(\.(deleted|reset)\..+)?")
-CANARY = re.compile(rb"sk-(?:ant-)?fake-[0-9a-z-]{20,}")
+CANARY = re.compile(rb"sk-(?:ant-)?fake-[0-9a-z-]{20,}|CANARY-[A-Z-]{10,}")
 SECRET = re.compile(rb'"(?:privateKeyPem|token|publicKey)": ?"([^"]{20,})"')
 
 pytestmark = [
@@ -44,14 +47,46 @@ def test_every_line_of_a_real_home_is_in_the_store_once(real_files, name):
     assert (again["records"], again["bytes_read"]) == (0, 0)
 
 
-def test_no_key_of_a_real_home_reaches_the_store(real_files):
-    root = HOMES / "openclaw-2026.2.26"
+@pytest.mark.parametrize("name", ["openclaw-2026.7.2-beta.7", "openclaw-2026.9.6"])
+def test_every_record_of_a_real_database_is_in_the_store_once(real_files, name):
+    root = HOMES / name
+    before = {path: path.stat() for path in root.rglob("*")}
+    result = collect.run({"source": str(root), "include_deleted": True}, Progress())
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == {
+        path: stat.st_mtime_ns for path, stat in before.items()
+    }
+    for agent in Agent.objects.all():
+        raw = counted(root / "agents" / agent.agent_id / "agent" / "openclaw-agent.sqlite")
+        sessions = TranscriptEventIdentity.objects.using(agent.db).values_list("session_id", "event_type")
+        assert Counter(sessions) == raw
+        assert not RejectedRecord.objects.using(agent.db).exists()
+    again = collect.run({"source": str(root), "include_deleted": True}, Progress())
+    assert (again["records"], again["bytes_read"], result["rejected"]) == (0, 0, 0)
+
+
+def counted(database):
+    """Session and type of every record of a database and its archives, by plain sqlite3."""
+    found = Counter()
+    with closing(sqlite3.connect(f"file:{database}?immutable=1", uri=True)) as store:
+        tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+        lines = [(row[0], row[1:]) for row in store.execute("SELECT * FROM transcript_events")]
+        for session, values in lines:
+            text = next((zstandard.decompress(v) for v in values if isinstance(v, bytes)), None) or values[1]
+            found[session, json.loads(text)["type"]] += 1
+        if "session_transcript_archives" in tables:
+            for session, blob in store.execute("SELECT session_id, archive_blob FROM session_transcript_archives"):
+                found.update((session, json.loads(line)["type"]) for line in zstandard.decompress(blob).splitlines())
+    return found
+
+
+@pytest.mark.parametrize("name", ["openclaw-2026.2.26", "openclaw-2026.9.6"])
+def test_no_key_of_a_real_home_reaches_the_store(real_files, name):
+    root = HOMES / name
     keys = set()
-    for name in ("openclaw.json", "agents/main/agent/models.json", "identity/device.json", "devices/paired.json"):
-        data = (root / name).read_bytes()
-        keys |= set(CANARY.findall(data)) | set(
-            re.findall(rb'"(?:privateKeyPem|token|publicKey)": ?"([^"]{20,})"', data)
-        )
+    secrets = ("openclaw.json", "models.json", "device.json", "paired.json", "*.sqlite", "*.key")
+    for path in (path for pattern in secrets for path in root.rglob(pattern)):
+        data = path.read_bytes()
+        keys |= set(CANARY.findall(data)) | set(SECRET.findall(data))
     assert keys
     collect.run({"source": str(root), "include_deleted": True}, Progress())
     for file in real_files.rglob("*.sqlite*"):

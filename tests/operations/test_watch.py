@@ -6,11 +6,13 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.homes import Home, assistant, user
+from tests.sqlite_homes import SqliteHome
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
@@ -19,17 +21,45 @@ pytestmark = pytest.mark.kill
 def test_an_appended_line_is_collected_and_sigterm_ends_it(tmp_path):
     home = Home(tmp_path / "openclaw")
     script = home.transcript(user("One"))
+    with watching(tmp_path, home):
+        wait_for(lambda: records(tmp_path) == 2)
+        script.add(assistant("Hi"))
+        wait_for(lambda: records(tmp_path) == 3)
+        home.transcript(user("Two"))
+        wait_for(lambda: records(tmp_path) == 5)
+
+
+def test_what_is_written_to_a_database_is_collected_from_a_copy_that_is_kept(tmp_path):
+    home = SqliteHome(tmp_path / "openclaw")
+    session = "00000000-0000-0000-0000-000000000001"
+    home.session(session, user("One"))
+    with closing(sqlite3.connect(home.database())) as owner:  # while it is open, what is appended stays in the log
+        owner.execute("SELECT count(*) FROM transcript_events").fetchone()
+        with watching(tmp_path, home):
+            wait_for(lambda: records(tmp_path) == 2)
+            first = copies(tmp_path)
+            home.append(session, assistant("Hi"))
+            wait_for(lambda: records(tmp_path) == 3)
+            assert copies(tmp_path) == first
+    assert copies(tmp_path) == {}
+
+
+def copies(tmp_path):
+    """The copies of databases, and when each was made."""
+    files = (tmp_path / "store/state/copies").glob("*/*openclaw-agent.sqlite")
+    return {file: file.stat().st_mtime_ns for file in files}
+
+
+@contextmanager
+def watching(tmp_path, home):
+    """`collect --watch` at work; it ends well when it is told to."""
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(tmp_path / "store")}
     environment |= {"DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     command = [sys.executable, "manage.py"]
     subprocess.run([*command, "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
     watcher = subprocess.Popen([*command, "collect", "--watch", "--source", str(home.root)], cwd=ROOT, env=environment)
     try:
-        wait_for(lambda: records(tmp_path) == 2)
-        script.add(assistant("Hi"))
-        wait_for(lambda: records(tmp_path) == 3)
-        home.transcript(user("Two"))
-        wait_for(lambda: records(tmp_path) == 5)
+        yield
     finally:
         watcher.send_signal(signal.SIGTERM)
         status = watcher.wait()

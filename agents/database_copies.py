@@ -1,0 +1,227 @@
+"""Databases that another program writes to, copied before they are opened: opening one in place would write beside it.
+
+A copy is the file and its `-wal`; the `-shm` is SQLite's own affair and is made anew. Copies lie in a folder of our
+home that only we may read, and go when they have been read. A process that was killed leaves its folder behind; the
+next one to copy anything removes it.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from .homes import NotReadable, open_regular
+
+CHUNK = 1024 * 1024
+SPARE_BYTES = 64 * 1024 * 1024  # what stays free after a copy
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds between tries, while somebody writes
+WAL, JOURNAL = "-wal", "-journal"
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+DATABASE_HEADER, WAL_HEADER = 100, 32
+
+
+class NotCopied(Exception):
+    """There is no copy that hangs together: no room, or the source never held still."""
+
+
+class _Torn(Exception):
+    """The source changed while it was copied."""
+
+
+@dataclass(slots=True)
+class Copy:
+    """A database as it was at one moment. `is_checked` is for whoever reads it: a kept copy is checked once."""
+
+    path: Path
+    size: int
+    is_checked: bool = False
+    source: tuple[int, ...] = ()  # what the source's file looked like
+    wal: tuple[int, ...] = ()  # and its -wal
+
+
+class Copies:
+    """The copies of one process. With `is_kept` they stay, and only a `-wal` that changed is copied again."""
+
+    def __init__(self, *, is_kept: bool = False):
+        self.is_kept = is_kept
+        self._known: dict[Path, Copy] = {}
+        self._folder: Path | None = None
+        self._lock: BinaryIO | None = None
+
+    def __enter__(self) -> "Copies":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove every copy of this process."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.close()
+        self._folder = self._lock = None
+        self._known.clear()
+
+    @contextmanager
+    def of(self, root: Path, source: Path) -> Iterator[Copy]:
+        """A copy of the database `source` in the home `root`, there while the block runs.
+
+        Raises NotReadable for what is not opened, and NotCopied with a sentence.
+        """
+        copy = self._refreshed(root, source)
+        try:
+            yield copy
+        finally:
+            _remove(copy.path, ("-shm",) if self.is_kept else ("", WAL, "-shm"))
+
+    def _refreshed(self, root, source):
+        known = self._known.get(source)
+        for pause in (*PAUSES, None):
+            try:
+                copy = self._copied(root, source, known)
+            except _Torn as exc:
+                if pause is None:
+                    raise NotCopied(_("it was written to all the time while it was copied")) from exc
+                time.sleep(pause)
+            except OSError as exc:
+                raise NotCopied(exc.strerror or type(exc).__name__) from exc
+            else:
+                if self.is_kept:
+                    self._known[source] = copy
+                return copy
+        raise NotCopied(_("it was written to all the time while it was copied"))
+
+    def _copied(self, root, source, known):
+        with open_regular(root, source) as database:
+            before = _look(database, DATABASE_HEADER)
+            _refuse_journal(root, source)
+            with _wal_of(root, source) as wal:
+                wal_before = _look(wal, WAL_HEADER) if wal else ()
+                copy = known if known and known.source == before[1:] else None
+                if copy and copy.wal == wal_before[1:]:
+                    return copy
+                if copy is None:
+                    self._check_room(source, before[0] + (wal_before[0] if wal else 0))
+                    copy = Copy(self._place(source, known), before[0], source=before[1:])
+                    _write(database, copy.path)
+                else:
+                    self._check_room(source, wal_before[0] if wal else 0)
+                self._copy_wal(copy, wal)
+                if _look(database, DATABASE_HEADER) != before or _has_changed(wal, wal_before):
+                    raise _Torn
+        if (wal is None) != (not _exists(source, WAL)):
+            raise _Torn
+        copy.wal = wal_before[1:]
+        copy.is_checked = copy.is_checked and copy is known
+        return copy
+
+    def _copy_wal(self, copy, wal):
+        target = copy.path.with_name(copy.path.name + WAL)
+        _remove(copy.path, ("-shm", WAL))
+        if wal:
+            _write(wal, target)
+
+    def _check_room(self, source, size):
+        free = shutil.disk_usage(self._own_folder()).free
+        if size + SPARE_BYTES > free:
+            sizes = {"size": f"{size:,}", "free": f"{free:,}"}
+            raise NotCopied(_("a copy needs %(size)s bytes and only %(free)s are free") % sizes)
+
+    def _place(self, source, known):
+        return known.path if known else self._own_folder() / f"{len(self._known)}-{time.monotonic_ns()}-{source.name}"
+
+    def _own_folder(self):
+        if self._folder is None:
+            parent = settings.HOME_DIR / "state" / "copies"
+            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with (parent / "lock").open("wb") as turn:  # nobody takes a folder for a leftover that has no lock yet
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                remove_leftovers(parent)
+                self._folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+                self._lock = (self._folder / "lock").open("wb")
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+        return self._folder
+
+
+def remove_leftovers(parent: Path) -> int:
+    """Remove the folders of processes that are gone: their locks went with them. How many there were."""
+    removed = 0
+    for folder in [entry for entry in parent.iterdir() if entry.is_dir()]:
+        with suppress(BlockingIOError), (folder / "lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def log_of(source: Path) -> os.stat_result | None:
+    """The `-wal` of a database, when there is something in it."""
+    with suppress(OSError):
+        found = source.with_name(source.name + WAL).lstat()
+        return found if found.st_size else None
+    return None
+
+
+def _look(file, header):
+    """Size first, then what must stay as it is while the file is copied."""
+    stat = os.fstat(file.fileno())
+    first = os.pread(file.fileno(), header, 0)
+    return (stat.st_size, stat.st_ino, stat.st_size, stat.st_mtime_ns, hash(first))
+
+
+def _has_changed(wal, before):
+    """A log that only grew is as good: a frame that is cut off at the end is not read."""
+    if not wal:
+        return False
+    size, inode, _size, _mtime, header = _look(wal, WAL_HEADER)
+    return size < before[0] or (inode, header) != (before[1], before[4])
+
+
+@contextmanager
+def _wal_of(root, source):
+    if not _exists(source, WAL):
+        yield None
+        return
+    try:
+        opened = open_regular(root, source.with_name(source.name + WAL))
+    except NotReadable as exc:  # gone in this moment
+        raise _Torn from exc
+    with opened:
+        yield opened
+
+
+def _refuse_journal(root, source):
+    """A rollback journal means that the file is being changed in place, or was when its writer died."""
+    if not _exists(source, JOURNAL):
+        return
+    with suppress(NotReadable), open_regular(root, source.with_name(source.name + JOURNAL)) as journal:
+        if journal.read(len(JOURNAL_MAGIC)) == JOURNAL_MAGIC:
+            raise _Torn
+
+
+def _exists(source, suffix):
+    with suppress(OSError):
+        return source.with_name(source.name + suffix).lstat().st_size > 0
+    return False
+
+
+def _write(file, target):
+    file.seek(0)
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as copy:
+        shutil.copyfileobj(file, copy, CHUNK)
+
+
+def _remove(path, suffixes):
+    for suffix in suffixes:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

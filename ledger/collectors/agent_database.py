@@ -1,0 +1,264 @@
+"""An agent's own database: sessions, records and archives, as the same things that files are read into."""
+
+import hashlib
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..records import moment_ms
+from . import session_index
+from .database import Damaged, Database
+from .jsonl import MAX_LINE, Line, load_object, parse
+from .packed import read_packed_lines, unpack_record
+from .session_index import SESSION_ID, IndexEntry
+
+KNOWN_VERSIONS = range(14, 24)
+ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
+EVENTS = ("seq", "event_json", "event_zstd")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """One session of `transcript_events`, without its records: how many, and up to which `seq`."""
+
+    session_id: str
+    count: int
+    last_seq: int
+
+
+@dataclass(slots=True)
+class Archive:
+    """A transcript that OpenClaw put away: `reason` is deleted, reset or cold; `name` is that of its file."""
+
+    session_id: str
+    session_key: str
+    generation: str
+    name: str
+    reason: str
+    created_at: int | None
+    is_packed: bool
+
+
+@dataclass(slots=True)
+class Index:
+    """What nodes and windows say of sessions, and how many nodes could not be used."""
+
+    entries: list[IndexEntry] = field(default_factory=list)
+    unusable: int = 0
+
+
+def is_agent_database(database: Database) -> bool:
+    """Whether transcripts are in it (section 0 of what is known about the layouts)."""
+    return database.has("transcript_events", "session_id", "seq", "event_json")
+
+
+def contents(database: Database) -> Iterator[Contents]:
+    """Every session that has records; a session whose id no page could name has an empty id."""
+    if not is_agent_database(database):
+        return
+    sql = "SELECT session_id, count(*), max(seq) FROM transcript_events GROUP BY session_id ORDER BY session_id"
+    for raw, count, last in database.ask(sql):
+        name = text(raw)
+        yield Contents(name if SESSION_ID.fullmatch(name) else "", count, last if isinstance(last, int) else -1)
+
+
+def generations(database: Database) -> dict[str, str]:
+    """Session -> a name that changes when its records are written anew; of older schemas there is none."""
+    rows = database.rows("transcript_rewrite_watermarks", "session_id", "generation")
+    return {text(session): text(generation) for session, generation in rows}
+
+
+def prefix(database: Database, session_id: str, end: int) -> str:
+    """A fingerprint of which records a session has before `end`, for schemas that do not number rewrites."""
+    digest = hashlib.sha256()
+    table, name = ("transcript_event_identities", "event_id")
+    if not database.has(table, "session_id", "seq", name):
+        table, name = "transcript_events", "created_at"
+    rows = database.rows(table, "seq", name, where="session_id = ? AND seq < ?", values=(session_id, end), order="seq")
+    for seq, value in rows:
+        digest.update(f"{seq}:{value!r}\n".encode())
+    return digest.hexdigest()
+
+
+def events(database: Database, session_id: str, start: int = 0) -> Iterator[Line]:
+    """The records of a session from `seq` `start` on, as lines: `offset` is the seq.
+
+    A value that SQLite will not hand out is one rejected line; what cannot be read any further ends with one.
+    """
+    failures = 0
+    while True:
+        where = "session_id = ? AND seq >= ?"
+        rows = database.rows("transcript_events", *EVENTS, where=where, values=(session_id, start), order="seq")
+        try:
+            for seq, plain, packed in rows:
+                if isinstance(seq, int):
+                    start = seq + 1
+                    yield _line(seq, plain, packed)
+            return
+        except Damaged as exc:
+            failures += 1
+            reason = "too_long" if "too big" in str(exc) else "damaged_database"
+            yield Line(start, start + 1, b"", reason=reason, detail=str(exc))
+            if reason == "damaged_database" or failures > 100:
+                return
+            start = _next_seq(database, session_id, start)
+
+
+def archives(database: Database) -> Iterator[Archive]:
+    """What was put away, without what was said."""
+    columns = ("session_id", "session_key", "generation", "archive_name", "created_at", "reason", "encoding")
+    rows = database.rows(ARCHIVES, *columns, order="created_at")
+    for session, key, generation, name, created, reason, encoding in rows:
+        about = (text(session), text(key), text(generation), text(name), text(reason), moment_ms(created))
+        yield from _usable(Archive(*about, is_packed=text(encoding) == "zstd"))
+    cold = ("session_id", "generation", "archive_name", "archived_at")
+    for session, generation, name, archived in database.rows(COLD_ARCHIVES, *cold, order="archived_at"):
+        about = (text(session), "", text(generation), text(name), COLD, moment_ms(archived))
+        yield from _usable(Archive(*about, is_packed=True))
+
+
+def blob_of(database: Database, archive: Archive) -> bytes | None:
+    """The lines of an archive as they are stored; None when they are in a file of its name."""
+    table = COLD_ARCHIVES if archive.reason == COLD else ARCHIVES
+    where = "session_id = ? AND generation = ?"
+    rows = database.rows(table, "archive_blob", where=where, values=(archive.session_id, archive.generation))
+    return next((blob for (blob,) in rows if isinstance(blob, bytes)), None)
+
+
+def archived_lines(archive: Archive, blob: bytes) -> Iterator[Line]:
+    """The records of an archive that is in the database."""
+    if archive.is_packed:
+        return read_packed_lines(io.BytesIO(blob))
+    return (parse(line) for line in _plain_lines(blob))
+
+
+def index(database: Database) -> Index:
+    """The session index: a node speaks for its current session, a window for itself with what its node says."""
+    found = Index()
+    nodes = _nodes(database, found)
+    entries = {entry.session_id: entry for entry in session_index.read_entries(nodes)}
+    for session_id, key, about in _windows(database):
+        if session_id not in entries:
+            window = _window_entry(nodes.get(key, {}), session_id, about)
+            entries.update((entry.session_id, entry) for entry in session_index.read_entries({key: window}))
+        if known := entries.get(session_id):
+            _add_window(known, about)
+    found.entries = list(entries.values())
+    return found
+
+
+def archived_entry(archive: Archive) -> IndexEntry | None:
+    """What an archive says of its session, for one that no node or window names; None when it has no key."""
+    if not archive.session_key:
+        return None
+    return next(session_index.read_entries({archive.session_key: {"sessionId": archive.session_id}}), None)
+
+
+def _nodes(database, found):
+    """Session key -> entry, as in a session index."""
+    nodes: dict[str, dict[str, Any]] = {}
+    columns = ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name")
+    for table in ("session_entries", "session_nodes"):
+        for key, current, raw, updated, label, shown in database.rows(table, *columns):
+            try:
+                entry = load_object(raw if isinstance(raw, bytes) else b"")
+            except ValueError:
+                found.unusable += 1
+                entry = {}
+            entry = _flat(entry)
+            entry["sessionId"] = text(current) or entry.get("sessionId")
+            entry.setdefault("updatedAt", updated)
+            entry.setdefault("label", text(label))
+            entry.setdefault("displayName", text(shown))
+            nodes[text(key)] = entry
+    return nodes
+
+
+def _line(seq, plain, packed):
+    line = Line(seq, seq + 1, b"")
+    if isinstance(plain, bytes):
+        line.raw = plain
+    elif isinstance(packed, bytes):
+        try:
+            line.raw = unpack_record(packed)
+        except ValueError as exc:
+            line.reason, line.detail = "bad_zstd", str(exc)
+            return line
+    if len(line.raw) > MAX_LINE:
+        return Line(seq, seq + 1, line.raw[:4096], reason="too_long", detail=f"over {MAX_LINE} bytes")
+    return parse(line)
+
+
+def _next_seq(database, session_id, start):
+    sql = "SELECT min(seq) FROM transcript_events WHERE session_id = ? AND seq >= ?"
+    for (seq,) in database.ask(sql, (session_id, start)):
+        return seq + 1 if isinstance(seq, int) else start + 1
+    return start + 1
+
+
+def _usable(archive):
+    if SESSION_ID.fullmatch(archive.session_id) and "/" not in archive.name:
+        yield archive
+
+
+def _plain_lines(blob):
+    offset = 0
+    for raw in blob.splitlines(keepends=True):
+        if raw.strip():
+            yield Line(offset, offset + len(raw), raw.strip())
+        offset += len(raw)
+
+
+def _flat(entry):
+    """An entry with the delivery of newer versions under the names of older ones."""
+    delivery = entry.get("delivery")
+    if isinstance(delivery, dict):
+        entry.setdefault("deliveryContext", delivery.get("context"))
+        entry.setdefault("origin", delivery.get("origin"))
+    return entry
+
+
+def _windows(database):
+    conversations = {
+        text(row[0]): {"target": text(row[1]), "label": text(row[2]), "kind": text(row[3])}
+        for row in database.rows("conversations", "conversation_id", "delivery_target", "label", "kind")
+    }
+    columns = ("session_id", "session_key", "previous_session_id", "reason", "updated_at", "chat_type", "channel")
+    more = ("account_id", "primary_conversation_id", "model", "display_name", "status")
+    for row in database.rows("session_windows", *columns, *more, order="updated_at"):
+        about = dict(zip((*columns, *more), row, strict=True))
+        updated = about.pop("updated_at")
+        about = {name: text(value) for name, value in about.items()}
+        conversation = conversations.get(about["primary_conversation_id"], {})
+        yield about["session_id"], about["session_key"], {**about, "updated_at": updated, "conversation": conversation}
+
+
+def _window_entry(node, session_id, about):
+    """What a window without a node of its own is: its node's origin and delivery, and what it says itself."""
+    entry = {
+        name: node[name] for name in ("deliveryContext", "origin", "chatType", "groupId", "subject") if name in node
+    }
+    own = {"chatType": about["chat_type"], "channel": about["channel"], "lastAccountId": about["account_id"]}
+    own |= {"lastTo": about["conversation"].get("target", ""), "model": about["model"], "status": about["status"]}
+    own |= {"displayName": about["display_name"], "updatedAt": about["updated_at"]}
+    return entry | {name: value for name, value in own.items() if value} | {"sessionId": session_id}
+
+
+def _add_window(entry, about):
+    for name, word in (("previous_session_id", "previousSessionId"), ("reason", "windowReason")):
+        if about[name]:
+            entry.metadata[word] = about[name]
+    entry.target = entry.target or about["conversation"].get("target") or None
+    if entry.channel == "unknown" and about["channel"]:
+        entry.channel = about["channel"]
+
+
+def text(value: Any) -> str:
+    """A text column as text; empty for anything else, and for what is not UTF-8."""
+    if not isinstance(value, bytes):
+        return ""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return ""

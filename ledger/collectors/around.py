@@ -1,0 +1,92 @@
+"""What an agent's database holds besides sessions: steps of runs, indexed memory, contents. No Django."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..records import moment_ms
+from .agent_database import text
+from .database import MAX_VALUE, Database
+from .jsonl import Line, parse
+from .trajectories import Step, read_steps
+
+MAX_PATH = 4_000
+
+
+@dataclass(slots=True)
+class Indexed:
+    """A file of the memory index and in how many pieces it is."""
+
+    path: str
+    source: str
+    size: int | None
+    modified_at: int | None
+    chunks: int
+
+
+@dataclass(slots=True)
+class Content:
+    """A file that the database holds: a VFS entry, or what a tool or a run left. `data` is None for a folder, or one
+    that is too big."""
+
+    table: str
+    place: str  # namespace or run
+    path: str
+    kind: str
+    size: int | None
+    created_at: int | None
+    data: bytes | None
+
+
+def step_counts(database: Database) -> dict[str, int]:
+    """Session -> the highest `seq` of its steps."""
+    if not database.has("trajectory_runtime_events", "session_id", "seq", "event_json"):
+        return {}
+    sql = "SELECT session_id, max(seq) FROM trajectory_runtime_events GROUP BY session_id"
+    return {text(session): last for session, last in database.ask(sql) if text(session) and isinstance(last, int)}
+
+
+def steps(database: Database, session_id: str, start: int) -> Iterator[Step]:
+    """The steps of a session from `seq` `start` on."""
+    where = "session_id = ? AND seq >= ?"
+    rows = database.rows(
+        "trajectory_runtime_events", "seq", "event_json", where=where, values=(session_id, start), order="seq"
+    )
+    lines = (parse(Line(seq, seq + 1, raw)) for seq, raw in rows if isinstance(seq, int) and isinstance(raw, bytes))
+    return read_steps(lines, session_id=session_id)
+
+
+def indexed_files(database: Database) -> Iterator[Indexed]:
+    """The files of a memory index, of either layout."""
+    for files, chunks in (("memory_index_sources", "memory_index_chunks"), ("files", "chunks")):
+        counts = {}
+        if database.has(chunks, "path", "source"):
+            sql = f"SELECT path, source, count(*) FROM {chunks} GROUP BY path, source"  # noqa: S608 - one of two names
+            counts = {(path, source): count for path, source, count in database.ask(sql)}
+        for path, source, modified, size in database.rows(files, "path", "source", "mtime", "size"):
+            if name := text(path)[:MAX_PATH]:
+                pieces = counts.get((path, source), 0)
+                yield Indexed(name, text(source), _size(size), moment_ms(modified), pieces)
+
+
+def contents(database: Database) -> Iterator[Content]:
+    """Everything that is a file in the database. Raises Damaged half-way when a page is."""
+    yield from _contents(database, "vfs_entries", "namespace", "path", "content_blob", "updated_at")
+    yield from _contents(database, "tool_artifacts", "run_id", "artifact_id", "blob", "created_at")
+    yield from _contents(database, "run_artifacts", "run_id", "path", "blob", "created_at")
+
+
+def _contents(database, table, place, path, blob, moment):
+    if not database.has(table, place, path, blob):
+        return
+    kind = "kind" if database.has(table, "kind") else "NULL"
+    when = moment if database.has(table, moment) else "NULL"
+    held = f"CASE WHEN length({blob}) <= {MAX_VALUE // 2} THEN {blob} END"
+    sql = f"SELECT {place}, {path}, {kind}, {when}, length({blob}), {held} FROM {table} ORDER BY 1, 2"  # noqa: S608 - names of this package
+    for owner, name, what, created, size, data in database.ask(sql):
+        if text(name):
+            found = data if isinstance(data, bytes) else None
+            yield Content(table, text(owner), text(name)[:MAX_PATH], text(what), _size(size), moment_ms(created), found)
+
+
+def _size(value):
+    return value if isinstance(value, int) and 0 <= value < 2**53 else None

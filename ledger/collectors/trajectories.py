@@ -1,0 +1,94 @@
+"""Steps of runs (`openclaw-trajectory`), without the words that transcripts hold as well. No Django."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from ..records import moment_ms
+from .jsonl import Line
+
+SCHEMA = "openclaw-trajectory"
+# What is kept of `data`: how a run went. Prompts, messages, arguments and results are not in here.
+FACTS = (
+    *("trigger", "messageProvider", "messageChannel", "toolCount", "clientToolCount", "imagesCount"),
+    *("status", "finalStatus", "stopReason", "aborted", "externalAbort", "timedOut", "idleTimedOut"),
+    *("timedOutDuringCompaction", "timedOutDuringToolExecution", "timedOutByRunBudget", "compactionCount"),
+    *("toolCallId", "name", "success", "transcriptLeafId"),
+)
+MAX_FACT = 500  # characters
+
+
+@dataclass(slots=True)
+class Step:
+    """One step; `prompt` and `tools` are what the model was given, when the step holds them whole."""
+
+    session_id: str
+    seq: int
+    run_id: str
+    type: str
+    created_at: int | None
+    about: dict[str, Any] = field(default_factory=dict)
+    moment: str = ""
+    prompt: str | None = None
+    tools: list[Any] | None = None
+
+    @property
+    def id(self) -> str:
+        """The same for the same step, in a file and in a database; `seq` begins anew with each attempt."""
+        told = [self.session_id, self.run_id, self.type, self.moment, self.seq]
+        return hashlib.sha256(orjson.dumps(told)).hexdigest()[:32]
+
+
+def read_steps(lines: Iterable[Line], *, session_id: str = "") -> Iterator[Step]:
+    """The steps that lines hold; lines that are none are left out (they were diagnostics, not evidence)."""
+    for line in lines:
+        record = line.record
+        if record is None or record.get("traceSchema", SCHEMA) != SCHEMA:
+            continue
+        seq = record.get("seq", line.offset)
+        if isinstance(seq, int) and 0 <= seq < 2**53:
+            yield _step(record, seq, session_id)
+
+
+def _step(record, seq, session_id):
+    data = record.get("data") if isinstance(record.get("data"), dict) else {}
+    about = {name: data[name] for name in FACTS if _is_small(data.get(name))}
+    about |= {name: record[name] for name in ("provider", "modelId") if _is_small(record.get(name))}
+    usage = data.get("usage")
+    if isinstance(usage, dict):
+        about["usage"] = {name: value for name, value in usage.items() if _is_number(value)}
+        cost = usage.get("cost")
+        if isinstance(cost, dict) and _is_number(cost.get("total")):
+            about["usage"]["cost"] = cost["total"]
+    prompt, tools = data.get("systemPrompt"), data.get("tools")
+    return Step(
+        session_id=session_id or _text(record.get("sessionId")),
+        seq=seq,
+        run_id=_text(record.get("runId")),
+        type=_text(record.get("type")),
+        created_at=moment_ms(record.get("ts")),
+        about=about,
+        moment=_text(record.get("ts")),
+        prompt=prompt if isinstance(prompt, str) and prompt else None,
+        tools=tools if isinstance(tools, list) and tools else None,
+    )
+
+
+def schemas(tools: list[Any]) -> bytes:
+    """Tool schemas as one text, the same for the same tools."""
+    return orjson.dumps(tools, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+
+
+def _is_small(value):
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and 0 < len(value) <= MAX_FACT)
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(value):
+    return value[:MAX_FACT] if isinstance(value, str) else ""

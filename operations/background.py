@@ -1,0 +1,146 @@
+"""Lists of what databases hold beside sessions: work in the background, indexed memory, files of their own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+from agents.templatetags.formatting import ago, duration, number, size
+from ledger.models import IndexedFile, VfsEntry
+from openclaw_web.paging import Page, page_of
+
+from .models import DeliveryQueueEntry, FlowRun, TaskRun
+
+BUDGET_CHARACTERS = 1_000_000
+GOOD = frozenset({"succeeded", "done", "delivered", "completed", "ok"})
+BAD = frozenset({"failed", "error", "timed_out", "lost", "dead", "cancelled"})
+
+
+@dataclass(slots=True)
+class Row:
+    """One row: `cells` are shown behind `title`, in the order of its list's headings; `labelled` is for the page."""
+
+    title: str
+    note: str
+    error: str
+    state: str
+    tone: str
+    cells: tuple[str, ...]
+    labelled: list[tuple[Any, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A list of one kind: what it is called, its columns, what is said when it is empty."""
+
+    name: str
+    label: Any
+    headings: tuple[Any, ...]  # behind the title; the first is the state when `has_state`
+    has_state: bool
+    empty: Any
+    order: tuple[str, ...]
+    rows: Callable[[Agent], QuerySet]
+    row: Callable[[Any], Row]
+
+
+def page(agent: Agent, shown: Shown, **place: Any) -> Page:
+    """One page of a list. `place`: see page_of."""
+    found = page_of(shown.rows(agent), order=shown.order, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
+    made = Page(shown.row(one) for one in found)
+    made.next, made.previous = found.next, found.previous
+    return made
+
+
+def _weight(one):
+    return sum(len(value) for value in one.__dict__.values() if isinstance(value, str))
+
+
+def _row(title, *cells, note="", error="", state=""):
+    tone = "badge--ok" if state in GOOD else "badge--bad" if state in BAD else ""
+    return Row(title, note, error, state, tone, tuple(str(cell) for cell in cells))
+
+
+def _task(one):
+    took = max(0, one.ended_at - one.started_at) if one.ended_at and one.started_at else None
+    note = one.terminal_summary or one.progress_summary or (one.task if one.label else "")
+    cells = (duration(took), ago(one.created_at or None))
+    return _row(one.label or one.task or one.task_id, *cells, note=note, error=one.error, state=one.status)
+
+
+def _flow(one):
+    note = one.blocked_summary or one.current_step
+    return _row(one.goal or one.flow_id, ago(one.updated_at), ago(one.created_at or None), note=note, state=one.status)
+
+
+def _delivery(one):
+    note = " · ".join(word for word in (one.channel, one.session_key) if word)
+    cells = (number(one.retry_count), ago(one.enqueued_at or None))
+    return _row(one.entry_kind or one.queue_name, *cells, note=note, error=one.last_error, state=one.status)
+
+
+def _indexed(one):
+    return _row(one.path, number(one.chunk_count), size(one.size_bytes), ago(one.modified_at), note=one.source)
+
+
+def _vfs(one):
+    note = " · ".join(word for word in (one.namespace, one.kind, one.handle) if word)
+    return _row(one.path, size(one.bytes), ago(one.updated_at), note=note)
+
+
+BACKGROUND = (
+    Shown(
+        "tasks",
+        _("Tasks"),
+        (_("State"), _("Took"), _("Started")),
+        True,
+        _("Tasks that OpenClaw runs beside conversations appear here."),
+        ("-created_at", "-task_id"),
+        lambda agent: TaskRun.objects.filter(agent_id=agent.agent_id),
+        _task,
+    ),
+    Shown(
+        "flows",
+        _("Flows"),
+        (_("State"), _("Changed"), _("Started")),
+        True,
+        _("Flows, which are tasks that belong together, appear here."),
+        ("-created_at", "-flow_id"),
+        lambda agent: FlowRun.objects.filter(agent_id=agent.agent_id),
+        _flow,
+    ),
+    Shown(
+        "deliveries",
+        _("Deliveries"),
+        (_("State"), _("Tries"), _("Queued")),
+        True,
+        _("Messages on their way out appear here while they wait; what they say and to whom is not read."),
+        ("-enqueued_at", "-queue_name", "-id"),
+        lambda agent: DeliveryQueueEntry.objects.filter(agent_id=agent.agent_id),
+        _delivery,
+    ),
+)
+STORED = (
+    Shown(
+        "memory",
+        _("Memory index"),
+        (_("Pieces"), _("Size"), _("Changed")),
+        False,
+        _("Files that the agent's memory search has indexed appear here."),
+        ("database", "source", "path"),
+        lambda agent: IndexedFile.objects.using(agent.db).all(),
+        _indexed,
+    ),
+    Shown(
+        "files",
+        _("Files in the database"),
+        (_("Size"), _("Changed")),
+        False,
+        _("Some versions keep files of an agent in its database. They appear here."),
+        ("namespace", "path"),
+        lambda agent: VfsEntry.objects.using(agent.db).all(),
+        _vfs,
+    ),
+)

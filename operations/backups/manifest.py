@@ -1,0 +1,121 @@
+"""What an archive says about itself: its last member, `manifest.json`, and the list of its files before that."""
+
+from typing import Annotated, Literal
+
+import orjson
+from django.db.migrations.loader import MigrationLoader
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from openclaw_web.errors import Refused
+
+from . import contents
+
+SCHEMA = "openclaw-web.backup.v1"
+MANIFEST, LIST = "manifest.json", "files.jsonl"
+MAX_BYTES = 16 * 1024 * 1024
+MOST_LINE = 1_000
+
+Size = Annotated[int, Field(ge=0, le=2**53)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class FileEntry(Part):
+    """One file: its path in the home, its size and its hash."""
+
+    path: Annotated[str, Field(max_length=200)]
+    bytes: Size
+    sha256: Sha256
+
+
+class DatabaseEntry(FileEntry):
+    """A snapshot of one database: whose, what was in it, and what a check of the unpacked file said."""
+
+    role: Literal["global", "agent"]
+    agent: str | None
+    schema_version: Size = Field(description="how many migrations of ours it has seen")
+    integrity: str
+    rows: dict[str, Size]
+    migrations: list[str]
+    offset: Size = Field(description="where its part of the archive begins")
+
+
+class Files(Part):
+    """All files that are no databases; the list of them is a member of its own."""
+
+    count: Size
+    bytes: Size
+    offset: Size
+    list_offset: Size
+    list_bytes: Size
+    list_sha256: Sha256
+    damaged: list[str] = Field(description="artifacts that were damaged before they were backed up; the first 100")
+
+
+class Manifest(Part):
+    schema_: Literal["openclaw-web.backup.v1"] = Field(alias="schema")
+    id: Annotated[str, Field(pattern=r"^[0-9A-Z]{26}$")]
+    created_at: Size
+    app_version: str
+    with_exports: bool
+    databases: Annotated[list[DatabaseEntry], Field(min_length=1)]
+    files: Files
+    emptied: list[str] = Field(description="tables and columns whose values were left out")
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """How much room everything in it takes."""
+        return self.files.bytes + sum(entry.bytes for entry in self.databases)
+
+    def as_json(self) -> bytes:
+        return orjson.dumps(self.model_dump(by_alias=True), option=orjson.OPT_INDENT_2)
+
+
+def read(data: bytes) -> Manifest:
+    """The manifest in `data`. Raises Refused for one that is damaged, contradicts itself or leaves the home."""
+    try:
+        manifest = Manifest.model_validate_json(data)
+    except ValidationError as exc:
+        where = ".".join(str(step) for step in exc.errors()[0]["loc"])
+        raise Refused(_("The manifest of this archive cannot be read (%(where)s).") % {"where": where}) from exc
+    paths = [entry.path for entry in manifest.databases]
+    if len(set(paths)) < len(paths):
+        raise Refused(_("The manifest names a database twice."))
+    if [entry.role for entry in manifest.databases].count(contents.GLOBAL) != 1:
+        raise Refused(_("The manifest names no global database, or several."))
+    for entry in manifest.databases:
+        match = contents.PATHS[entry.role].fullmatch(entry.path)
+        if not match or (entry.role == contents.AGENT and match[1] != entry.agent):
+            raise misplaced(entry.path)
+        if entry.integrity != "ok":
+            raise Refused(_("%(path)s was damaged when it was backed up.") % {"path": entry.path})
+    return manifest
+
+
+def read_line(line: bytes) -> FileEntry:
+    """One line of the list of files. Raises Refused."""
+    try:
+        entry = FileEntry.model_validate_json(line)
+    except ValidationError as exc:
+        raise Refused(_("The list of files in this archive cannot be read.")) from exc
+    if contents.role_of(entry.path) in (None, *contents.DATABASES):
+        raise misplaced(entry.path)
+    return entry
+
+
+def misplaced(path: str) -> Refused:
+    """The refusal of a path that no backup may hold: absolute, with `..`, or of something that is not backed up."""
+    return Refused(_("The archive holds a file that has no place in a home: %(path)s") % {"path": repr(path)[:120]})
+
+
+def refuse_newer(migrations: list[str]) -> None:
+    """Raise Refused when a database has seen migrations that this version of the app does not know."""
+    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
+    unknown = sorted(set(migrations) - known)
+    if unknown:
+        sentence = _("This backup was made by a newer version of OpenClaw Web (%(migration)s). Update it first.")
+        raise Refused(sentence % {"migration": unknown[0]})

@@ -1,0 +1,62 @@
+"""What `openclaw-web backup` prints: receipts, and the same in words."""
+
+from typing import Any
+
+import orjson
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+
+from agents.templatetags.formatting import at
+from operations.models import JobRun
+
+from .restoring import Restored
+
+SCHEMA = "openclaw-web.backup.v1"
+MOST = 1_000
+NO_FACTS = {"backup": None, "backups": [], "message": "", "damaged": [], "removed": [], "home": None, "kept": None}
+
+
+def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
+    """The receipt of a backup that was made, verified or drilled, and its words."""
+    result = orjson.loads(job.result_json or "{}")
+    backup = {name: result[name] for name in ("id", "status", "path", "bytes", "sha256", "created_at")}
+    backup |= {name: result[name] for name in ("verified_at", "proven_at", "proven_ms", "made_by", "sentence")}
+    facts = NO_FACTS | {"verb": verb, "backup": backup, "message": result["message"]}
+    facts |= {name: result[name] for name in ("damaged", "removed") if name in result}
+    lines = [result["message"], *(_("Removed %(path)s") % {"path": path} for path in facts["removed"])]
+    if facts["damaged"]:
+        count = len(facts["damaged"])
+        lines.append(_("%(count)s artifacts were damaged before they were backed up.") % {"count": count})
+    return facts, "\n".join(lines)
+
+
+def listed(backups: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """The receipt of the list, the newest first, and its words."""
+    lines = [_line(backup) for backup in backups] or [_("There are no backups yet: openclaw-web backup create")]
+    return NO_FACTS | {"verb": "list", "backups": backups}, "\n".join(lines)
+
+
+def restored(done: Restored) -> tuple[dict[str, Any], str]:
+    """The receipt of a home that was put back, and its words."""
+    words = {
+        "home": done.home,
+        "agents": len(done.facts["agents"]),
+        "users": done.facts["users"],
+        "version": done.manifest.app_version,
+        "made": str(at(done.manifest.created_at))[:19],
+    }
+    sentence = _("%(home)s is what it was on %(made)s UTC: %(agents)s agents, %(users)s users (version %(version)s).")
+    message = sentence % words
+    lines = [message, _("Everybody has to sign in again; tokens go on.")]
+    if done.kept:
+        lines.append(_("The home before it is kept: %(path)s") % {"path": done.kept})
+    backup = {"id": done.manifest.id, "created_at": done.manifest.created_at, "path": str(done.path)}
+    places = {"home": str(done.home), "kept": str(done.kept) if done.kept else None}
+    return NO_FACTS | {"verb": "restore", "backup": backup, "message": message} | places, "\n".join(lines)
+
+
+def _line(backup):
+    when = str(at(backup["created_at"]))[:19]
+    proven = str(at(backup["proven_at"]))[:10] if backup["proven_at"] else _("never restored")
+    size = filesizeformat(backup["bytes"]) if backup["bytes"] is not None else "–"
+    return f"{when}  {backup['status']:<9} {size:>10}  {proven:<14}  {backup['path'] or backup['sentence']}"

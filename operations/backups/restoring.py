@@ -1,0 +1,187 @@
+"""Putting a backup back: unpacked beside the home, checked, brought up to date, and only then put in its place.
+
+Until the exchange, one rename of the kernel's, the old home is untouched. Whoever is killed before it leaves a draft
+that the next restore removes; whoever is killed after it leaves a restored home and the old one beside it.
+"""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import connections
+from django.utils.translation import gettext as _
+
+from agents import clock
+from datasets.exporters.files import sync_folder
+from datasets.exporting.folders import draft_of
+from openclaw_web.errors import Refused
+from operations import liveness
+
+from . import contents, reading, room, verifying
+
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+# In a home that is restored but not yet in its place.
+MARK = Path("state") / "restoring"
+# What a process makes in a home by only looking at it, or makes again.
+BLANK = re.compile(
+    r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A home that was put back: which backup, what is in it, and where the home before it is."""
+
+    path: Path
+    home: Path
+    manifest: Any
+    facts: dict[str, Any]
+    kept: Path | None
+    took_ms: int
+
+
+def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
+    """Make our home what the archive at `path` holds. An old home is kept beside it, and only with `replace` moved.
+
+    Raises Refused when the archive is not sound or of a newer version, somebody uses the home, or there is no room;
+    the home is what it was then.
+    """
+    home, began = settings.HOME_DIR, clock.now_ms()
+    if not replace and not is_blank(home):
+        sentence = _("%(home)s is no empty home. With --replace it is moved aside and kept.")
+        raise Refused(sentence % {"home": home})
+    if home.is_symlink() or home.is_mount():
+        sentence = _(
+            "%(home)s is a link or a mount point and cannot be exchanged. Set OPENCLAW_WEB_HOME to a folder in it."
+        )
+        raise Refused(sentence % {"home": home})
+    connections.close_all()
+    nothing = _("Nothing was restored; the home is what it was.")
+    with _nobody_else(home), room.refusing(home.parent, nothing), _draft(home) as draft:
+        with reading.opened(path) as archive:
+            facts = build(archive, draft / "home", by=by, progress=progress, keeps=home)
+            manifest = archive.manifest
+        kept = _put_in_place(home, draft / "home")
+    return Restored(path, home, manifest, facts, kept, clock.now_ms() - began)
+
+
+def build(archive: reading.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None) -> dict[str, Any]:
+    """Make the folder `home` a checked home out of an archive; what is in it. With the archives of `keeps`."""
+    room.check(home.parent, archive.manifest.unpacked_bytes)
+    home.mkdir(mode=0o700)
+    (home / "state").mkdir(mode=0o700)
+    (home / MARK).touch(mode=0o600)
+    verifying.unpack(archive, home, progress)
+    if keeps:
+        _share_archives(keeps, home)
+    progress.update(archive.manifest.unpacked_bytes, archive.manifest.unpacked_bytes, _("Bringing it up to date"))
+    return _revive(home, archive.manifest.id, by, archive.path)
+
+
+def is_blank(home: Path) -> bool:
+    """Whether nothing in a home would be missed: nobody has done more than look at it."""
+    files = (file for file in home.rglob("*") if not file.is_dir() or file.is_symlink())
+    return all(_is_blank(home, file) for file in files)
+
+
+def _is_blank(home, file):
+    name = file.relative_to(home).as_posix()
+    is_archive = file.parent == home / "backups" and contents.NAME.fullmatch(file.name)
+    return bool(BLANK.fullmatch(name) or is_archive)
+
+
+@contextmanager
+def _nobody_else(home) -> Iterator[None]:
+    """Hold every lock of a home that people work in. Raises Refused when a server, a worker or a job has one."""
+    with ExitStack() as held:
+        for name in liveness.HOME_LOCKS:
+            if not held.enter_context(liveness.alone(home / "state" / name)):
+                raise Refused(
+                    _("Somebody is using %(home)s (%(lock)s). Stop openclaw-web there first.")
+                    % {"home": home, "lock": name}
+                )
+        for file in (home / "state" / "running").glob("*"):
+            if not held.enter_context(liveness.alone(file)):
+                raise Refused(_("A job is running in %(home)s. Wait until it has ended.") % {"home": home})
+        yield
+
+
+@contextmanager
+def _draft(home) -> Iterator[Path]:
+    """A folder beside the home to build in. What a restore that died left is removed or finished first."""
+    for left in home.parent.glob(f"{home.name}.before-restore-*"):
+        if (left / MARK).is_file():
+            shutil.rmtree(left)
+    (home / MARK).unlink(missing_ok=True)
+    try:
+        with draft_of(home.parent / f"{home.name}.restoring") as draft:
+            yield draft
+    except PermissionError as exc:
+        sentence = _("%(folder)s cannot be written, and the home is exchanged there: %(why)s.")
+        raise Refused(sentence % {"folder": home.parent, "why": exc.strerror}) from exc
+
+
+def _put_in_place(home, restored):
+    """Exchange the homes; where the old one is now, None when there was nothing in it."""
+    os.sync()  # everything that was unpacked is on the disk before it counts
+    was_blank = is_blank(home)
+    stamp = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+    beside = home.parent / f"{home.name}.before-restore-{stamp}"
+    restored.rename(beside)
+    _exchange(beside, home)
+    sync_folder(home.parent)
+    (home / MARK).unlink()
+    if was_blank:
+        shutil.rmtree(beside)
+        return None
+    return beside
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Each gets the name of the other, at once where the system can do that (Linux)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    names = (AT_FDCWD, bytes(one), AT_FDCWD, bytes(other))
+    if hasattr(libc, "renameat2") and not libc.renameat2(*names, RENAME_EXCHANGE):
+        return
+    # Elsewhere in three steps; whoever dies between them has both homes beside each other.
+    between = other.with_name(f"{other.name}.between")
+    other.rename(between)
+    one.rename(other)
+    between.rename(one)
+
+
+def _share_archives(old, new):
+    """The backups in the old home are in the new one as well: the same files under two names."""
+    found = [file for file in (old / "backups").glob("openclaw-web-*.tar.zst") if file.is_file()]
+    if found:
+        (new / "backups").mkdir(mode=0o700)
+    for file in found:
+        os.link(file, new / "backups" / file.name)
+
+
+def _revive(home, backup_id, by, path):
+    """Let a process of its own bring a restored home up to date: everything in this one belongs to another home."""
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    environment |= {
+        "OPENCLAW_WEB_HOME": str(home),
+        "DJANGO_SETTINGS_MODULE": "openclaw_web.settings",
+        "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), *sys.path])),
+    }
+    command = [sys.executable, "-m", "operations.backups.reviving", backup_id, by, str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or [_("it was killed")])[-1]
+        raise Refused(_("The restored databases could not be brought up to date: %(why)s") % {"why": why[:500]})
+    return orjson.loads(done.stdout.splitlines()[-1])

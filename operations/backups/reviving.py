@@ -1,0 +1,65 @@
+"""`python -m operations.backups.reviving BACKUP BY ARCHIVE`: make a home that was just unpacked one that can be used.
+
+It runs in the restored home (`OPENCLAW_WEB_HOME`) before anybody else can: schemas are brought up to date, what was
+under way when the backup was made has ended, sums are made again. Starting has made new keys already.
+"""
+
+import sys
+from pathlib import Path
+
+import orjson
+
+
+def main() -> None:
+    import django
+
+    django.setup()
+    from django.core.management import CommandError, call_command
+
+    from openclaw_web.errors import Refused
+
+    try:
+        call_command("migrate", verbosity=0)
+        call_command("migrate_agents", verbosity=0)
+        facts = revive(*sys.argv[1:4])
+    except (CommandError, Refused) as exc:
+        sys.exit(str(exc).partition("\n")[0])
+    print(orjson.dumps(facts).decode())  # noqa: T201 - it answers the process that started it
+
+
+def revive(backup_id: str, by: str, archive: str) -> dict:
+    """End what was under way, make sums again, and write down where this home comes from; what is in it."""
+    from django.db import connections
+
+    from agents import audit, clock
+    from agents.models import Agent
+    from operations import summaries
+    from operations.models import AgentSummary, BackupRun, JobRun, SignIn, User
+
+    now, sentence = clock.now_ms(), "The home was restored from a backup before this had ended."
+    JobRun.objects.filter(state__in=[JobRun.State.QUEUED, JobRun.State.RUNNING]).update(
+        state=JobRun.State.FAILED, message=sentence, finished_at=now, worker=""
+    )
+    SignIn.objects.filter(ended_at=None).update(session_key=None, ended_at=now, ended_because=SignIn.End.ENDED)
+    BackupRun.objects.filter(status=BackupRun.Status.RUNNING).exclude(id=backup_id).update(
+        status=BackupRun.Status.FAILED, message=sentence, finished_at=now
+    )
+    BackupRun.objects.filter(id=backup_id).update(
+        status=BackupRun.Status.VERIFIED,
+        archive_path=archive,
+        finished_at=now,
+        verified_at=now,
+        proven_at=now,
+        archive_bytes=Path(archive).stat().st_size,
+    )
+    collected = dict(AgentSummary.objects.values_list("agent_id", "last_collected_at"))
+    agents = list(Agent.objects.order_by("agent_id"))
+    for agent in agents:
+        summaries.refresh(agent, collected_at=collected.get(agent.agent_id))
+        connections[agent.db].close()
+    audit.record(by, "restored", object_type="backup", object_id=backup_id)
+    return {"agents": [agent.agent_id for agent in agents], "users": User.objects.count()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Every write to `backup_runs`: which backups were made, what became of them, when each was proven by a restore."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents import clock, configuration
+from openclaw_web.errors import Refused
+from operations.models import BackupRun
+
+from . import contents, reading
+
+PROVEN_FOR_MS = 30 * 86_400_000
+
+
+def folder() -> Path:
+    """Where backups go: the setting, or `backups` in the home."""
+    chosen = configuration.get("backup.folder")
+    return Path(chosen).expanduser() if chosen else settings.HOME_DIR / "backups"
+
+
+def begin(*, by: str) -> BackupRun:
+    """The row of a backup that begins now. Whoever calls holds the lock: what still says it runs was broken off."""
+    sentence = _("It was broken off.")
+    BackupRun.objects.filter(status=BackupRun.Status.RUNNING).update(
+        status=BackupRun.Status.FAILED, message=sentence, finished_at=clock.now_ms()
+    )
+    return BackupRun.objects.create(id=str(ULID()), created_at=clock.now_ms(), made_by=by)
+
+
+def finish(run: BackupRun, made) -> None:
+    """Write down a backup that was made and verified (a creating.Made)."""
+    now = clock.now_ms()
+    BackupRun.objects.filter(id=run.id).update(
+        status=BackupRun.Status.VERIFIED,
+        archive_path=str(made.path),
+        manifest_json=made.manifest.as_json().decode(),
+        archive_bytes=made.bytes,
+        archive_sha256=made.sha256,
+        finished_at=now,
+        verified_at=now,
+    )
+
+
+@contextmanager
+def recorded(run: BackupRun) -> Iterator[None]:
+    """Write down why there is no backup when the block does not come to its end."""
+    sentence = _("It stopped on an unexpected error. The server's log says where.")
+    try:
+        yield
+    except Refused as refused:
+        sentence = refused.sentence
+        raise
+    finally:
+        BackupRun.objects.filter(id=run.id, status=BackupRun.Status.RUNNING).update(
+            status=BackupRun.Status.FAILED, message=sentence, finished_at=clock.now_ms()
+        )
+
+
+def note_verified(run: BackupRun, sha256: str) -> None:
+    """Write down that every byte of a backup was read and was right."""
+    BackupRun.objects.filter(id=run.id).update(
+        status=BackupRun.Status.VERIFIED, message="", verified_at=clock.now_ms(), archive_sha256=sha256
+    )
+
+
+def note_proven(run: BackupRun, took_ms: int) -> None:
+    """Write down that a backup was restored."""
+    BackupRun.objects.filter(id=run.id).update(proven_at=clock.now_ms(), proven_ms=took_ms)
+
+
+def note_damaged(run: BackupRun, sentence: str) -> None:
+    """Write down that a backup cannot be used."""
+    BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.DAMAGED, message=sentence)
+
+
+def look_around(by: str = "") -> None:
+    """Bring the rows up to what is on the disk: archives that were put there, and those that were taken away."""
+    archives = {
+        str(file): file for file in folder().glob("openclaw-web-*.tar.zst") if contents.NAME.fullmatch(file.name)
+    }
+    kept = BackupRun.objects.exclude(status__in=[BackupRun.Status.RUNNING, BackupRun.Status.FAILED])
+    for run in kept.exclude(status=BackupRun.Status.GONE):
+        if not Path(run.archive_path).is_file():
+            BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.GONE)
+    known = set(kept.exclude(status=BackupRun.Status.GONE).values_list("archive_path", flat=True))
+    for path in sorted(archives.keys() - known):
+        adopt(archives[path], by=by)
+
+
+def adopt(path: Path, *, by: str = "") -> BackupRun | None:
+    """The row of an archive that lies somewhere, made or moved there; None when it cannot be read as one."""
+    try:
+        with reading.opened(path) as archive:
+            manifest = archive.manifest
+    except Refused:
+        return None
+    places = {"archive_path": str(path), "archive_bytes": path.stat().st_size}
+    run, is_new = BackupRun.objects.get_or_create(
+        id=manifest.id,
+        defaults=places
+        | {
+            "created_at": manifest.created_at,
+            "status": BackupRun.Status.FOUND,
+            "manifest_json": manifest.as_json().decode(),
+            "made_by": by,
+        },
+    )
+    if not is_new:
+        verified = BackupRun.Status.VERIFIED if run.verified_at else BackupRun.Status.FOUND
+        status = run.status if run.status == BackupRun.Status.DAMAGED else verified
+        manifest_json = manifest.as_json().decode()
+        BackupRun.objects.filter(id=run.id).update(**places, status=status, manifest_json=manifest_json)
+        run.refresh_from_db()
+    return run
+
+
+def prune(keep: int) -> list[str]:
+    """Remove all but the newest `keep` verified backups; their paths. Others, and the last proven one, stay."""
+    verified = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
+    proven = verified.exclude(proven_at=None).order_by("-proven_at").first()
+    removed = []
+    for run in verified[max(1, keep) :]:
+        path = Path(run.archive_path)
+        if run == proven or not contents.NAME.fullmatch(path.name):
+            continue
+        path.unlink(missing_ok=True)
+        BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.GONE, message=_("Removed to keep fewer."))
+        removed.append(str(path))
+    return removed
+
+
+def wanted(name: str) -> BackupRun:
+    """The backup called `name`: its id, its file, or `latest`. Raises Refused when there is none."""
+    usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).order_by("-created_at", "-id")
+    if name == "latest":
+        found = usable.first()
+    else:
+        found = usable.filter(id=name).first()
+        path = Path(name).expanduser().absolute()
+        if found is None and "\0" not in name and path.is_file():
+            found = usable.filter(archive_path=str(path)).first() or adopt(path)
+    if found is None:
+        raise Refused(_("There is no such backup here. openclaw-web backup list shows which there are."))
+    return found
+
+
+def last_proven() -> int | None:
+    """When a backup was last restored to prove it."""
+    newest = BackupRun.objects.exclude(proven_at=None).order_by("-proven_at").first()
+    return newest.proven_at if newest else None
+
+
+def is_overdue(proven_at: int | None) -> bool:
+    """Whether the last proof is older than 30 days, or there is none."""
+    return proven_at is None or proven_at < clock.now_ms() - PROVEN_FOR_MS

@@ -1,0 +1,106 @@
+"""What backups do, as jobs: make one, verify one, prove one by restoring it. Each records what it did."""
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from agents import clock
+from datasets.exporting.folders import draft_of
+from openclaw_web.errors import Refused
+from operations.models import BackupRun
+
+from . import creating, reading, restoring, room, runs, verifying
+
+
+def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Make a backup. `params`: `folder` and `keep` (none: the settings), `with_exports`, `by`. Raises Refused.
+
+    With `keep`, all but so many of the newest verified ones are removed when the new one is there.
+    """
+    folder = Path(params["folder"]) if params.get("folder") else runs.folder()
+    with creating.only_one(settings.HOME_DIR):
+        runs.look_around()
+        run = runs.begin(by=params.get("by", ""))
+        with runs.recorded(run):
+            exports = bool(params.get("with_exports"))
+            made = creating.write(run.id, run.created_at, folder, with_exports=exports, progress=progress)
+            runs.finish(run, made)
+        removed = runs.prune(params["keep"]) if params.get("keep") else []
+    for path in removed:
+        progress.log(_("Removed %(path)s") % {"path": path})
+    run.refresh_from_db()
+    words = {"path": made.path, "bytes": f"{made.bytes:,}"}
+    return facts(run) | {
+        "message": _("%(path)s, %(bytes)s bytes, opened and checked.") % words,
+        "removed": removed,
+        "damaged": made.manifest.files.damaged,
+    }
+
+
+def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Read every byte of the backup `params["backup"]` and open its databases. Raises Refused when one is wrong."""
+    run = runs.wanted(params["backup"])
+    with _noted(run), reading.opened(Path(run.archive_path)) as archive, _space(run) as folder:
+        sha256 = archive.sha256()
+        if run.archive_sha256 and sha256 != run.archive_sha256:
+            raise Refused(_("The archive is not the one that was made here: its hash is another."))
+        found = verifying.verify(archive, folder, progress)
+        runs.note_verified(run, sha256)
+    run.refresh_from_db()
+    message = _("%(count)s files and %(databases)s databases are sound.")
+    words = {"count": f"{found.files:,}", "databases": len(archive.manifest.databases)}
+    return facts(run) | {"message": message % words, "damaged": found.damaged}
+
+
+def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Restore the backup `params["backup"]` into a folder of its own, which is removed again. Raises Refused."""
+    run, began = runs.wanted(params["backup"]), clock.now_ms()
+    with _noted(run), reading.opened(Path(run.archive_path)) as archive, _space(run) as folder:
+        made = restoring.build(archive, folder / "home", by="drill", progress=progress)
+        for entry in archive.manifest.databases:
+            verifying.look_at(folder / "home" / entry.path, entry.path)
+    runs.note_proven(run, clock.now_ms() - began)
+    run.refresh_from_db()
+    words = {"agents": len(made["agents"]), "databases": len(archive.manifest.databases)}
+    message = _("Restored and opened: %(databases)s databases of %(agents)s agents.") % words
+    return facts(run) | made | {"message": message}
+
+
+def facts(run: BackupRun) -> dict[str, Any]:
+    """What receipts and answers say of a backup."""
+    return {
+        "id": run.id,
+        "status": str(run.status),
+        "path": run.archive_path,
+        "bytes": run.archive_bytes,
+        "sha256": run.archive_sha256,
+        "created_at": run.created_at,
+        "verified_at": run.verified_at,
+        "proven_at": run.proven_at,
+        "proven_ms": run.proven_ms,
+        "made_by": run.made_by,
+        "sentence": run.message,
+    }
+
+
+@contextmanager
+def _noted(run):
+    """Write down when a backup turns out to be damaged; that the disk is full is no fault of the backup's."""
+    try:
+        yield
+    except room.NoRoom:
+        raise
+    except Refused as refused:
+        runs.note_damaged(run, refused.sentence)
+        raise
+
+
+@contextmanager
+def _space(run):
+    """An empty folder beside the backup to unpack into."""
+    beside = Path(run.archive_path).parent
+    with room.refusing(beside, _("Nothing was proven.")), draft_of(beside / "unpacking") as draft:
+        yield draft

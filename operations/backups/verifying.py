@@ -1,0 +1,150 @@
+"""Proving an archive: every database is opened out of it, every file is hashed."""
+
+import hashlib
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents import snapshots
+from openclaw_web.errors import Refused
+
+from . import contents, manifest, reading
+from .reading import Archive
+
+AT_ONCE = 2
+DAMAGED_NAMED = 100
+
+
+@dataclass(slots=True)
+class Found:
+    """What was read: how many files and bytes, and artifacts whose content is not what their name says."""
+
+    files: int = 0
+    bytes: int = 0
+    damaged: list[str] = field(default_factory=list)
+
+
+def unpack(archive: Archive, folder: Path, progress: Any) -> Found:
+    """Unpack everything into the empty `folder` and check it. Raises Refused for the first thing that is wrong."""
+    _databases(archive, folder, progress, is_kept=True)
+    return read_files(archive, progress, folder=folder)
+
+
+def verify(archive: Archive, folder: Path, progress: Any) -> Found:
+    """Check everything; databases are unpacked into `folder` for that, one after the other, and removed."""
+    _databases(archive, folder, progress, is_kept=False)
+    return read_files(archive, progress)
+
+
+def database(path: str, chunks: Iterator[bytes], folder: Path, *, is_kept: bool = False) -> snapshots.Look:
+    """Open one database out of an archive: what is in it. Raises Refused when its bytes or its pages are damaged."""
+    file = folder / path
+    write(file, chunks)
+    look = look_at(file, path)
+    if not is_kept:
+        file.unlink()
+    return look
+
+
+def look_at(file: Path, name: str) -> snapshots.Look:
+    """What is in a database that nobody uses. Raises Refused when it is damaged."""
+    try:
+        look = snapshots.look(file)
+    except sqlite3.DatabaseError as exc:
+        raise Refused(_("%(path)s is no database that can be read: %(why)s") % {"path": name, "why": exc}) from exc
+    if look.integrity != "ok":
+        raise Refused(_("%(path)s is damaged: %(why)s") % {"path": name, "why": look.integrity[:300]})
+    return look
+
+
+def read_files(archive: Archive, progress: Any, *, folder: Path | None = None) -> Found:
+    """Read and hash every file that is no database, and unpack it when there is a `folder`."""
+    found, before = Found(), sum(entry.bytes for entry in archive.manifest.databases)
+    for entry, chunks in archive.files():
+        checked = compared(entry.path, chunks, found)
+        if folder:
+            write(folder / entry.path, checked)
+        else:
+            reading.drain(checked)
+        found.files += 1
+        found.bytes += entry.bytes
+        progress.update(before + found.bytes, archive.manifest.unpacked_bytes)
+    return found
+
+
+def write(file: Path, chunks: Iterator[bytes]) -> None:
+    """Write a file that must not be there yet, for its owner alone."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with file.open("xb") as target:
+        file.chmod(0o600)
+        for chunk in chunks:
+            target.write(chunk)
+
+
+def _databases(archive, folder, progress, *, is_kept):
+    entries = archive.manifest.databases
+    for entry in entries:
+        manifest.refuse_newer(entry.migrations)
+
+    def opened(entry):
+        return database(entry.path, archive.database(entry), folder, is_kept=is_kept)
+
+    done = 0
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for entry, look in zip(entries, pool.map(opened, entries), strict=True):
+                _compare(entry, look)
+                done += entry.bytes
+                message = _("Checked %(path)s") % {"path": entry.path}
+                progress.update(done, archive.manifest.unpacked_bytes, message)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _compare(entry, look):
+    if look.rows != entry.rows or look.migrations != entry.migrations:
+        raise Refused(_("%(path)s holds other rows than the manifest says.") % {"path": entry.path})
+
+
+def compared(path: str, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
+    """The same bytes; on the way the content of an artifact is compared with its name."""
+    wanted = contents.blob_of(path)
+    if wanted is None:
+        yield from chunks
+        return
+    digest, unpacker = hashlib.sha256(), _Gunzip() if contents.is_packed(path) else None
+    for chunk in chunks:
+        for piece in unpacker.feed(chunk) if unpacker else (chunk,):
+            digest.update(piece)
+        yield chunk
+    is_damaged = digest.hexdigest() != wanted or (unpacker and unpacker.is_broken)
+    if is_damaged and len(found.damaged) < DAMAGED_NAMED:
+        found.damaged.append(wanted)
+
+
+class _Gunzip:
+    """Gzip members unpacked as they come, a megabyte at a time, however much they promise."""
+
+    MOST = 1024 * 1024
+
+    def __init__(self):
+        self._unpacker = zlib.decompressobj(wbits=31)
+        self.is_broken = False
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        while chunk and not self.is_broken:
+            if self._unpacker.eof:
+                self._unpacker = zlib.decompressobj(wbits=31)
+            try:
+                piece = self._unpacker.decompress(chunk, self.MOST)
+            except zlib.error:
+                self.is_broken = True
+                return
+            chunk = self._unpacker.unconsumed_tail or self._unpacker.unused_data
+            yield piece

@@ -1,0 +1,78 @@
+"""Backups: which there are, and jobs that make, check and prove them."""
+
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from agents.decorators import needs
+from agents.schemas import PageQuery, failures, listed
+from openclaw_web.paging import page_of
+
+from . import jobs
+from .models import BackupRun
+from .schemas import JobOut
+
+router = Router(tags=["operations"])
+
+
+class BackupIn(Schema):
+    with_exports: bool = Field(False, description="also the files of exports")
+
+
+class BackupOut(Schema):
+    id: str
+    status: str = Field(description="running, verified, found (put there, not read yet), damaged, failed or gone")
+    created_at: int
+    archive_path: str
+    archive_bytes: int | None
+    archive_sha256: str
+    made_by: str
+    message: str = Field(description="why it failed or is damaged")
+    finished_at: int | None
+    verified_at: int | None = Field(description="when every byte was last read and was right")
+    proven_at: int | None = Field(description="when it was last restored")
+    proven_ms: int | None
+
+
+class BackupPage(Schema):
+    items: list[BackupOut]
+    next: str | None
+    previous: str | None
+
+
+PLAIN = BackupIn()
+
+
+@router.get("/operations/backups", response={200: BackupPage, **failures(409)})
+@needs("operator")
+def backup_list(request, filters: Query[PageQuery]):
+    """Backups, the newest first."""
+    rows = BackupRun.objects.defer("manifest_json")
+    return listed(page_of(rows, order=("-created_at", "-id"), **filters.place))
+
+
+@router.post("/operations/backups", response={202: JobOut, **failures(400, 409)})
+@needs("admin")
+def backup_create(request, wanted: BackupIn = PLAIN):
+    """Make a backup; answers the job that does it."""
+    params = {"by": request.user.username} | ({"with_exports": True} if wanted.with_exports else {})
+    return Status(202, jobs.start("backup", params, by=request.user.username))
+
+
+@router.post("/operations/backups/{backup_id}/verify", response={202: JobOut, **failures(404, 409)})
+@needs("admin")
+def backup_verify(request, backup_id: str):
+    """Read a backup in full and open its databases; answers the job that does it."""
+    return _started(request, "backup_verify", backup_id)
+
+
+@router.post("/operations/backups/{backup_id}/drill", response={202: JobOut, **failures(404, 409)})
+@needs("admin")
+def backup_drill(request, backup_id: str):
+    """Restore a backup into a folder of its own, to prove it; answers the job that does it."""
+    return _started(request, "backup_drill", backup_id)
+
+
+def _started(request, kind, backup_id):
+    run = get_object_or_404(BackupRun, id=backup_id, status__in=BackupRun.USABLE)
+    return Status(202, jobs.start(kind, {"backup": run.id}, by=request.user.username))

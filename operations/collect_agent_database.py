@@ -1,0 +1,237 @@
+"""Collect an agent's own database: its session index, the records of its sessions and what was archived of them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents.clock import now_ms
+from agents.sources import Part
+from ledger import services as ledger
+from ledger.collectors import agent_database
+from ledger.collectors.agent_database import Archive, Contents
+from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database_tables import AGENT
+from ledger.collectors.session_index import IndexEntry
+from ledger.models import Session
+from ledger.records import moment_ms
+from ledger.stashing import Outputs
+
+from . import collect_archives, collect_consent, collect_databases, collect_outputs
+from .collect_databases import Stats, Unreadable
+
+
+@dataclass(slots=True)
+class Plan:
+    """Whether an agent's database has to be read, known without opening it."""
+
+    source: Path | None
+    is_unchanged: bool = True
+    bytes_to_read: int = 0
+
+
+def plan(collection: Any, source: Path | None) -> Plan:
+    """Compare an agent's database with what was read before."""
+    if source is None or collect_databases.is_known(collection, source):
+        return Plan(source)
+    return Plan(source, is_unchanged=False, bytes_to_read=collect_databases.size_of(source))
+
+
+@dataclass(slots=True)
+class Source:
+    """An agent's database on its way into the agent's file; without `database` there is nothing to read."""
+
+    collection: Any
+    path: Path | None
+    agent: Any
+    report: Any
+    database: Database | None = None
+    stats: Stats | None = None
+    entries: list[IndexEntry] = field(default_factory=list)
+    put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
+    names: set[str] = field(default_factory=set)  # files that the database holds as well
+
+    @property
+    def live(self) -> set[str]:
+        """Sessions whose records are in the database, as far as they were read."""
+        start = self.prefix
+        return {name.removeprefix(start) for name in self.collection.book.parts(start)} if start else set()
+
+    @property
+    def known(self) -> set[str]:
+        """Sessions that were read from the database or its archives."""
+        start = f"{self.collection.book.name(self.path)}!" if self.path else ""
+        names = self.collection.book.parts(start) if start else []
+        return self.live | {name.removeprefix(start).partition("/")[0] for name in names}
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the database's transcripts begin with."""
+        return f"{self.collection.book.name(self.path)}#" if self.path else ""
+
+    def index(self) -> None:
+        """Bring sessions up to what nodes and windows say; without the people who opted out."""
+        with self.reading() as database:
+            if database is None:
+                return
+            found = agent_database.index(database)
+            named = {one.session_id for one in found.entries}
+            for archive in agent_database.archives(database):
+                entry = agent_database.archived_entry(archive)
+                if entry is not None and entry.session_id not in named:
+                    self.put_away[entry.session_id] = entry
+            kept = collect_consent.kept(self.collection, self.agent, self.report, found.entries)
+            self.report.sessions_indexed += ledger.store_index(self.agent.db, kept)
+            self.entries = [*found.entries, *self.put_away.values()]
+            if found.unusable:
+                detail = _("%(count)s entries are no JSON objects") % {"count": found.unusable}
+                self._reject("bad_index", detail)
+
+    def archives(self, may_read: Callable[[str], bool]) -> None:
+        """Read what was put away, or only note that it was."""
+        with self.reading() as database:
+            if database is None:
+                return
+            live = {one.session_id for one in agent_database.contents(database)}
+            with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
+                for archive in agent_database.archives(database):
+                    self.names.add(archive.name)
+                    is_live = archive.session_id in live or archive.reason == agent_database.COLD
+                    state = Session.State.LIVE if is_live else archive.reason
+                    if not self.collection.include_deleted:
+                        self.report.transcripts[f"skipped_{archive.reason}"] += 1
+                        ledger.mark_state(self.agent.db, archive.session_id, state)
+                    elif may_read(archive.session_id):
+                        self._archive(database, archive, state, outputs)
+
+    def transcripts(self, may_read: Callable[[str], bool]) -> None:
+        """Read the records that are new of every session."""
+        with self.reading() as database:
+            if database is None:
+                return
+            contents = list(agent_database.contents(database))
+            total, size = sum(one.count for one in contents) or 1, collect_databases.size_of(self.path)
+            generations = agent_database.generations(database)
+            with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
+                for one in contents:
+                    if not one.session_id:
+                        self._reject("bad_session", _("a session has an id that no page could name"))
+                    elif may_read(one.session_id):
+                        self._transcript(database, one, generations.get(one.session_id, ""), outputs)
+                    self.collection.add_bytes(size * one.count // total)
+            for gone in self.live - {one.session_id for one in contents}:
+                self.collection.book.forget_part(self.prefix + gone)
+
+    def open(self, stack: ExitStack) -> None:
+        """Have a copy made and opened; what cannot be read says so in the report."""
+        self.stats = collect_databases.stats_of(self.path)
+        try:
+            database = stack.enter_context(collect_databases.opened(self.collection, self.path, AGENT))
+        except Unreadable as exc:
+            self._fail(exc.reason, str(exc))
+            return
+        self.database = database
+        if database.version not in agent_database.KNOWN_VERSIONS:
+            words = _("%(file)s has the unknown version %(version)s; what is known of it was read.")
+            self.report.notes.append(words % {"file": self.path.name, "version": database.version})
+
+    def finish(self) -> None:
+        """Remember a database that was read to its end."""
+        if self.database is not None:
+            collect_databases.remember(self.collection, self.path, self.stats, self.agent.agent_id)
+
+    def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:
+        book, name = self.collection.book, self.prefix + one.session_id
+        part = book.part(name)
+        mark = generation or agent_database.prefix(database, one.session_id, part.end if part else 0)
+        why = _why(part, one, mark)
+        if why == "unchanged":
+            self.report.transcripts[why] += 1
+            return
+        start = part.end if part and why == "appended" else 0
+        lines = agent_database.events(database, one.session_id, start)
+        stored = ledger.store_transcript(self.agent.db, self._about(one.session_id, name), lines, outputs=outputs)
+        self._count(why, stored)
+        end = max(stored.end, start)
+        mark = generation or agent_database.prefix(database, one.session_id, end)
+        book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+
+    def _archive(self, database: Database, archive: Archive, state: str, outputs: Outputs) -> None:
+        book = self.collection.book
+        name = f"{book.name(self.path)}!{archive.session_id}/{archive.generation}"
+        if book.part(name):
+            self.report.transcripts["unchanged"] += 1
+            return
+        about = self._about(archive.session_id, name, state, archive.created_at)
+        blob = agent_database.blob_of(database, archive)
+        if blob is not None:
+            lines = agent_database.archived_lines(archive, blob)
+            stored = ledger.store_transcript(self.agent.db, about, lines, outputs=outputs)
+        else:
+            file = self.path.parent.parent / "sessions" / "cold" / archive.name
+            stored = collect_archives.store_packed(self.collection, self.agent, file, about, self.report, outputs)
+        if stored is not None:
+            self._count("new", stored)
+            if archive.session_id in self.put_away:
+                ledger.store_index(self.agent.db, [self.put_away[archive.session_id]])
+            book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
+
+    def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
+        modified = moment_ms(self.stats[0].st_mtime_ns // 1_000_000) or now_ms()
+        opted_out = self.collection.opted_out
+        return ledger.Transcript(session_id, name, created_at or modified, state, opted_out)
+
+    def _count(self, why, stored):
+        self.report.transcripts[why] += 1
+        self.report.records += stored.kinds
+        self.report.rejected += stored.rejected
+        self.report.repeated += stored.repeated
+
+    @contextmanager
+    def reading(self) -> Iterator[Database | None]:
+        """What a step does with the database; one that stumbles ends the reading of this database, not of the rest."""
+        try:
+            yield self.database
+        except Damaged as exc:
+            self._fail("bad_database", str(exc))
+
+    def _fail(self, reason, detail):
+        self.database = None
+        words = {"file": self.collection.book.name(self.path), "reason": detail}
+        self.report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        if reason == "bad_database":
+            self._reject(reason, detail)
+        else:
+            self.report.rejected[reason] += 1
+
+    def _reject(self, reason, detail):
+        self.report.rejected[reason] += 1
+        collect_databases.reject(self.collection, self.agent, self.path, reason, detail)
+
+
+@contextmanager
+def source_of(collection: Any, plan: Plan, agent: Any, report: Any) -> Iterator[Source]:
+    """An agent's database to read from; when the block ends well it is remembered as read."""
+    source = Source(collection, plan.source, agent, report)
+    with ExitStack() as stack:
+        if plan.is_unchanged:
+            report.transcripts["unchanged"] += len(source.live)
+        else:
+            source.open(stack)
+        yield source
+        source.finish()
+
+
+def _why(part, one, mark):
+    if part is None:
+        return "new"
+    if part.mark != mark:
+        return "replaced"
+    if one.last_seq + 1 < part.end:
+        return "truncated"
+    if (one.last_seq + 1, one.count) == (part.end, part.count):
+        return "unchanged"
+    return "appended" if one.last_seq + 1 > part.end else "replaced"

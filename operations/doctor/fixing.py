@@ -1,0 +1,271 @@
+"""`doctor --fix`: plan, backup, repairs, import, comparison, receipt; sources go last and only when that was asked."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from agents import audit, clock, databases
+from agents.database_copies import Copies
+from agents.homes import NotReadable
+from agents.models import Agent
+from agents.sources import SourceBook
+from ledger import removing
+from ledger.models import Session
+from openclaw_web.errors import Refused
+from operations import collect, liveness
+from operations.backups import room
+from operations.backups import runs as backup_runs
+from operations.backups import services as backups
+from operations.models import MigrationRun, MigrationSource
+
+from . import gateway, looking, plan, repairs, report, runs, source_files, verifying
+from .plan import Plan
+from .sources import LEFT, LEFTOVER, LEGACY, Source
+
+Status = MigrationRun.Status
+LOCK = "doctor.lock"
+IMPORT_PARAMS = ("source", "as", "include_deleted")
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Do what the plan says and write the receipt. `params`: `source`, `as`, `include_deleted`, `sources`
+    (keep, archive, remove), `force`, `by`. Raises Refused when nothing can be done; running it again is harmless.
+    """
+    with only_one():
+        with Copies() as copies:
+            made = plan.make(params, progress, copies)
+        _check(made, params)
+        reconcile(str(made.root))
+        todo = _todo(made, params)
+        mendable = [one for one in made.store if one.repair]
+        if not todo and not mendable:
+            return _receipt(made, None, _("Nothing to do: everything is in the store."), {})
+        return _recorded(made, todo, mendable, params, progress)
+
+
+@contextmanager
+def only_one() -> Iterator[None]:
+    """One doctor at a time in a home. Raises Refused while another one is at work."""
+    with liveness.alone(settings.HOME_DIR / "state" / LOCK) as is_mine:
+        if not is_mine:
+            raise Refused(_("Another doctor is at work. Wait until it has ended."))
+        yield
+
+
+def _check(made: Plan, params):
+    for finding in made.store:
+        if finding.check in ("integrity", "schema", "registry") and not finding.repair:
+            raise Refused(finding.sentence)
+    if made.problem and params.get("source"):
+        raise Refused(made.problem)
+    takes = params.get("sources", source_files.KEEP) != source_files.KEEP and not params.get("force")
+    if takes and (signs := gateway.signs_of_life(made.root, made.sources)):
+        reasons = [{"id": "gateway", "reason": sign} for sign in signs]
+        sentence = _("OpenClaw seems to be running: %(why)s. Stop it first, or say --force. Nothing was done.")
+        raise Refused(sentence % {"why": signs[0]}, reasons=reasons)
+
+
+def _todo(made, params):
+    """Sources to import or to write down, and those that are to go."""
+    known = runs.imported_before(str(made.root))
+    goes = params.get("sources", source_files.KEEP) != source_files.KEEP
+    found = []
+    for source in made.sources:
+        is_noted = known.get((source.name, source.target)) == (_mtime(source), source.size)
+        if source.state != LEFT and (source.is_to_read or not is_noted or (goes and source.kind in LEGACY)):
+            found.append(source)
+    return found
+
+
+def _mtime(source):
+    return min(source.stat.st_mtime_ns, 2**63 - 1)
+
+
+def _recorded(made, todo, mendable, params, progress):
+    row = runs.begin(root=str(made.root), by=params.get("by", ""), before=_sessions())
+    facts: dict[str, Any] = {"plan": plan.as_receipt(made), "run": row.id}
+    sentence = _("It stopped on an unexpected error. The server's log says where.")
+    ended = None
+    try:
+        with room.refusing(settings.HOME_DIR, _("What was imported until then stays; run it again.")):
+            ended = _work(row, made, todo, mendable, params, progress, facts)
+    except Refused as refused:
+        sentence = str(refused.sentence)
+        raise
+    finally:
+        if ended is None:
+            runs.finish(row, Status.FAILED, sentence, facts)
+    return _receipt(made, row.id, ended, facts)
+
+
+def _work(row, made, todo, mendable, params, progress, facts):
+    mode = params.get("sources", source_files.KEEP)
+    # A backup looks for agents' files where the registry says; where that is can always be told from their names.
+    first = [finding for finding in mendable if finding.check == "registry_row"]
+    facts["repairs"] = [_mended(finding, progress) for finding in first]
+    progress.log(_("Making a backup"))
+    backup = backups.create({"by": params.get("by", "")}, progress)
+    facts["backup"] = {name: backup[name] for name in ("id", "path", "sha256", "bytes")}
+    runs.note(row, facts)
+    hashes = _hashes(made, todo)
+    going = [source for source in todo if source.kind in LEGACY and source.kind != LEFTOVER] if mode != "keep" else []
+    if going:
+        names = [source.name for source in going]
+        packed = source_files.pack(made.root, names, backup_runs.folder(), row.id)
+        facts["source_archive"] = packed.as_json()
+        runs.note(row, facts)
+    facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in first]
+    if todo:
+        _import(row, made, todo, going, hashes, mode, params, progress, facts)
+    warnings = len(facts.get("warnings", [])) + sum(not one["is_done"] for one in facts["repairs"])
+    message = _message(facts, warnings)
+    runs.finish(row, Status.WARNING if warnings else Status.COMPLETED, message, facts)
+    audit.record(params.get("by", ""), "doctor_fixed", object_type="migration_run", object_id=row.id, warnings=warnings)
+    return message
+
+
+def _message(facts, warnings):
+    counts = {"sources": facts.get("imported", 0), "sessions": sum(map(len, facts.get("sessions", {}).values()))}
+    counts |= {"repairs": sum(one["is_done"] for one in facts["repairs"]), "warnings": warnings}
+    sentence = _("%(sources)s sources imported, %(sessions)s new sessions, %(repairs)s repairs, %(warnings)s warnings.")
+    return sentence % counts
+
+
+def _mended(finding, progress):
+    try:
+        sentence = repairs.mend(finding)
+    except (Refused, databases.OldAgentFile, databases.UnknownAgent) as exc:
+        return {"check": finding.check, "agent": finding.agent, "is_done": False, "sentence": str(exc)}
+    progress.log(sentence)
+    return {"check": finding.check, "agent": finding.agent, "is_done": True, "sentence": sentence}
+
+
+def _hashes(made, todo):
+    """The hash of each source before it is imported; empty for one that cannot be read."""
+    hashes = {}
+    for source in todo:
+        folder = made.root if source.file.is_relative_to(made.root) else source.file.parent
+        try:
+            hashes[source.name] = looking.sha256_of(folder, source.file)
+        except NotReadable as exc:
+            source.problem, hashes[source.name] = str(exc), ""
+    return hashes
+
+
+def _import(row, made, todo, going, hashes, mode, params, progress, facts):
+    collected = collect.run({name: params[name] for name in IMPORT_PARAMS if params.get(name)}, progress)
+    facts["collected"] = {name: collected[name] for name in ("records", "rejected", "agents", "schedules", "notes")}
+    facts["sessions"] = _brought_in(row, made)
+    progress.log(_("Comparing the store with the sources"))
+    made.collection.book = SourceBook(made.root)
+    apart = _kept_out(made)
+    saved = [_row(made, source, row, hashes, apart) for source in todo]
+    runs.save_sources(saved)
+    facts["imported"] = sum(one.status == MigrationSource.Status.IMPORTED for one in saved)
+    facts["warnings"] = [
+        {"path": one.source_path, "reason": orjson.loads(one.report_json)["problem"]}
+        for one in saved
+        if one.status == MigrationSource.Status.WARNING
+    ]
+    if going:
+        _take_away(row, made, {one.source_path: one for one in saved}, going, mode, facts)
+
+
+def _kept_out(made):
+    """Sessions by agent that are not in the store on purpose: undone, or removed because of their age."""
+    ignored = made.collection.ignored
+    agents = made.names.values()
+    return {agent: removing.ids(databases.alias(agent)) | ignored.get(agent, frozenset()) for agent in agents}
+
+
+def _row(made, source: Source, run, hashes, apart):
+    problem = verifying.problem_of(made.collection, source, apart)
+    digest = hashes[source.name]
+    report: dict[str, Any] = {"problem": problem, "rejected": source.rejected, "version": source.version}
+    if source.skipped_tables is not None:
+        report["skipped_tables"] = source.skipped_tables
+    size = source.size if source.file.exists() else source.stat.st_size
+    root, status = str(made.root), MigrationSource.Status
+    return MigrationSource(
+        source_key=runs.source_key(root, source.name, _mtime(source), size, digest, source.target),
+        migration_kind=source.kind,
+        source_path=source.name,
+        target_table=source.target,
+        source_sha256=digest,
+        source_size_bytes=size,
+        source_record_count=source.records,
+        last_run=run,
+        status=status.WARNING if problem else status.IMPORTED,
+        imported_at=None if problem else clock.now_ms(),
+        report_json=orjson.dumps(report).decode(),
+        root=root,
+        agent_id=source.agent,
+        mtime_ns=_mtime(source),
+    )
+
+
+def _take_away(row, made, saved, going, mode, facts):
+    """Move or remove what was imported whole; the rest stays where it is, with the reason in the receipt."""
+    folder = backup_runs.folder() / f"openclaw-sources-{row.id}"
+    facts["removed"], facts["stayed"] = [], []
+    for source in going:
+        one = saved[source.name]
+        try:
+            if one.status != MigrationSource.Status.IMPORTED:
+                raise Refused(_("It was not imported."))
+            if not verifying.is_whole(made.collection, source):
+                raise Refused(_("Not every line of it is a record that is in the store."))
+            runs.note_leaving(one, mode)
+            to = folder / source.name if mode == source_files.ARCHIVE else None
+            source_files.take_away(made.root, source.name, one.source_sha256, to=to)
+            runs.note_removed(one.source_key)
+            facts["removed"].append(source.name)
+        except Refused as refused:
+            facts["stayed"].append({"path": source.name, "reason": str(refused.sentence)})
+    if mode == source_files.ARCHIVE and facts["removed"]:
+        facts["archive_folder"] = str(folder)
+
+
+def reconcile(root: str) -> None:
+    """Write down sources that a run took away before it was broken off."""
+    leaving = MigrationSource.objects.filter(root=root, removed_source=False, report_json__contains='"leaving"')
+    for one in leaving.iterator():
+        if not Path(root, one.source_path).exists():
+            runs.note_removed(one.source_key)
+
+
+def _sessions():
+    """The ids of all sessions that are in the store, by agent; of agents whose file can be opened as it is."""
+    found = {}
+    for agent in Agent.objects.order_by("agent_id"):
+        try:
+            db = agent.db
+        except (databases.OldAgentFile, databases.UnknownAgent):
+            continue
+        found[agent.agent_id] = sorted(Session.objects.using(db).values_list("id", flat=True))
+    return found
+
+
+def _brought_in(row, made):
+    """Sessions by agent of this home that are there now and were not before."""
+    before = orjson.loads(MigrationRun.objects.get(id=row.id).before_json)
+    now = _sessions()
+    agents = set(made.names.values())
+    new = {agent: sorted(set(now[agent]).difference(before.get(agent, ()))) for agent in agents & now.keys()}
+    return {agent: ids for agent, ids in sorted(new.items()) if ids}
+
+
+def _receipt(made, run_id, message, facts):
+    done = None
+    if run_id:
+        done = report.NO_RUN | {name: facts[name] for name in report.NO_RUN if name in facts} | {"id": run_id}
+        done["sessions"] = {agent: len(ids) for agent, ids in facts.get("sessions", {}).items()}
+        done["records"] = facts.get("collected", {}).get("records", 0)
+        done["rejected"] = facts.get("collected", {}).get("rejected", 0)
+    before = facts.get("plan") or plan.as_receipt(made)
+    return before | {"verb": "fix", "message": message, "run": done}

@@ -1,0 +1,32 @@
+"""An old global database, brought up to date before anything else: without it no run could be written down."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents import inspection, snapshots
+from openclaw_web.errors import Refused
+
+from . import own_store
+
+
+def bring_up_to_date(say: Callable[[str], object]) -> None:
+    """Migrate the global database when it is older than this program; a copy of it is kept beside it.
+
+    Raises Refused when it is damaged.
+    """
+    file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
+    inside = inspection.look(file)
+    if inside.damage:
+        raise Refused(_("The global database is damaged: %(why)s. Restore a backup.") % {"why": inside.damage[:300]})
+    if not own_store.pending(inside, is_global=True):
+        return
+    copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
+    snapshots.take(file, copy)
+    copy.chmod(0o600)
+    say(_("The global database is older than this program. A copy is kept: %(path)s") % {"path": copy})
+    call_command("migrate", verbosity=0)

@@ -1,0 +1,104 @@
+"""What `openclaw-web doctor` prints: one receipt for all it does, and the same in words."""
+
+from collections import Counter
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+
+SCHEMA = "openclaw-web.doctor.v1"
+SHOWN = 20
+# What a run of --fix or --undo did.
+NO_RUN: dict[str, Any] = {
+    "id": "",
+    "backup": None,
+    "source_archive": None,
+    "archive_folder": None,
+    "repairs": [],
+    "imported": 0,
+    "records": 0,
+    "rejected": 0,
+    "sessions": {},
+    "warnings": [],
+    "removed": [],
+    "stayed": [],
+    "ignored": 0,
+}
+# What a receipt holds besides `verb`, `message` and `run`.
+NO_PLAN: dict[str, Any] = {
+    "source": None,
+    "agents": [],
+    "sources": [],
+    "source_count": 0,
+    "to_read": 0,
+    "rejected": [],
+    "rejected_count": 0,
+    "skipped": [],
+    "skipped_count": 0,
+    "store": [],
+    "findings": 0,
+}
+
+
+def in_words(result: dict[str, Any]) -> str:
+    """The receipt for a person in front of a terminal."""
+    lines = [*_source(result), *_rejected(result), *_skipped(result), *_store(result), *_run(result)]
+    return "\n".join([*lines, result["message"]])
+
+
+def _source(result):
+    source = result["source"]
+    if source is None:
+        return
+    if source["problem"]:
+        yield source["problem"]
+        return
+    words = {"root": source["root"], "layout": source["layout"], "size": filesizeformat(source["bytes"])}
+    yield _("%(root)s (%(layout)s), %(size)s") % words
+    for agent in result["agents"]:
+        states = ", ".join(f"{count} {state}" for state, count in agent["sources"].items() if count)
+        words = {"agent": agent["agent"], "layout": agent["layout"], "states": states or "0"}
+        words |= {"records": f"{agent['records']:,}", "versions": ", ".join(agent["versions"])}
+        yield _("  %(agent)s (%(layout)s): sources %(states)s; %(records)s new records; %(versions)s") % words
+    for note in source["notes"]:
+        yield f"  {note}"
+
+
+def _rejected(result):
+    for one in result["rejected"][:SHOWN]:
+        yield _("  will be rejected: %(file)s at %(offset)s, %(reason)s %(detail)s") % one
+    if result["rejected_count"] > SHOWN:
+        yield _("  and %(count)s more: --json lists them") % {"count": result["rejected_count"] - SHOWN}
+
+
+def _skipped(result):
+    why = Counter((one["why"], bool(one["table"])) for one in result["skipped"])
+    for (reason, is_table), count in sorted(why.items()):
+        what = _("tables") if is_table else _("files and folders")
+        yield _("  left alone: %(count)s %(what)s (%(reason)s)") % {"count": count, "what": what, "reason": reason}
+
+
+def _store(result):
+    for one in result["store"]:
+        mark = "!" if one["level"] == "finding" else "-"
+        yield f"  {mark} {one['sentence']}" + (_(" --fix mends it.") if one["is_repairable"] else "")
+
+
+def _run(result):
+    run = result["run"]
+    if run is None:
+        return
+    if run["backup"]:
+        yield _("Backup: %(path)s") % run["backup"]
+    if run["source_archive"]:
+        yield _("Sources that go, packed: %(path)s") % run["source_archive"]
+    for one in run["repairs"]:
+        yield ("  " if one["is_done"] else "  ! ") + one["sentence"]
+    for one in run["warnings"][:SHOWN]:
+        yield f"  ! {one['path']}: {one['reason']}"
+    for one in run["stayed"][:SHOWN]:
+        yield _("  stays: %(path)s: %(reason)s") % one
+    if run["removed"]:
+        yield _("  %(count)s source files are no longer in their place.") % {"count": len(run["removed"])}
+    if run["id"]:
+        yield _("Receipt: %(id)s. To take it back: openclaw-web doctor --undo %(id)s") % run

@@ -1,0 +1,152 @@
+"""What of an OpenClaw home is a source: every file that a collect reads, with its state, found without opening one."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agents.homes import STATE_DATABASE, HomeAgent, is_text
+from agents.models import CollectorSource
+from guardian.collectors import workspace as workspaces
+from ledger.models import Session
+from operations import collect_agent, collect_around, collect_databases
+from operations.collect_state import MIGRATED
+
+Kind = CollectorSource.Kind
+NEW, CHANGED, UNCHANGED, LEFT = "new", "changed", "unchanged", "left"
+TRAJECTORY, LEFTOVER = "trajectory", "leftover"
+# What a source becomes, mainly: `target_table` of its row.
+TARGETS = {
+    Kind.TRANSCRIPT: "transcript_events",
+    TRAJECTORY: "trajectory_events",
+    LEFTOVER: "transcript_events",
+    Kind.SESSION_INDEX: "sessions",
+    Kind.CRON_JOBS: "cron_jobs",
+    Kind.CRON_RUNS: "cron_run_logs",
+    Kind.SUBAGENT_RUNS: "subagent_runs",
+    Kind.WORKSPACE_FILE: "file_snapshots",
+    Kind.DATABASE: "transcript_events",
+}
+# What may be moved or removed once it is imported: JSONL and JSON whose whole content is in the store.
+LEGACY = frozenset({Kind.TRANSCRIPT, LEFTOVER, Kind.SESSION_INDEX, Kind.CRON_JOBS, Kind.CRON_RUNS, Kind.SUBAGENT_RUNS})
+
+
+@dataclass(slots=True)
+class Source:
+    """One file. `state` says what a collect would do with it, `why` the reason when it is left."""
+
+    kind: str
+    file: Path
+    name: str
+    stat: os.stat_result
+    state: str
+    agent: str = ""
+    home_agent: str = ""
+    why: str = ""
+    session_id: str = ""
+    session_state: str = ""
+    target: str = ""
+    # Filled in by looking inside.
+    records: int = 0
+    rejected: int = 0
+    version: str = ""
+    sessions: dict[str, int] = field(default_factory=dict)  # of a database: distinct records by session
+    skipped_tables: list[dict[str, str]] | None = None
+    problem: str = ""
+
+    @property
+    def is_to_read(self) -> bool:
+        return self.state in (NEW, CHANGED)
+
+    @property
+    def size(self) -> int:
+        return collect_databases.size_of(self.file) if self.kind == Kind.DATABASE else self.stat.st_size
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "path": self.name,
+            "kind": str(self.kind),
+            "agent": self.agent,
+            "target": self.target,
+            "state": self.state,
+            "why": self.why,
+            "bytes": self.size,
+            "version": self.version,
+            "records": self.records,
+            "rejected": self.rejected,
+            "problem": self.problem,
+        }
+
+
+def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Source]:
+    """Every source of one agent."""
+    about = {"agent": agent_id, "home_agent": found.home_name}
+    ignored = collection.ignored.get(agent_id, frozenset())
+    if found.sessions:
+        yield from _one(collection, Kind.SESSION_INDEX, found.sessions / "sessions.json", **about)
+    for file in collect_agent.transcripts(found.sessions):
+        yield _transcript(collection, file, ignored, **about)
+    for file in collect_agent.imported(found):
+        source = _source(collection, Kind.TRANSCRIPT, file.path, session_id=file.session_id, **about)
+        source.kind, source.session_state = LEFTOVER, file.state
+        if source.is_to_read:
+            source.state, source.why = LEFT, "imported"
+        yield source
+    for path in collect_around.trajectory_files(found.sessions):
+        for source in _one(collection, Kind.TRANSCRIPT, path, **about):
+            source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], path.name[:36]
+            yield source
+    for path in filter(None, (found.database, collection.home.root / "memory" / f"{found.home_name}.sqlite")):
+        yield from _database(
+            collection, path, "transcript_events" if path == found.database else "indexed_files", about
+        )
+    if found.workspace:
+        for entry in workspaces.entries(found.workspace):
+            yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
+
+
+def of_home(collection: Any) -> Iterator[Source]:
+    """Every source that belongs to a home as a whole."""
+    root = collection.home.root
+    yield from _one(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
+    yield from _one(collection, Kind.SUBAGENT_RUNS, root / "subagents" / "runs.json")
+    folder = root / "cron" / "runs"
+    if folder.is_dir() and not folder.is_symlink():
+        for path in sorted([*folder.glob("*.jsonl"), *folder.glob(f"*{MIGRATED}")]):
+            if is_text(path.name):
+                yield from _one(collection, Kind.CRON_RUNS, path)
+    yield from _database(collection, root / STATE_DATABASE, "task_runs", {})
+
+
+def _transcript(collection, file, ignored, **about):
+    source = _source(collection, Kind.TRANSCRIPT, file.path, session_id=file.session_id, **about)
+    source.session_state = file.state
+    if file.session_id in ignored:
+        source.state, source.why = LEFT, "undone"
+    elif file.state != Session.State.LIVE and not collection.include_deleted and source.is_to_read:
+        source.state, source.why = LEFT, file.state
+    return source
+
+
+def _one(collection, kind, path, **about):
+    with suppress(OSError):
+        if path.is_file() and not path.is_symlink():
+            yield _source(collection, kind, path, **about)
+
+
+def _source(collection, kind, path, **about):
+    stat, book = path.lstat(), collection.book
+    state = UNCHANGED if book.is_known(kind, path, stat) else CHANGED if book.offset(kind, path) else NEW
+    return Source(kind, path, book.name(path), stat, state, target=TARGETS[kind], **about)
+
+
+def _database(collection, path, target, about):
+    if not path.is_file() or path.is_symlink():
+        return
+    stat, book = path.lstat(), collection.book
+    state = CHANGED if book.offset(Kind.DATABASE, path) else NEW
+    if collect_databases.is_known(collection, path):
+        state = UNCHANGED
+    yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **about)

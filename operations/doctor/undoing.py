@@ -1,0 +1,133 @@
+"""`doctor --undo`: take out the sessions that a run brought in first, and see to it that they stay out."""
+
+from typing import Any
+
+import orjson
+from django.db import connections, transaction
+from django.utils.translation import gettext as _
+
+from agents import audit, databases
+from agents.models import Agent, CollectorSource
+from ledger import session_rows, tool_days
+from ledger.models import Session, SessionDay
+from openclaw_web.errors import Refused
+from operations import collect, summaries
+from operations.models import MigrationRun, MigrationSource
+from operations.retention import choosing
+
+from . import fixing, repairs, report, runs
+
+Status = MigrationRun.Status
+LISTED = 200
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Undo the run `params["run"]`; `by` says who asked, `force` that removed sources do not matter.
+
+    Raises Refused, listing the sessions, when evidence or samples hang on one of them; then nothing was done.
+    Running it again goes on where it was broken off.
+    """
+    with fixing.only_one(), collect.only_one(progress):
+        row, brought = _wanted(params)
+        _refuse_evidence(brought)
+        _ignore(row, brought)  # first: what is out stays out, whenever this ends
+        total, done, removed = sum(map(len, brought.values())), 0, {}
+        for agent_id, ids in brought.items():
+            db = databases.alias(agent_id)
+            removed[agent_id] = 0
+            for session_id in ids:
+                progress.update(done, total, _("Taking sessions out of %(agent)s") % {"agent": agent_id})
+                removed[agent_id] += _remove(agent_id, db, session_id)
+                done += 1
+            repairs.rebuild_tool_sums(db)
+            summaries.refresh(Agent.objects.get(agent_id=agent_id))
+            connections[db].close()
+        words = {"count": sum(removed.values()), "run": row.id}
+        message = _("%(count)s sessions of run %(run)s were taken out; collects leave them out from now on.") % words
+        with transaction.atomic():
+            MigrationRun.objects.filter(id=row.id).update(status=Status.UNDONE, message=message)
+            by = params.get("by", "")
+            audit.record(by, "doctor_undone", object_type="migration_run", object_id=row.id, sessions=words["count"])
+    done_facts = report.NO_RUN | {"id": row.id, "sessions": removed, "ignored": total}
+    return report.NO_PLAN | {"verb": "undo", "message": message, "run": done_facts}
+
+
+def _wanted(params):
+    row = MigrationRun.objects.filter(id=params["run"]).first()
+    if row is None:
+        raise Refused(_("There is no run %(run)s of doctor --fix. The page of the doctor lists them.") % params)
+    if row.status not in (Status.COMPLETED, Status.WARNING):
+        sentence = _("Run %(run)s is %(status)s: there is nothing to undo.")
+        raise Refused(sentence % {"run": row.id, "status": row.get_status_display().lower()})
+    gone = MigrationSource.objects.filter(last_run=row, removed_source=True).count()
+    if gone and not params.get("force"):
+        sentence = _(
+            "%(count)s sources of this run are no longer in their place: their copies are in the backup folder."
+        )
+        raise Refused((sentence % {"count": gone}) + " " + _("Say --force to take the sessions out all the same."))
+    return row, orjson.loads(row.report_json).get("sessions", {})
+
+
+def _refuse_evidence(brought):
+    reasons = []
+    for agent_id, ids in brought.items():
+        db = databases.alias(agent_id)
+        held = Session.objects.using(db).in_bulk(ids)
+        for session_id in held:
+            if what := choosing.needed_by(agent_id, db, session_id):
+                reasons.append({"id": f"{agent_id}/{session_id}", "reason": str(what)})
+    if reasons:
+        sentence = _("%(count)s of these sessions have to stay, because evidence names them. Nothing was done.")
+        raise Refused(sentence % {"count": len(reasons)}, reasons=reasons[:LISTED])
+
+
+def _ignore(row, brought):
+    """Mark what these sessions came from as ignored, and forget how far it was read."""
+    for agent_id, ids in brought.items():
+        gone = set(ids)
+        rows = MigrationSource.objects.filter(last_run=row, agent_id=agent_id).exclude(source_path="")
+        marked = []
+        for source in rows.filter(target_table="transcript_events"):
+            own = _own_sessions(source, gone)
+            if own:
+                source.status = MigrationSource.Status.IGNORED
+                said = orjson.loads(source.report_json) | {"ignored_sessions": sorted(own)}
+                source.report_json = orjson.dumps(said).decode()
+                marked.append(source)
+        with transaction.atomic():
+            runs.save_sources(marked)
+            _forget(row.root, agent_id, gone)
+
+
+def _own_sessions(source, gone):
+    """Those of the sessions that a source holds: a database perhaps all of them, a transcript its own."""
+    if source.migration_kind == "database":
+        return gone
+    return {session_id for session_id in gone if session_id in source.source_path}
+
+
+def _forget(root, agent_id, gone):
+    kinds = (CollectorSource.Kind.TRANSCRIPT, CollectorSource.Kind.SESSION_INDEX)
+    rows = CollectorSource.objects.filter(root=root, agent_id=agent_id, kind__in=kinds)
+    forgotten = [key for key, path in rows.values_list("source_key", "path") if _names_one_of(path, gone)]
+    for start in range(0, len(forgotten), 500):
+        CollectorSource.objects.filter(source_key__in=forgotten[start : start + 500]).delete()
+
+
+def _names_one_of(path, gone):
+    tail = path.rpartition("/sessions/")[2] if "/sessions/" in path else path.partition("!")[2] or path
+    parts = {tail[:36], path.rpartition("#")[2], path.rpartition("~")[2], path.rpartition("!")[2].partition("/")[0]}
+    return bool(parts & gone)
+
+
+def _remove(agent_id, db, session_id):
+    """Take out one session with its sums; whether it was there. Raises Refused when evidence came meanwhile."""
+    with transaction.atomic(using=db, durable=True):
+        if not Session.objects.using(db).filter(id=session_id).exists():
+            return 0
+        if choosing.needed_by(agent_id, db, session_id):
+            raise Refused(_("Evidence for session %(id)s came meanwhile. Undo again.") % {"id": session_id})
+        session_rows.delete(db, session_id)
+        SessionDay.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.take_back(db, session_id)
+    return 1

@@ -1,0 +1,84 @@
+"""What was imported, compared with where it came from: every record of a source is in the store."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents import databases
+from agents.homes import NotReadable, open_regular
+from agents.models import CollectorSource
+from agents.sources import SourceBook
+from ledger.models import TranscriptEventIdentity
+from operations import collect_databases
+
+from . import looking
+from .sources import LEFTOVER, TRAJECTORY, Source
+
+Kind = CollectorSource.Kind
+BOOKED = {LEFTOVER: Kind.TRANSCRIPT, TRAJECTORY: Kind.TRANSCRIPT}
+
+
+def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> str:
+    """Why a source cannot count as imported; empty when everything in it is in the store.
+
+    `collection` has a book that was read after the import; `apart` are sessions by agent that are kept out on purpose.
+    """
+    if not source.file.is_file():
+        return _("It is gone.")
+    if not _is_read(collection, source):
+        if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX):
+            return _("Not read: somebody opted out, and this may be theirs.")
+        return source.problem or _("It was not read; it will be tried again.")
+    if source.kind == Kind.DATABASE and source.target == "transcript_events":
+        return _of_database(source, apart.get(source.agent, set()))
+    if source.kind in (Kind.TRANSCRIPT, LEFTOVER) and source.session_id not in apart.get(source.agent, set()):
+        return _of_transcript(collection, source)
+    return ""
+
+
+def is_whole(collection: Any, source: Source) -> bool:
+    """Whether a file was read to its last byte and nothing of it was rejected: only then it may go."""
+    kind = BOOKED.get(source.kind, source.kind)
+    is_read = collection.book.offset(kind, source.file) == source.file.lstat().st_size
+    return is_read and not source.rejected
+
+
+def _is_read(collection, source):
+    if source.kind == Kind.DATABASE:
+        return collect_databases.is_known(collection, source.file)
+    kind = BOOKED.get(source.kind, source.kind)
+    return collection.book.is_known(kind, source.file, source.file.lstat())
+
+
+def _of_transcript(collection, source):
+    known = _ids(source.agent, source.session_id)
+    missing = rejected = 0
+    try:
+        with open_regular(collection.home.root, source.file) as file:
+            end = _end(collection.book, source)
+            for line in looking.lines(file, source.file, source.session_state):
+                if end is not None and line.offset >= end:
+                    break
+                rejected += line.record is None
+                missing += line.record is not None and looking.record_id(line) not in known
+    except NotReadable as exc:
+        return str(exc)
+    source.rejected = max(source.rejected, rejected)
+    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+
+
+def _end(book: SourceBook, source):
+    return None if source.file.suffix == ".zst" else book.offset(Kind.TRANSCRIPT, source.file)
+
+
+def _of_database(source, apart):
+    missing = 0
+    for session_id, count in source.sessions.items():
+        if session_id not in apart:
+            missing += max(0, count - len(_ids(source.agent, session_id)))
+    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+
+
+def _ids(agent_id, session_id):
+    rows = TranscriptEventIdentity.objects.using(databases.alias(agent_id)).filter(session_id=session_id)
+    return set(rows.values_list("event_id", flat=True))

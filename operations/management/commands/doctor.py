@@ -1,0 +1,81 @@
+import orjson
+
+from agents.commands import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
+from openclaw_web.errors import Refused
+from operations import jobs
+from operations.doctor import plan, preparing, report
+from operations.progress import Progress, listener_on
+
+BY = "command line"
+ONLY_FIX = ("sources", "force")
+
+
+class Command(Verb):
+    help = "Look at every source and at the store; import and mend with --fix."
+    examples = (
+        "doctor",
+        "doctor --source /srv/openclaw --json | jq .findings",
+        "doctor --fix",
+        "doctor --fix --include-deleted --sources archive",
+        "doctor --undo 01M802QPCKD3RD2B1CZH9PSDC7",
+    )
+    statuses = (DONE, FAILED, WRONG_USE, INTERRUPTED)
+    schema = report.SCHEMA
+    has_progress = True
+
+    def add_arguments(self, parser):
+        parser.add_argument("--source", metavar="DIR", help="OpenClaw's home (OPENCLAW_STATE_DIR, else ~/.openclaw)")
+        parser.add_argument("--as", dest="as_name", metavar="NAME", help="another name for this home's agents")
+        parser.add_argument("--include-deleted", action="store_true", help="also deleted and reset sessions")
+        parser.add_argument("--deep", action="store_true", help="also every index, reference and stored content")
+        parser.add_argument(
+            "--fix", action="store_true", help="back up, mend the store, import, compare, write a receipt"
+        )
+        parser.add_argument(
+            "--sources",
+            choices=("keep", "archive", "remove"),
+            help="--fix: what becomes of imported legacy files (keep)",
+        )
+        parser.add_argument("--force", action="store_true", help="--sources, --undo: also when OpenClaw seems to run")
+        parser.add_argument("--undo", metavar="RUN", help="take out the sessions that a --fix brought in first")
+
+    def run(self, quiet, fix, undo, source, as_name, include_deleted, deep, sources, force, **options):
+        if fix and undo:
+            self.fail("Say either --fix or --undo.", WRONG_USE)
+        if sources and not fix:
+            self.fail("--sources is for --fix.", WRONG_USE)
+        if force and not (fix or undo):
+            self.fail("--force is for --fix and --undo.", WRONG_USE)
+        asked = {"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep}
+        asked = {name: value for name, value in asked.items() if value}
+        try:
+            if undo:
+                result = self._job("doctor_undo", {"run": undo, "by": BY} | ({"force": True} if force else {}), quiet)
+            elif fix:
+                preparing.bring_up_to_date(self.say)
+                more = {"sources": sources, "force": force, "by": BY}
+                result = self._job("doctor", asked | {name: value for name, value in more.items() if value}, quiet)
+            else:
+                result = self._look(asked, quiet)
+        except Refused as refused:
+            self.fail(refused.sentence, WRONG_USE, reasons=refused.reasons)
+        self._end(result)
+
+    def _look(self, asked, quiet):
+        with listener_on(self.stderr, is_quiet=quiet) as listener:
+            return plan.look(asked, Progress(listener))
+
+    def _job(self, kind, params, quiet):
+        with listener_on(self.stderr, is_quiet=quiet) as listener:
+            job = jobs.run_now(kind, params, by=BY, listener=listener)
+        result = orjson.loads(job.result_json or "{}")
+        if job.state != job.State.FINISHED:
+            raise Refused(job.message, reasons=result.get("reasons", []))
+        return result
+
+    def _end(self, result):
+        words, run = report.in_words(result), result["run"]
+        left = (run["warnings"] or [one for one in run["repairs"] if not one["is_done"]]) if run else []
+        if left or (result["verb"] == "look" and result["findings"]):
+            self.end_partly(result, words, str(result["message"]), status=FAILED)
+        self.answer(result, words)

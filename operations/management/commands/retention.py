@@ -1,0 +1,40 @@
+import orjson
+
+from agents.commands import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
+from operations import jobs
+from operations.progress import listener_on
+from operations.retention import report
+
+
+class Command(Verb):
+    help = "Count sessions that are old; with --remove, remove them. Evidence stays."
+    examples = (
+        "retention",
+        "retention --days 365",
+        "retention --days 365 --remove",
+        "retention --json --quiet | jq .sessions",
+    )
+    statuses = (DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
+    schema = report.RETENTION
+    has_progress = True
+
+    def add_arguments(self, parser):
+        parser.add_argument("--days", type=int, metavar="N", help="without activity for so many days (retentionDays)")
+        parser.add_argument("--agent", metavar="NAME", help="only this agent's (every agent's)")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--dry-run", action="store_true", help="only count, which it does anyway without --remove")
+        how.add_argument("--remove", action="store_true", help="remove them for good")
+
+    def run(self, days, agent, remove, quiet, **options):
+        if days is not None and not 1 <= days <= report.MOST_DAYS:
+            self.fail(f"--days must be 1 to {report.MOST_DAYS}.", WRONG_USE)
+        asked = {"days": days, "agent": agent, "dry_run": not remove, "by": report.BY}
+        with listener_on(self.stderr, is_quiet=quiet) as listener:
+            params = {name: value for name, value in asked.items() if value}
+            job = jobs.run_now("retention", params, by=report.BY, listener=listener)
+        if job.state != job.State.FINISHED:
+            self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)
+        facts = orjson.loads(job.result_json)
+        if facts["failed"]:
+            self.end_partly(facts, report.in_words(facts), str(report.SOME_STAY), facts["failed"])
+        self.answer(facts, report.in_words(facts))

@@ -1,0 +1,89 @@
+"""Which sessions are old, and which of those have to stay because evidence names them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from agents import databases
+from agents.models import Agent
+from datasets.models import DatasetSample
+from gate.models import MemoryGateDecision
+from ledger.models import ConversationContext, Session
+from openclaw_web.errors import Refused
+
+PAGE = 500
+SAMPLES, DECISIONS, CONTEXTS = "samples", "decisions", "contexts"
+
+
+@dataclass(slots=True)
+class Found:
+    """Old sessions of one agent: how many may go, what is in them, and how many stay for which reason."""
+
+    sessions: int = 0
+    records: int = 0
+    turns: int = 0
+    oldest: int | None = None  # milliseconds
+    kept: Counter[str] = field(default_factory=Counter)
+
+    def add(self, session: Session) -> None:
+        """Count in one that may go."""
+        self.sessions += 1
+        self.records += session.record_count
+        self.turns += session.turn_count
+        self.oldest = min(self.oldest or session.last_activity_at, session.last_activity_at)
+
+
+def stores(agent_id: str | None = None) -> dict[str, str]:
+    """The alias of every agent that is asked for, by agent. Raises Refused for one that is not there or too old."""
+    found = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+    names = [name for name in found if agent_id in (None, name)]
+    if agent_id and not names:
+        raise Refused(_("There is no agent %(agent)s.") % {"agent": agent_id})
+    try:
+        return {name: databases.alias(name) for name in names}
+    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
+        raise Refused(str(exc)) from exc
+
+
+def old(agent_id: str, db: str, before: int) -> Iterator[tuple[Session, str]]:
+    """Every session without activity since `before` (milliseconds), the oldest first, with what needs it, or "".
+
+    A session whose time nobody knows is not old.
+    """
+    rows = Session.objects.using(db).filter(last_activity_at__gt=0, last_activity_at__lt=before)
+    rows = rows.only("id", "last_activity_at", "record_count", "turn_count").order_by("last_activity_at", "id")
+    page = list(rows[:PAGE])
+    while page:
+        needed = _needed(agent_id, db, [session.id for session in page])
+        yield from ((session, needed.get(session.id, "")) for session in page)
+        last = page[-1]
+        later = rows.filter(last_activity_at__gte=last.last_activity_at)
+        page = list(later.exclude(last_activity_at=last.last_activity_at, id__lte=last.id)[:PAGE])
+
+
+def count(agent_id: str, db: str, before: int) -> Found:
+    """What of an agent may go."""
+    found = Found()
+    for session, needed in old(agent_id, db, before):
+        if needed:
+            found.kept[needed] += 1
+        else:
+            found.add(session)
+    return found
+
+
+def needed_by(agent_id: str, db: str, session_id: str) -> str:
+    """Which evidence names a session now: one of SAMPLES, DECISIONS and CONTEXTS, or ""."""
+    return _needed(agent_id, db, [session_id]).get(session_id, "")
+
+
+# A new table with evidence that names sessions or turns gets a line here.
+def _needed(agent_id, db, session_ids):
+    contexts = ConversationContext.objects.using(db).filter(turn__session_id__in=session_ids)
+    decisions = MemoryGateDecision.objects.using(db).filter(session_id__in=session_ids)
+    samples = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=session_ids)
+    found = dict.fromkeys(contexts.values_list("turn__session_id", flat=True).distinct(), CONTEXTS)
+    found |= dict.fromkeys(decisions.values_list("session_id", flat=True).distinct(), DECISIONS)
+    return found | dict.fromkeys(samples.values_list("session_id", flat=True).distinct(), SAMPLES)

@@ -1,0 +1,62 @@
+"""What `openclaw-web retention` and `archive` are told and print: ages, receipts, and the same in words."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents import clock
+from operations import clearing
+
+from .choosing import CONTEXTS, DECISIONS, SAMPLES
+
+RETENTION, ARCHIVE = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
+BY = "command line"
+MOST_DAYS = 36_500
+SOME_STAY = gettext_lazy("Not everything could be done.")
+KEPT = {
+    SAMPLES: gettext_lazy("samples were made of them"),
+    DECISIONS: gettext_lazy("memory_gate decided about them"),
+    CONTEXTS: gettext_lazy("their context is evidence"),
+}
+SESSIONS = ("dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents")
+FILES = ("restored", "there", "sound", "rows")
+
+
+def moment(before: str | None, older_than: str | None) -> int:
+    """A day or an age as milliseconds. Raises ValueError for what is neither."""
+    if before:
+        day = date.fromisoformat(before)
+        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+    try:
+        return clock.now_ms() - clearing.seconds(older_than or "") * 1000
+    except clearing.WrongAge as wrong:
+        raise ValueError from wrong
+
+
+def of_sessions(result: dict[str, Any]) -> dict[str, Any]:
+    """The receipt of an archive run."""
+    facts = {name: result[name] for name in (*SESSIONS, "message", "failed", "failed_count")}
+    return {"verb": "archive", **facts, **dict.fromkeys(FILES)}
+
+
+def of_files(verb: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The receipt of a verify or restore."""
+    count = {"failed_count": len(result["failed"])}
+    return {"verb": verb, **dict.fromkeys(SESSIONS), **result, **count}
+
+
+def in_words(facts: dict[str, Any]) -> str:
+    """A line for all, one for each reason to stay, one for each agent that has something old."""
+    lines = [facts["message"]]
+    lines += [f"  {count:,}: {KEPT.get(reason, reason)}" for reason, count in (facts.get("kept") or {}).items()]
+    for agent_id, agent in (facts.get("agents") or {}).items():
+        if agent["sessions"]:
+            told = {"agent": agent_id, "oldest": agent["oldest"]}
+            told |= {name: f"{agent[name]:,}" for name in ("sessions", "turns", "records")}
+            words = _("  %(agent)s: %(sessions)s sessions, %(turns)s turns, %(records)s records, from %(oldest)s on")
+            lines.append(words % told)
+    if facts.get("dry_run"):
+        lines.append(_("Nothing was removed."))
+    return "\n".join(lines)

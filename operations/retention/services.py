@@ -1,0 +1,227 @@
+"""The jobs: removing what is old, and archiving it first. Each is done session by session, so it can end anywhere."""
+
+from collections import Counter
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from agents import audit, clock, configuration, databases
+from agents.models import Agent
+from artifacts.errors import Damaged, NoSuchArtifact
+from datasets.exporting.folders import draft_of
+from ledger import removing
+from ledger.models import RemovedSession, Session
+from openclaw_web.errors import Refused
+from operations import collect, summaries
+from operations.backups import room
+
+from . import choosing, files
+from .choosing import Found
+
+SETTING = "retentionDays"
+DAY_MS = 86_400_000
+NAMED = 100  # sessions that a receipt names
+
+
+@dataclass(slots=True)
+class Work:
+    """A run under way. `into` is None when nothing is archived."""
+
+    before: int  # milliseconds: what was active then or later is not old
+    progress: Any
+    total: int = 0
+    into: Path | None = None
+    found: dict[str, Found] = field(default_factory=dict)
+    failed: list[dict[str, str]] = field(default_factory=list)
+    bytes: int = 0
+
+    def sums(self) -> dict[str, int]:
+        """What the agents add up to."""
+        names = ("sessions", "records", "turns")
+        return {name: sum(getattr(found, name) for found in self.found.values()) for name in names}
+
+
+def folder() -> Path:
+    """Where archives go when nobody says so."""
+    return settings.HOME_DIR / "archive"
+
+
+def days_ago(days: int) -> int:
+    """The beginning of a UTC day, in milliseconds: who counts and who removes on one day mean the same sessions."""
+    return (clock.now_ms() // DAY_MS - days) * DAY_MS
+
+
+def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Remove sessions without activity for `params["days"]` (default: the setting) days; the receipt.
+
+    With `dry_run` it only counts. `agent` names one (default: all), `by` who asked. Raises Refused when nobody said how
+    many days.
+    """
+    days = params.get("days") or configuration.get(SETTING)
+    if not days:
+        raise Refused(_("Say how old with --days N, or set retentionDays."))
+    work = Work(before=days_ago(days), progress=progress)
+    return {"days": days, "out": None} | _run(work, params)
+
+
+def archive(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Write sessions without activity since `params["before"]` (milliseconds) into archives, then remove them.
+
+    `out` is the folder (default: `archive` in the home), `agent`, `by` and `dry_run` as for `remove`. A session that
+    cannot be read in full stays. Raises Refused when the disk is full; what is in no archive is still here then.
+    """
+    out = Path(params["out"]) if params.get("out") else folder()
+    if out.resolve().is_relative_to(settings.STATE_DIR.resolve()):
+        raise Refused(_("%(path)s is in OpenClaw's home, where nothing is written.") % {"path": out})
+    if params["before"] > clock.now_ms() - DAY_MS:
+        raise Refused(_("Only what is older than a day can be archived."))
+    work = Work(before=params["before"], progress=progress, into=out)
+    return {"days": None, "out": str(out)} | _run(work, params)
+
+
+def _run(work, params):
+    stores = choosing.stores(params.get("agent"))
+    is_dry_run = bool(params.get("dry_run"))
+    with nullcontext() if is_dry_run else collect.only_one(work.progress):
+        work.found = {agent_id: _counted(work, agent_id, db) for agent_id, db in stores.items()}
+        work.total = work.sums()["sessions"]
+        if not is_dry_run:
+            work.progress.log(_in_words(work, is_dry_run=True))  # the dry run comes first, whoever started it
+            work.found = {agent_id: Found(kept=found.kept) for agent_id, found in work.found.items()}
+            _go(work, stores, params.get("by", ""))
+    return _receipt(work, is_dry_run)
+
+
+def _counted(work, agent_id, db):
+    work.progress.update(0, None, _("Looking at %(agent)s") % {"agent": agent_id})
+    return choosing.count(agent_id, db, work.before)
+
+
+def _go(work, stores, by):
+    try:
+        with _drafts(work.into) as draft:
+            for agent_id, db in stores.items():
+                _agent(work, agent_id, db, draft)
+    finally:
+        if work.sums()["sessions"]:
+            action = "sessions_archived" if work.into else "sessions_removed"
+            audit.record(by, action, object_type="session", before=str(_day(work.before)), **work.sums())
+
+
+@contextmanager
+def _drafts(out):
+    """A folder for what is being written; one that a killed run left is removed. None when nothing is archived."""
+    if out is None:
+        yield None
+        return
+    try:
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        told = {"path": out, "reason": exc.strerror}
+        raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % told) from exc
+    nothing = _("What is in no archive is still here.")
+    with room.refusing(out, nothing), draft_of(out / "archive") as draft:
+        draft.chmod(0o700)
+        yield draft
+
+
+def _agent(work, agent_id, db, draft):
+    found = work.found[agent_id]
+    databases.expect_many_writes(db)
+    try:
+        for session, needed in choosing.old(agent_id, db, work.before):
+            if needed:
+                continue
+            try:
+                _session(work, agent_id, db, session, draft)
+            except (removing.Kept, NoSuchArtifact, Damaged) as refused:
+                work.failed.append({"id": f"{agent_id}/{session.id}", "reason": str(refused.sentence)})
+                continue
+            found.add(session)
+            done = work.sums()["sessions"]
+            work.progress.update(done, max(done, work.total), _("Removing sessions of %(agent)s") % {"agent": agent_id})
+    finally:
+        removing.tidy(db)
+        databases.expect_few_writes(db)
+        summaries.refresh(Agent.objects.get(agent_id=agent_id))
+
+
+def _session(work, agent_id, db, session, draft):
+    told: dict[str, Any] = {"why": RemovedSession.Why.RETENTION}
+    if draft is not None:
+        path, digest = _archived(work, db, session, draft)
+        told = {"why": RemovedSession.Why.ARCHIVE, "archive": _name(path), "digest": digest}
+
+    def needed_by(session_id):
+        return choosing.needed_by(agent_id, db, session_id)
+
+    removing.remove(db, session.id, before=work.before, needed_by=needed_by, **told)
+
+
+def _archived(work, db, session: Session, draft):
+    """Write and read back the archive of a session; where it is, and the digest of its rows."""
+    path = draft / "session"
+    path.unlink(missing_ok=True)
+    written = files.write(path, db, session.id)
+    if files.verify(path) != written:
+        raise Refused(_("What was read back is not what was written. Nothing was removed."))
+    work.bytes += path.stat().st_size
+    moment = session.last_activity_at
+    target = files.place(path, work.into, written, last_activity_at=moment, month=_day(moment).strftime("%Y-%m"))
+    return target, written.rows_sha256
+
+
+def _name(path):
+    home = settings.HOME_DIR
+    return path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
+
+
+def _day(moment):
+    try:
+        return datetime.fromtimestamp(moment / 1000, UTC).date()
+    except (OverflowError, ValueError, OSError):  # a time where no calendar of ours goes
+        return datetime(1970, 1, 1, tzinfo=UTC).date()
+
+
+def _receipt(work, is_dry_run):
+    kept = sum((found.kept for found in work.found.values()), Counter())
+    return {
+        "message": _in_words(work, is_dry_run=is_dry_run),
+        "dry_run": is_dry_run,
+        "before": str(_day(work.before)),
+        **work.sums(),
+        "kept": dict(sorted(kept.items())),
+        "bytes": work.bytes,
+        "failed": work.failed[:NAMED],
+        "failed_count": len(work.failed),
+        "agents": {
+            agent_id: {
+                "sessions": found.sessions,
+                "records": found.records,
+                "turns": found.turns,
+                "oldest": str(_day(found.oldest)) if found.oldest else None,
+                "kept": dict(sorted(found.kept.items())),
+            }
+            for agent_id, found in work.found.items()
+        },
+    }
+
+
+def _in_words(work, *, is_dry_run):
+    kept = sum(found.kept.total() for found in work.found.values()) + len(work.failed) * (not is_dry_run)
+    told = {name: f"{number:,}" for name, number in (work.sums() | {"kept": kept}).items()}
+    told["day"] = str(_day(work.before))
+    if is_dry_run:
+        words = _("%(sessions)s sessions from before %(day)s can go (%(records)s records); %(kept)s stay.")
+    elif work.into:
+        words = _(
+            "%(sessions)s sessions from before %(day)s archived and removed (%(records)s records); %(kept)s stay."
+        )
+    else:
+        words = _("%(sessions)s sessions from before %(day)s removed (%(records)s records); %(kept)s stay.")
+    return words % told

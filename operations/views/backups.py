@@ -1,0 +1,93 @@
+"""The backups, how old the last proof is, what runs by itself, and the buttons that make, check and prove one."""
+
+import shutil
+from pathlib import Path
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import needs
+from openclaw_web.html import after_post, render_page
+from openclaw_web.paging import page_of, places
+
+from .. import file_answers, jobs, ticking
+from ..backups import runs
+from ..models import BackupRun
+
+TONES = {"verified": "ok", "found": "info", "damaged": "bad", "failed": "bad", "gone": "", "running": "running"}
+
+
+@require_safe
+@needs("operator")
+def backup_list(request):
+    """The backups, the newest first, and what runs by itself."""
+    page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **places(request))
+    proven_at = runs.last_proven()
+    newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
+    context = {
+        "page": page,
+        "rows": [(run, TONES[run.status], run.status in BackupRun.USABLE) for run in page],
+        "newest": newest.defer("manifest_json").first(),
+        "proven_at": proven_at,
+        "is_overdue": runs.is_overdue(proven_at),
+        "folder": runs.folder(),
+        "free": _free(runs.folder()),
+        "tasks": ticking.states(),
+        "may_change": request.user.has_role("admin"),
+    }
+    return render_page(request, "operations/backup_list.html", context)
+
+
+@require_POST
+@needs("admin")
+def backup_create(request):
+    """Start a backup; its job shows how far it is."""
+    params = {"by": request.user.username} | ({"with_exports": True} if request.POST.get("with_exports") else {})
+    return after_post(request, _("The backup is under way."), to=_started(request, "backup", params))
+
+
+@require_POST
+@needs("admin")
+def backup_verify(request, backup_id):
+    """Start reading a backup in full."""
+    params = {"backup": _usable(backup_id).id}
+    return after_post(request, _("The backup is being checked."), to=_started(request, "backup_verify", params))
+
+
+@require_POST
+@needs("admin")
+def backup_drill(request, backup_id):
+    """Start restoring a backup into a folder of its own."""
+    params = {"backup": _usable(backup_id).id}
+    return after_post(request, _("The drill is under way."), to=_started(request, "backup_drill", params))
+
+
+@require_safe
+@needs("admin")
+def backup_file(request, backup_id):
+    """The archive as a download, also in parts."""
+    run = _usable(backup_id)
+    path = Path(run.archive_path)
+    if not path.is_file():
+        raise Http404
+    return file_answers.download(request, path, checksum=run.archive_sha256 or run.id, content_type="application/zstd")
+
+
+def _usable(backup_id):
+    return get_object_or_404(BackupRun, id=backup_id, status__in=BackupRun.USABLE)
+
+
+def _started(request, kind, params):
+    return jobs.start(kind, params, by=request.user.username)
+
+
+def _free(folder):
+    """How many bytes are free where backups go; None when that cannot be said."""
+    for place in (folder, *folder.parents):
+        try:
+            return shutil.disk_usage(place).free
+        except OSError:
+            continue
+    return None

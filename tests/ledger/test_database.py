@@ -1,0 +1,88 @@
+"""Reading a copied database: what may be read, and what SQLite refuses."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+import zstandard
+
+from ledger.collectors import agent_database, database_tables, packed
+from ledger.collectors.database import Damaged, Database
+from tests.sqlite_homes import AGENT_DDL
+
+SECRETS = ("auth", "device", "token", "secret", "oauth", "pairing", "approval", "credential", "plugin", "identity")
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "agent.sqlite"
+    with closing(sqlite3.connect(file)) as store:
+        store.executescript(AGENT_DDL)
+        store.execute(
+            "INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES ('s', 0, '{}', 1)"
+        )
+        store.execute("INSERT INTO auth_profile_store VALUES ('p', 'secret')")
+        store.execute("CREATE VIEW flow_runs AS SELECT profile AS flow_id, store_json AS goal FROM auth_profile_store")
+        store.commit()
+    return file
+
+
+def test_it_works(file):
+    with Database(file, database_tables.AGENT) as database:
+        database.check()
+        assert agent_database.is_agent_database(database)
+        assert list(database.rows("transcript_events", "seq", "event_json")) == [(0, b"{}")]
+        assert list(database.rows("memory_index_sources", "path")) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT store_json FROM auth_profile_store",
+        "SELECT navigation_json FROM transcript_events",
+        "SELECT * FROM transcript_events",
+        "SELECT seq FROM transcript_events WHERE event_utf8_bytes > 0",
+        "SELECT goal FROM flow_runs",
+        "SELECT sql FROM sqlite_master",
+        "SELECT seq FROM transcript_events ORDER BY (SELECT store_json FROM auth_profile_store)",
+        "ATTACH 'other.sqlite' AS other",
+        "PRAGMA database_list",
+        "UPDATE transcript_events SET seq = 1",
+        "DELETE FROM transcript_events",
+        "CREATE TABLE mine (x)",
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c",
+    ],
+)
+def test_sqlite_refuses_everything_else(file, sql):
+    before = file.read_bytes()
+    with Database(file, database_tables.AGENT | database_tables.STATE) as database, pytest.raises(Damaged):
+        list(database.ask(sql))
+    assert file.read_bytes() == before
+
+
+def test_no_table_of_secrets_is_on_the_list():
+    lists = (database_tables.AGENT, database_tables.STATE, database_tables.MEMORY)
+    names = {name for tables in lists for name in tables} - {"transcript_event_identities"}
+    assert not [name for name in names if any(word in name for word in SECRETS)]
+    columns = {column for tables in lists for each in tables.values() for column in each}
+    assert not columns & {"embedding", "text", "target", "owner_pid", "hmac_key", "requester_origin_json"}
+
+
+def test_what_is_no_database(tmp_path):
+    for content in (b"", b"SQLite format 3\x00" + b"\xff" * 4000, b"text"):
+        file = tmp_path / "x.sqlite"
+        file.write_bytes(content)
+        try:
+            with Database(file, database_tables.AGENT) as database:
+                assert not agent_database.is_agent_database(database)
+        except Damaged:
+            continue
+
+
+def test_a_record_never_unpacks_beyond_the_limit():
+    bomb = zstandard.compress(b"\0" * (64 * 1024 * 1024))
+    with pytest.raises(ValueError, match="over"):
+        packed.unpack_record(bomb)
+    without_size = zstandard.ZstdCompressor(write_content_size=False).compress(b"\0" * (64 * 1024 * 1024))
+    with pytest.raises(ValueError):
+        packed.unpack_record(without_size)

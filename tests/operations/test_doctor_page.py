@@ -1,0 +1,142 @@
+"""The page of the doctor: what the last look found, the runs, and the buttons."""
+
+import orjson
+import pytest
+from django.core.management import call_command
+
+from agents import clock
+from agents.models import AuditEntry
+from operations.doctor import report
+from operations.models import JobRun, MigrationRun, MigrationSource
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+PAGE = "/operations/doctor/"
+HOSTILE = "<script>alert(1)</script>\u202e"
+
+
+def looked(**more):
+    source = {"root": "/oc", "problem": "", "layout": "files", "bytes": 10, "bytes_to_read": 10, "notes": []}
+    agent = {"agent": "ada", "home_name": "ada", "layout": "files", "versions": ["transcript 3"], "records": 7}
+    agent |= {
+        "sources": {"new": 3, "changed": 0, "unchanged": 1, "left": 2},
+        "rejected": 1,
+        "bytes": 1_000,
+        "bytes_to_read": 9,
+    }
+    result = report.NO_PLAN | {"verb": "look", "message": "3 sources to read.", "source": source, "agents": [agent]}
+    result |= {"findings": 3, "run": None} | more
+    return JobRun.objects.create(
+        id="01M802QPCKD3RD2B1CZH9PSDC7",
+        kind="doctor_look",
+        state="finished",
+        result_json=orjson.dumps(result).decode(),
+        created_at=clock.now_ms(),
+        finished_at=clock.now_ms(),
+    )
+
+
+def ran(number=1, **more):
+    facts = {"id": f"{number:026}", "started_at": number, "status": "completed", "message": "5 sources imported."}
+    return MigrationRun.objects.create(**facts | more)
+
+
+def test_it_works(as_admin):
+    looked()
+    run = ran()
+    text = as_admin.get(PAGE).content.decode()
+    assert "3 sources to read." in text and "notice--warn" in text and "transcript 3" in text
+    assert run.id in text and "5 sources imported." in text and f"{PAGE}{run.id}/undo/" in text
+
+
+def test_empty(as_admin):
+    text = as_admin.get(PAGE).content.decode()
+    assert "Nobody has looked yet" in text and "Nothing was imported by a doctor yet" in text
+
+
+def test_a_clean_look(as_admin):
+    looked(findings=0, message="All well.")
+    assert "notice--ok" in as_admin.get(PAGE).content.decode()
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_queries(as_admin, count, django_assert_max_num_queries):
+    store = [report_line(number) for number in range(count)]
+    looked(store=store)
+    for number in range(count):
+        ran(number)
+    as_admin.get(PAGE)
+    with django_assert_max_num_queries(12):
+        as_admin.get(PAGE)
+
+
+def report_line(number, **more):
+    line = {
+        "check": "x",
+        "level": "finding",
+        "sentence": f"Line {number}",
+        "path": "",
+        "agent": "",
+        "is_repairable": True,
+    }
+    return line | more
+
+
+def test_hostile_words_are_text(as_admin):
+    rejected = [{"file": HOSTILE, "offset": 1, "reason": "not_json", "detail": HOSTILE}]
+    skipped = [{"path": HOSTILE, "table": HOSTILE, "why": "secret"}]
+    looked(
+        rejected=rejected, rejected_count=1, skipped=skipped, skipped_count=1, store=[report_line(1, sentence=HOSTILE)]
+    )
+    ran(message=HOSTILE, made_by=HOSTILE)
+    text = as_admin.get(PAGE).content.decode()
+    assert "<script>alert" not in text and "&lt;script&gt;" in text and "\u202e" not in text
+
+
+def test_an_operator_may_look_and_no_more(client):
+    client.force_login(UserFactory(username="op", role="operator"), backend="django.contrib.auth.backends.ModelBackend")
+    ran()
+    text = client.get(PAGE).content.decode()
+    assert "Look now" in text and "Import and mend" not in text and "undo/" not in text
+    assert client.post(f"{PAGE}look/").status_code == 302
+    assert client.post(f"{PAGE}fix/").status_code == 403
+
+
+def test_the_buttons_start_jobs_and_leave_entries(as_admin, settings):
+    run = ran()
+    source = {"source": str(settings.STATE_DIR)}
+    for address, sent, kind, params in (
+        ("look/", {}, "doctor_look", source),
+        ("fix/", {"sources": "keep"}, "doctor", source | {"by": "root"}),
+        (f"{run.id}/undo/", {}, "doctor_undo", {"run": run.id, "by": "root"}),
+    ):
+        answer = as_admin.post(PAGE + address, sent)
+        job = JobRun.objects.get(kind=kind)
+        assert answer["Location"] == job.get_absolute_url()
+        assert orjson.loads(job.params_json) == params
+        entry = AuditEntry.objects.get(action=f"{kind}_started")
+        assert (entry.actor, entry.object_id) == ("root", job.id)
+        assert as_admin.get(job.get_absolute_url()).status_code == 200
+    assert "A doctor is at work" in as_admin.get(PAGE).content.decode()
+
+
+def test_what_is_asked_reaches_the_job(as_admin):
+    as_admin.post(f"{PAGE}fix/", {"sources": "archive", "include_deleted": "on"})
+    params = orjson.loads(JobRun.objects.get(kind="doctor").params_json)
+    assert (params["sources"], params["include_deleted"], "force" in params) == ("archive", True, False)
+    assert as_admin.post(f"{PAGE}fix/", {"sources": "burn"}).status_code == 422
+
+
+@pytest.mark.parametrize("status", ["running", "failed", "undone"])
+def test_only_what_was_done_can_be_undone(as_admin, status):
+    run = ran(status=status)
+    assert as_admin.post(f"{PAGE}{run.id}/undo/").status_code == 404
+
+
+def test_the_models_have_the_columns_of_their_spec():
+    runs = {"id", "started_at", "finished_at", "status", "report_json"}
+    sources = {"source_key", "migration_kind", "source_path", "target_table", "source_sha256", "source_size_bytes"}
+    sources |= {"source_record_count", "last_run_id", "status", "imported_at", "removed_source", "report_json"}
+    assert runs <= {field.column for field in MigrationRun._meta.fields}
+    assert sources <= {field.column for field in MigrationSource._meta.fields}
+    call_command("makemigrations", check=True, verbosity=0)

@@ -1,0 +1,118 @@
+"""`doctor --fix --sources`: which files go, when, and that nothing goes that is not in the store."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import orjson
+import pytest
+import zstandard
+
+from tests.homes import Home, user
+from tests.operations.doctoring import doctor, fill, picture, rows
+from tests.sqlite_homes import SqliteHome
+
+pytestmark = pytest.mark.kill
+YESTERDAY = 1_795_000_000
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def source(home):
+    made = Home(Path(f"{home}-source"), agents=("main", "research"))
+    fill(made)
+    made.transcript(user("Damaged"), session="00000000-0000-4000-8000-00000000000d").raw("no record\n")
+    made.transcript(user("Still written"), session="00000000-0000-4000-8000-00000000000e").raw('{"type":"mess')
+    rest(made.root)
+    return made
+
+
+def rest(root):
+    """Make every file as old as if nobody had worked here for long."""
+    for path in root.rglob("*"):
+        if path.is_file():
+            os.utime(path, (YESTERDAY, YESTERDAY))
+
+
+def packed(path):
+    unpacked = io.BytesIO(zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read())
+    with tarfile.open(fileobj=unpacked) as archive:
+        return {entry.name: archive.extractfile(entry).read() for entry in archive}
+
+
+@pytest.mark.parametrize("mode", ["archive", "remove"])
+def test_it_works(home, source, mode):
+    before = {name: (source.root / name).read_bytes() for name, one in picture(source.root).items() if one[0]}
+    fixed, status = doctor(home, "--fix", "--sources", mode)
+    run = fixed["run"]
+    left = {name for name, one in picture(source.root).items() if one[0]}
+    gone = before.keys() - left
+    assert gone == set(run["removed"]) and len(gone) == 6
+    assert all(name.endswith((".jsonl", ".json")) for name in gone)
+    assert not any(name.startswith(("workspace", "credentials", "openclaw.json")) for name in gone)
+    stayed = {one["path"][-7:]: one["reason"] for one in run["stayed"]}
+    assert set(stayed) == {"d.jsonl", "e.jsonl"} and all("Not every line" in reason for reason in stayed.values())
+    archive = packed(Path(run["source_archive"]["path"]))
+    assert archive == {name: before[name] for name in [*gone, *(one["path"] for one in run["stayed"])]}
+    assert Path(run["source_archive"]["path"]).stat().st_mode & 0o777 == 0o600
+    told = dict(rows(home, "SELECT source_path, removed_source FROM migration_sources"))
+    assert {name for name, is_gone in told.items() if is_gone} == gone
+    if mode == "archive":
+        folder = Path(run["archive_folder"])
+        assert folder.parent == home / "backups"
+        assert {name: (folder / name).read_bytes() for name in gone} == {name: before[name] for name in gone}
+    assert status == 0
+    again, _status = doctor(home, "--fix", status=0)
+    assert rows(home, "SELECT count(*) FROM transcript_events", "main") == [(30,)]
+    assert again["to_read"] == 0
+
+
+def test_what_was_collected_before_goes_as_well(home, source):
+    doctor(home, "--fix", status=0)
+    run = doctor(home, "--fix", "--sources", "remove", status=0)[0]["run"]
+    assert len(run["removed"]) == 6 and run["sessions"] == {}
+
+
+def test_nothing_goes_while_openclaw_seems_to_run(home, source):
+    before = picture(source.root)
+    lock = source.write("agents/main/sessions/x.jsonl.lock", {"pid": os.getpid(), "createdAt": "now"})
+    rest(source.root)
+    refused, _status = doctor(home, "--fix", "--sources", "remove", status=2)
+    assert "OpenClaw seems to be running" in refused["error"] and str(os.getpid()) in refused["error"]
+    lock.write_text(orjson.dumps({"pid": 2**22 - 1}).decode())  # nobody
+    rest(source.root)
+    next(source.root.glob("agents/main/sessions/*.jsonl")).touch()
+    refused, _status = doctor(home, "--fix", "--sources", "remove", status=2)
+    assert "written to in the last 5 minutes" in refused["error"]
+    assert rows(home, "SELECT count(*) FROM migration_runs") == [(0,)]
+    assert {name: one[0] for name, one in before.items()}.items() <= {
+        name: one[0] for name, one in picture(source.root).items()
+    }.items()
+    fixed, _status = doctor(home, "--fix", "--sources", "remove", "--force", status=0)
+    assert len(fixed["run"]["removed"]) == 6
+
+
+def test_databases_stay(home):
+    source = SqliteHome(Path(f"{home}-source"))
+    source.session("00000000-0000-4000-8000-000000000001", user("One"))
+    rest(source.root)
+    before = picture(source.root)
+    run = doctor(home, "--fix", "--sources", "remove", status=0)[0]["run"]
+    assert run["removed"] == [] and run["source_archive"] is None
+    assert picture(source.root) == before
+
+
+def test_a_link_is_no_source(home, source, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "00000000-0000-4000-8000-00000000000f.jsonl").write_text('{"type":"session","id":"f"}\n')
+    (source.root / "agents" / "linked").mkdir()
+    (source.root / "agents" / "linked" / "sessions").symlink_to(elsewhere)
+    os.utime(elsewhere / "00000000-0000-4000-8000-00000000000f.jsonl", (YESTERDAY, YESTERDAY))
+    doctor(home, "--fix", "--sources", "remove")
+    assert list(elsewhere.iterdir())
