@@ -1,12 +1,13 @@
 """`doctor --fix`: plan, backup, repairs, import, comparison, receipt; sources go last and only when that was asked."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 from django.conf import settings
+from django.db import OperationalError
 from django.utils.translation import gettext as _
 
 from agents import audit, clock, databases
@@ -36,7 +37,8 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Do what the plan says and write the receipt. `params`: `source`, `as`, `include_deleted`, `sources`
     (keep, archive, remove), `force`, `by`. Raises Refused when nothing can be done; running it again is harmless.
     """
-    with only_one():
+    nothing = _("What was imported until then stays; run it again.")
+    with only_one(), room.refusing(settings.HOME_DIR, nothing):
         with Copies() as copies:
             made = plan.make(params, progress, copies)
         _check(made, params)
@@ -92,14 +94,17 @@ def _recorded(made, todo, mendable, params, progress):
     sentence = _("It stopped on an unexpected error. The server's log says where.")
     ended = None
     try:
-        with room.refusing(settings.HOME_DIR, _("What was imported until then stays; run it again.")):
-            ended = _work(row, made, todo, mendable, params, progress, facts)
+        ended = _work(row, made, todo, mendable, params, progress, facts)
     except Refused as refused:
         sentence = str(refused.sentence)
         raise
+    except OperationalError as exc:
+        sentence = str(exc)
+        raise
     finally:
         if ended is None:
-            runs.finish(row, Status.FAILED, sentence, facts)
+            with suppress(OperationalError):  # a full disk: the next run finds the row and says that it was broken off
+                runs.finish(row, Status.FAILED, sentence, facts)
     return _receipt(made, row.id, ended, facts)
 
 

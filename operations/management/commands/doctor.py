@@ -1,8 +1,10 @@
 import orjson
+from django.conf import settings
 
 from agents.commands import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
 from openclaw_web.errors import Refused
 from operations import jobs
+from operations.backups import room
 from operations.doctor import plan, preparing, report
 from operations.progress import Progress, listener_on
 
@@ -47,16 +49,17 @@ class Command(Verb):
         if force and not (fix or undo):
             self.fail("--force is for --fix and --undo.", WRONG_USE)
         asked = {"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep}
-        asked = {name: value for name, value in asked.items() if value}
+        asked = given(asked)
+        more = {"sources": sources, "force": force, "by": BY}
         try:
-            if undo:
-                result = self._job("doctor_undo", {"run": undo, "by": BY} | ({"force": True} if force else {}), quiet)
-            elif fix:
-                preparing.bring_up_to_date(self.say)
-                more = {"sources": sources, "force": force, "by": BY}
-                result = self._job("doctor", asked | {name: value for name, value in more.items() if value}, quiet)
-            else:
-                result = self._look(asked, quiet)
+            with room.refusing(settings.HOME_DIR, "Make room and run it again: it goes on."):
+                if undo:
+                    result = self._job("doctor_undo", given({"run": undo, "by": BY, "force": force}), quiet)
+                elif fix:
+                    preparing.bring_up_to_date(self.say)
+                    result = self._job("doctor", asked | given(more), quiet)
+                else:
+                    result = self._look(asked, quiet)
         except Refused as refused:
             self.fail(refused.sentence, WRONG_USE, reasons=refused.reasons)
         self._end(result)
@@ -79,3 +82,8 @@ class Command(Verb):
         if left or (result["verb"] == "look" and result["findings"]):
             self.end_partly(result, words, str(result["message"]), status=FAILED)
         self.answer(result, words)
+
+
+def given(options):
+    """The options that were given."""
+    return {name: value for name, value in options.items() if value}
