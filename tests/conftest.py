@@ -10,6 +10,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import expect
 
 from agents import clock, databases
 from tests import factories, processes
@@ -18,6 +19,7 @@ from tests.homes import Home
 # No time limits in tests: a slow machine is no fault of the code.
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+expect.set_options(timeout=60_000)
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # sync playwright keeps a loop in the test's thread
 ALL = ["default", "agent_ada", "agent_bob"]
 BACKEND = "django.contrib.auth.backends.ModelBackend"
