@@ -17,16 +17,6 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 HANG = 120  # seconds until a wait is given up: a guard, not a measure
 
 
-def kills(number):
-    """How many times a test kills: a quarter of `number`, so that the suite is run often; with KILLS=all, `number`."""
-    return number if os.environ.get("KILLS") == "all" else -(-number // 4)
-
-
-def met_enough(count, wanted, number):
-    """Whether `count` of `number` random kills met something at work; of few kills all may miss."""
-    return count >= wanted or number < 20
-
-
 def wait_for(condition):
     """What `condition` returns, as soon as that is true."""
     deadline = time.monotonic() + HANG

@@ -1,4 +1,4 @@
-"""Kills of web processes, the job process and the supervisor while people label, export and collect."""
+"""Thirty kills of web processes, the job process and the supervisor while people label, export and collect."""
 
 import http.client
 import json
@@ -14,9 +14,9 @@ from contextlib import closing, suppress
 import pytest
 
 from tests import homes
-from tests.processes import Home, children, kills, name_of, wait_for
+from tests.processes import Home, children, name_of, wait_for
 
-KILLS = kills(30)
+KILLS = 30
 SAMPLES = 3_000
 LABELLERS = 4
 TARGETS = ("web process", "jobs", "web process", "supervisor", "site", "web process")
@@ -134,7 +134,7 @@ class Labeller(threading.Thread):
             self.unexpected.append(answer)
 
 
-def test_kills_under_load_lose_nothing_and_double_nothing(served):
+def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
     chance, stop = random.Random(3), threading.Event()
     labellers = [Labeller(served, stop) for _ in range(LABELLERS)]
     for labeller in labellers:

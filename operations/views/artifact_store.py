@@ -37,6 +37,7 @@ def _context(form):
     runs = list(JobRun.objects.filter(kind=clearing.KIND).order_by("-created_at", "-id").defer("log")[:RUNS])
     for run in runs:
         run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
+        run.what = _("counted") if run.asked["is_dry_run"] else _("removed")
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
     is_counted = newest and newest.asked["is_dry_run"] and newest.receipt["removed"]
     return {"form": form, "runs": runs, "counted": newest if is_counted else None}

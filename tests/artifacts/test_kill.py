@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import kills, met_enough
-
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
 
@@ -92,10 +90,10 @@ def check(home):
     return len(blobs), len(rows)
 
 
-def test_kills_lose_nothing_and_leave_no_half_blob(tmp_path):
+def test_twenty_kills_lose_nothing_and_leave_no_half_blob(tmp_path):
     finish(python(tmp_path, PREPARE))
     chance, left_behind = random.Random(11), 0
-    for seed in range(kills(20)):
+    for seed in range(20):
         running = [python(tmp_path, ALIAS + code, seed, 10_000) for code in (ADOPT, ADOPT, CLEAR)]
         for process in running:
             assert process.stdout.readline() == "ready\n"
@@ -112,7 +110,7 @@ def test_kills_lose_nothing_and_leave_no_half_blob(tmp_path):
         finish(python(tmp_path, ALIAS + code, 99, rounds))
     blobs, rows = check(tmp_path)
     assert blobs == rows > 0
-    assert met_enough(left_behind, 1, kills(20)), "no kill ever met a writer at work"
+    assert left_behind, "no kill ever met a writer at work"
     assert not list((tmp_path / "artifacts" / "tmp").iterdir())
 
 

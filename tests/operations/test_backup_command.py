@@ -1,5 +1,6 @@
 """`openclaw-web backup`: made while others write, opened again, restored and compared with what it was made of."""
 
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -94,8 +95,19 @@ def test_a_home_in_use_is_not_touched(home, archive):
     site.close()
     worker = Home(home)
     worker.start("work")
-    wait_for(lambda: "work.lock" in run(home, "backup", "restore", str(archive), "--replace")[2] or None)
+    wait_for(lambda: is_locked(home / "state" / "work.lock"))  # before that nobody works here, and it would be restored
+    status, _out, err = run(home, "backup", "restore", str(archive), "--replace")
+    assert status == 3 and "work.lock" in err
     worker.close()
+
+
+def is_locked(file):
+    with file.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def test_an_old_home_is_only_replaced_when_asked_and_kept(home, archive):

@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, result, user
-from tests.processes import kills
 from tests.sqlite_homes import SqliteHome
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
 
 
-def test_kills_lose_nothing_and_double_nothing(tmp_path):
+def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
     home = Home(tmp_path / "openclaw", agents=("main", "research"))
     for number in range(60):
         script = home.transcript(agent=("main", "research")[number % 2])
@@ -59,7 +58,7 @@ def test_kills_while_a_database_is_collected(tmp_path):
     manage(tmp_path / "killed", "migrate", "-v0").wait()
     words = ("collect", "--source", str(home.root), "--include-deleted")
     chance = random.Random(7)
-    for number in range(kills(20)):
+    for number in range(20):
         process = manage(tmp_path / "killed", *words)
         time.sleep(0.9 + chance.random() * 0.8)
         if process.poll() is None:

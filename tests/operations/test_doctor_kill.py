@@ -15,11 +15,10 @@ from tests.operations.backing_up import run, start
 from tests.operations.doctoring import doctor, picture, rows, talk
 from tests.operations.test_backup_kill import begun, killed, span
 from tests.operations.test_collect_kill import contents
-from tests.processes import kills, met_enough
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
-KILLS = kills(20)
+KILLS = 20
 YESTERDAY = 1_795_000_000
 
 
@@ -40,7 +39,7 @@ def rest(root):
             os.utime(path, (YESTERDAY, YESTERDAY))
 
 
-def test_kills_lose_nothing_and_double_nothing(tmp_path):
+def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
     source, home = filled(tmp_path / "killed-source"), tmp_path / "killed"
     assert run(home, "migrate", "-v0")[0] == 0
     (home / "backups").mkdir(mode=0o700)
@@ -65,7 +64,7 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path):
         for name, content in files.items():  # what is not in its place is in the backup folder, whole
             places = [source.root / name, *(home / "backups").glob(f"openclaw-sources-*/{name}")]
             assert any(place.is_file() and place.read_bytes() == content for place in places), name
-    assert met_enough(at_work, 6, KILLS) and met_enough(broken, 1, KILLS), "hardly a kill met one at work"
+    assert at_work > KILLS // 4 and broken, "hardly a kill met one at work"
     doctor(home, "--fix", "--sources", "archive", status=0)
     assert not list(source.root.glob("agents/main/sessions/*.jsonl"))
     told = rows(home, "SELECT source_path FROM migration_sources WHERE removed_source")
