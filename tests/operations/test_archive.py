@@ -129,6 +129,7 @@ def test_a_session_that_goes_on_comes_back_whole(tmp_path):
     assert run(home, "collect")[0] in (0, 4)
     after = tables(home)
     assert len(after[main, "transcript_events"]) == count + 2 and not after[main, "removed_sessions"]
+    assert "agent:main:telegram:direct:0" in after[main, "sessions"][0]
     refused = receipt(home, "restore", str(home / "archive"), status=4)
     assert "changed since" in refused["reasons"][0]["reason"]
     assert tables(home) == after
