@@ -122,7 +122,7 @@ def _make_batch(agent, session_id, moments, result):
         _sample(agent, turn, said[turn.id], contexts[turn.id], gate.get(turn.id), moments[turn.turn_number])
         for turn in usable
     ]
-    _add(rows, result)
+    _add_where_here(agent, rows, result)
 
 
 def _keep_contexts(agent, turns):
@@ -145,6 +145,17 @@ def _sample(agent, turn, said, context, decision, moment):
         agent_id=agent.agent_id,
         turn_number=turn.turn_number,
     )
+
+
+def _add_where_here(agent, rows, result):
+    """Under the write lock of the agent's file, under which whoever removes a session looks whether it has samples."""
+    with transaction.atomic(using=agent.db):
+        turns = ConversationTurn.objects.using(agent.db).filter(id__in=[row.turn_id for row in rows])
+        here = set(turns.values_list("id", flat=True))
+        for row in rows:
+            if row.turn_id not in here:
+                result.skip(row.turn_number, _("There is no such turn."))
+        _add([row for row in rows if row.turn_id in here], result)
 
 
 def _add(rows, result):

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from artifacts.models import Artifact
 from openclaw_web.errors import Refused
 
+from . import row_checks
 from .models import (
     ConversationTurn,
     PromptReport,
@@ -30,7 +31,10 @@ from .models import (
 
 BYTES = "base64"
 ROWS = 500
-MOST, LEAST = 2**63 - 1, -(2**63)
+
+
+class WrongRow(Refused):
+    """A row that cannot be one of the session, or of any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Table:
     model: type[models.Model]
     order: str
     is_shared: bool = False
+    is_numbered: bool = False  # its ids are numbers of this file: elsewhere they are somebody else's
 
     @property
     def name(self) -> str:
@@ -69,7 +74,7 @@ TABLES = (
     Table(SessionDay, "date"),
     Table(SessionTool, "date, tool"),
     Table(TrajectoryEvent, "id"),
-    Table(RejectedRecord, "id", is_shared=True),
+    Table(RejectedRecord, "file, byte_offset", is_shared=True, is_numbered=True),
     Table(Artifact, "id", is_shared=True),
 )
 BY_NAME = {table.name: table for table in TABLES}
@@ -94,16 +99,34 @@ def lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
 def digest(db: str, session_id: str) -> str:
     """A sha256 of all rows of a session as they are now."""
     found = hashlib.sha256()
-    for _table, line in lines(db, session_id):
-        found.update(line)
+    for table, line in lines(db, session_id):
+        found.update(counting(table, line))
     return found.hexdigest()
 
 
+def counting(table: str, line: bytes) -> bytes:
+    """What the digest takes of a line: all of it, but no number that another file would give otherwise."""
+    if not BY_NAME[table].is_numbered:
+        return line
+    told = orjson.loads(line)
+    told["row"] = {name: value for name, value in _row(told).items() if name != "id"}
+    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def check(session_id: str, table: str, row: Any) -> None:
+    """Whether `insert` would take a row. Raises WrongRow."""
+    _checked(session_id, BY_NAME[table], BY_NAME[table].columns, row)
+
+
 def insert(db: str, session_id: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
-    """Put rows back that `lines` told, in the caller's transaction. Raises Refused for no row of the session."""
+    """Put rows back that `lines` told, in the caller's transaction. Raises WrongRow.
+
+    A number that another row has by now is given anew.
+    """
     columns = table.columns
     verb = "INSERT OR IGNORE" if table.is_shared else "INSERT"
-    marks = ", ".join(["%s"] * len(columns))
+    free = f"(SELECT ours.id FROM (SELECT %s AS id) ours WHERE ours.id NOT IN (SELECT id FROM {table.name}))"  # noqa: S608
+    marks = ", ".join(free if table.is_numbered and name == "id" else "%s" for name in columns)
     query = f"{verb} INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
     with connections[db].cursor() as cursor:
         waiting = iter(rows)
@@ -129,17 +152,25 @@ def _checked(session_id, table, columns, row):
     own = "id" if table.model is Session else "session_id"
     if table.model is not PromptReport and row.get(own) != session_id:
         raise _wrong(table, own)
-    return [_value(table, name, field, row) for name, field in columns.items()]
+    values = {name: _value(table, name, field, row) for name, field in columns.items()}
+    if name := row_checks.wrong_column(table.name, values):
+        raise _wrong(table, name)
+    return list(values.values())
 
 
 def _value(table, name, field, row):
     value = row[name] if name in row else field.get_default()
     value = _bytes(value) if isinstance(field, models.BinaryField) else value
     field = field.target_field if field.is_relation else field
-    is_right = (value is None and (field.null or table.columns[name].null)) or _fits(field, value)
+    is_right = (value is None and (field.null or table.columns[name].null)) or row_checks.fits(field, value)
     if not is_right:
         raise _wrong(table, name)
     return value
+
+
+def _row(told):
+    row = told.get("row")
+    return row if isinstance(row, dict) else {}
 
 
 def _bytes(value):
@@ -149,18 +180,6 @@ def _bytes(value):
         return {}
 
 
-def _fits(field, value):
-    if isinstance(field, models.BinaryField):
-        return isinstance(value, bytes)
-    if isinstance(field, models.TextField):
-        return isinstance(value, str)
-    if isinstance(field, models.FloatField):
-        return isinstance(value, int | float)
-    if isinstance(field, models.BooleanField):
-        return value in (0, 1)
-    return type(value) is int and LEAST <= value <= MOST
-
-
 def _wrong(table, name):
     told = {"table": table.name, "column": name}
-    return Refused(_("The archive has a row of %(table)s that cannot be one: %(column)s.") % told)
+    return WrongRow(_("The archive has a row of %(table)s that cannot be one: %(column)s.") % told)

@@ -102,12 +102,15 @@ def collect(collection, found, agent, plan, report) -> None:
         may_read = collect_consent.reader(collection, found, agent, report, source.entries)
         may_read = collect_consent.without_ignored(collection, agent, report, may_read)
         removed = removing.ids(agent.db)
+        were_removed = len(removed)
         may_read = collect_removed.without(removed, may_read)
         source.archives(may_read)
         to_read = collect_removed.files(collection, agent, plan.to_read, removed, report)
         _files(collection, agent, to_read, source, may_read, report)
         collect_removed.transcripts(source, removed)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
+        if len(removed) < were_removed:
+            _index_again(collection, found, agent, source, report)
         collect_around.database(source, may_read)
     collect_around.files(collection, found, agent, report, may_read)
     _leftovers(collection, agent, plan, source.known, may_read, report)
@@ -275,10 +278,20 @@ def _count(report, why, stored, *, unfinished):
     report.unfinished += unfinished
 
 
-def _index(collection, found, agent, report):
+def _index_again(collection, found, agent, source, report):
+    """A removed session went on and is back: what the indexes say of it was passed over until now."""
+    counted = report.sessions_indexed, report.opted_out_sessions
+    _index(collection, found, agent, report, also_known=True)
+    source.index()
+    report.sessions_indexed, report.opted_out_sessions = counted
+
+
+def _index(collection, found, agent, report, *, also_known=False):
     """Bring sessions up to sessions.json when that has changed; without the people who opted out."""
     path = found.sessions / "sessions.json" if found.sessions else None
-    if path is None or not path.exists() or collection.book.is_known(Kind.SESSION_INDEX, path, path.lstat()):
+    if path is None or not path.exists():
+        return
+    if not also_known and collection.book.is_known(Kind.SESSION_INDEX, path, path.lstat()):
         return
     stat = path.lstat()
     try:

@@ -57,11 +57,13 @@ def _transcript(source, one, removed):
 
 
 def _went_on(collection, file):
-    """Whether there is more in a transcript than when it was read last."""
-    if file.path.suffix == collect_archives.SUFFIX or not collection.book.offset(TRANSCRIPT, file.path):
+    """Whether there is more in a transcript than when it was read last, also when it was written anew."""
+    offset = collection.book.offset(TRANSCRIPT, file.path)
+    if file.path.suffix == collect_archives.SUFFIX or not offset:
         return False
     try:
         with open_regular(collection.home.root, file.path) as opened:
-            return collection.book.reading(TRANSCRIPT, file.path, opened).why == "appended"
+            why = collection.book.reading(TRANSCRIPT, file.path, opened).why
+            return why == "appended" or (why == "replaced" and file.stat.st_size > offset)
     except NotReadable:
         return False

@@ -4,6 +4,7 @@ Every day of the window is made anew from what the store holds now, and written 
 what was removed and who opted out since is right in all of them.
 """
 
+import filecmp
 import os
 import re
 from collections.abc import Iterator
@@ -20,13 +21,14 @@ from datasets.exporters.files import sync_folder
 from datasets.exporting.folders import draft_of
 from ledger.models import ConversationTurn, Session
 from ledger.records import sender_ids
+from openclaw_web.errors import Refused
 
 from . import collect_consent
 from .backups import room
 from .retention import choosing
 
 KEEP = "jsonlExport.retentionDays"
-NAME = re.compile(r"conversations-(\d{4}-\d{2}-\d{2})\.jsonl")
+NAME = re.compile(r"conversations-(\d{4}-\d{2}-\d{2})\.jsonl", re.ASCII)
 COLUMNS = (
     *("id", "session_id", "turn_number", "user_message_id", "user_message_content", "user_from", "user_metadata"),
     *("agent_message_id", "agent_message_content", "agent_metadata", "created_at"),
@@ -68,6 +70,8 @@ def _write(path: Path, draft: Path, stores, day: date, done):
                 count += 1
         file.flush()
         os.fsync(file.fileno())
+    if path.is_dir() and not path.is_symlink():
+        raise Refused(_("%(path)s is a folder: move it away.") % {"path": path})
     if not count:  # a day on which nobody spoke has no file
         path.unlink(missing_ok=True)
         return
@@ -132,16 +136,24 @@ def _json(text):
 
 
 def _is_same(path, draft):
-    return path.is_file() and not path.is_symlink() and path.read_bytes() == draft.read_bytes()
+    return path.is_file() and not path.is_symlink() and filecmp.cmp(path, draft, shallow=False)
 
 
 def _prune(folder, first):
-    old = [path for path in folder.glob("conversations-*.jsonl") if _day(path) < str(first)]
+    old = [path for path in folder.glob("conversations-*.jsonl") if _is_ours(path) and _day(path) < first]
     for path in old:
         path.unlink()
     return len(old)
 
 
+def _is_ours(path):
+    return _day(path) is not None and (path.is_symlink() or path.is_file())
+
+
 def _day(path):
+    """The day of a file that is named like ours, or None."""
     match = NAME.fullmatch(path.name)
-    return match[1] if match else "9"  # not one of ours
+    try:
+        return date.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None

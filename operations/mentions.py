@@ -21,6 +21,7 @@ from artifacts.models import Artifact
 
 # Apps whose tables are looked through, all of them and every text; of the global ones only these tables.
 AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts")
+EVIDENCE_LABELS = ("gate", "guardian")
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
 CHANGED_IN_PLACE = frozenset({"cron_jobs", "subagent_runs", "task_runs", "flow_runs"})  # news are not only in new rows
@@ -89,6 +90,16 @@ def tables(labels: Iterable[str], names: Iterable[str] = ()) -> list[Table]:
             packed = [column.column for column in about.concrete_fields if isinstance(column, models.BinaryField)]
             found.append(Table(about.db_table, tuple(name for name in texts if name != "handle"), *packed))
     return [table for table in found if table.columns or table.packed]
+
+
+def by_evidence(db: str) -> set[str]:
+    """The hashes that evidence in an agent's file mentions, and samples and scheduled work: not transcripts."""
+    mentions, found = Mentions(), set[str]()
+    for table in tables(EVIDENCE_LABELS):
+        found.update(*_rows(mentions, db, table))
+    for table in tables(GLOBAL_LABELS, GLOBAL_TABLES):
+        found.update(*_rows(mentions, DEFAULT_DB_ALIAS, table))
+    return found
 
 
 def in_content(sha256: str) -> Iterator[str]:

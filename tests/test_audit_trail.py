@@ -95,6 +95,8 @@ NO_CONTENT = {
     "api:me",
     "api:sign_in_list",
     "api:openapi-json",
+    "api:removed_session_list",
+    "api:retention_list",
     "api:openapi-view",
     "api:overview_agents",
     "api:overview_sums",

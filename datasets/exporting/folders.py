@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from ulid import ULID
 
 from ..exporters.files import sync_folder
 
+NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: what begins alike and ends otherwise is somebody else's
+
 
 @contextmanager
 def draft_of(folder: Path) -> Iterator[Path]:
@@ -19,7 +22,7 @@ def draft_of(folder: Path) -> Iterator[Path]:
     Drafts of builds that died are removed. Whoever writes a draft holds a lock on it, which ends with the process.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(f".{folder.name}.*"):
+    for left in _left(folder):
         if descriptor := _lock(left):
             shutil.rmtree(left)
             os.close(descriptor)
@@ -40,6 +43,13 @@ def publish(draft: Path, folder: Path) -> None:
     if not folder.exists():
         draft.rename(folder)
         sync_folder(folder.parent)
+
+
+def _left(folder):
+    begin = f".{folder.name}."
+    found = [path for path in folder.parent.iterdir() if path.name.startswith(begin)]
+    ours = [path for path in found if NAME.fullmatch(path.name.removeprefix(begin))]
+    return [path for path in ours if path.is_dir() and not path.is_symlink()]
 
 
 def _lock(folder):

@@ -5,16 +5,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import databases
 from agents.models import Agent
+from artifacts.models import Artifact
 from datasets.models import DatasetSample
 from gate.models import MemoryGateDecision
+from ledger.checkpoints import pack
 from ledger.models import ConversationContext, Session
 from openclaw_web.errors import Refused
+from operations import mentions
 
 PAGE = 500
-SAMPLES, DECISIONS, CONTEXTS = "samples", "decisions", "contexts"
+SAMPLES, DECISIONS, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "decisions", "contexts", "checkpoints", "mentions"
+
+WHY = {
+    SAMPLES: gettext_lazy("samples were made of them"),
+    DECISIONS: gettext_lazy("memory_gate decided about them"),
+    CONTEXTS: gettext_lazy("their context is evidence"),
+    CHECKPOINTS: gettext_lazy("checkpoints were made of them"),
+    MENTIONS: gettext_lazy("samples, memory files or scheduled work mention their outputs"),
+}
 
 
 @dataclass(slots=True)
@@ -55,8 +67,10 @@ def old(agent_id: str, db: str, before: int) -> Iterator[tuple[Session, str]]:
     rows = Session.objects.using(db).filter(last_activity_at__gt=0, last_activity_at__lt=before)
     rows = rows.only("id", "last_activity_at", "record_count", "turn_count").order_by("last_activity_at", "id")
     page = list(rows[:PAGE])
+    mentioned = mentions.by_evidence(db) if page else set()
     while page:
-        needed = _needed(agent_id, db, [session.id for session in page])
+        ids = [session.id for session in page]
+        needed = _with_mentioned(db, ids, mentioned) | _needed(agent_id, db, ids)
         yield from ((session, needed.get(session.id, "")) for session in page)
         last = page[-1]
         later = rows.filter(last_activity_at__gte=last.last_activity_at)
@@ -75,7 +89,7 @@ def count(agent_id: str, db: str, before: int) -> Found:
 
 
 def needed_by(agent_id: str, db: str, session_id: str) -> str:
-    """Which evidence names a session now: one of SAMPLES, DECISIONS and CONTEXTS, or ""."""
+    """Which evidence names a session now: one of SAMPLES, DECISIONS, CONTEXTS and CHECKPOINTS, or ""."""
     return _needed(agent_id, db, [session_id]).get(session_id, "")
 
 
@@ -84,6 +98,16 @@ def _needed(agent_id, db, session_ids):
     contexts = ConversationContext.objects.using(db).filter(turn__session_id__in=session_ids)
     decisions = MemoryGateDecision.objects.using(db).filter(session_id__in=session_ids)
     samples = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=session_ids)
-    found = dict.fromkeys(contexts.values_list("turn__session_id", flat=True).distinct(), CONTEXTS)
+    packs = Artifact.objects.using(db).filter(session_id__in=session_ids, kind=pack.KIND)
+    found = dict.fromkeys(packs.values_list("session_id", flat=True).distinct(), CHECKPOINTS)
+    found |= dict.fromkeys(contexts.values_list("turn__session_id", flat=True).distinct(), CONTEXTS)
     found |= dict.fromkeys(decisions.values_list("session_id", flat=True).distinct(), DECISIONS)
     return found | dict.fromkeys(samples.values_list("session_id", flat=True).distinct(), SAMPLES)
+
+
+# Text that names an output by its handle: a sample, a version of a memory file, a scheduled prompt.
+def _with_mentioned(db, session_ids, mentioned):
+    if not mentioned:
+        return {}
+    uses = Artifact.objects.using(db).filter(session_id__in=session_ids).values_list("session_id", "handle")
+    return {session_id: MENTIONS for session_id, handle in uses.iterator() if handle[-64:] in mentioned}

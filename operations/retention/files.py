@@ -27,6 +27,7 @@ from artifacts.models import Artifact
 from datasets.exporters.files import sync_folder
 from ledger import session_rows
 from ledger.models import TranscriptEvent
+from ledger.row_checks import is_session_id
 from ledger.trimming import stashed
 from openclaw_web.errors import Refused
 
@@ -54,6 +55,7 @@ class Summary:
     contents: int = 0
     rows_sha256: str = ""
     sha256: str = ""  # of the lines before the last one
+    state: tuple[int, int] = field(default=(0, 0), compare=False)  # once read: the last activity, and how many records
 
     def as_json(self) -> dict[str, Any]:
         """The facts of the last line and of the manifest."""
@@ -82,7 +84,7 @@ def write(path: Path, db: str, session_id: str) -> Summary:
             add(line)
         for table, line in session_rows.lines(db, session_id):
             summary.tables[table] += 1
-            rows.update(line)
+            rows.update(session_rows.counting(table, line))
             add(line)
         summary.sha256, summary.rows_sha256 = lines.hexdigest(), rows.hexdigest()
         packer.write(_line({"end": True, **summary.as_json()}))
@@ -145,7 +147,7 @@ class Reader:
                 told["data"] = content.add(told)
                 found.contents += told["part"] == 0
             elif told.get("table") in session_rows.BY_NAME and content.is_whole:
-                rows.update(line)
+                rows.update(session_rows.counting(told["table"], line))
                 found.tables[told["table"]] += 1
             else:
                 raise _damaged()
@@ -194,27 +196,36 @@ def opened(path: Path) -> Iterator[Reader]:
             unpacker = zstandard.ZstdDecompressor(max_window_size=WINDOW)
             file = io.BufferedReader(unpacker.stream_reader(raw))  # type: ignore[arg-type]
             line, head = _read(file)
-            is_ours = head.get("schema") == SCHEMA and all(isinstance(head.get(n), str) for n in ("agent", "session"))
-            if not is_ours:
-                raise Wrong(_("%(path)s is no archive of this version.") % {"path": path})
+            is_ours = head.get("schema") == SCHEMA and isinstance(head.get("agent"), str)
+            if not (is_ours and is_session_id(head.get("session"))):
+                raise Wrong(_("%(path)s is no archive of this version.") % {"path": shown(path)})
             yield Reader(Summary(head["agent"], head["session"]), file, hashlib.sha256(line))
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as exc:
-        told = {"path": path, "reason": exc.strerror}
+        told = {"path": shown(path), "reason": exc.strerror}
         raise Wrong(_("%(path)s cannot be read: %(reason)s.") % told) from exc
 
 
 def _plain(path):
     """A file, opened; neither a link nor a device. Raises Wrong."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise Wrong(_("%(path)s is no plain file.") % {"path": path})
+        raise Wrong(_("%(path)s is no plain file.") % {"path": shown(path)})
     return os.fdopen(os.open(path, READ), "rb")
 
 
 def verify(path: Path) -> Summary:
-    """Read an archive in full; what it holds. Raises Wrong. Where a manifest lies beside it, the two are compared."""
+    """Read an archive in full; what it holds. Where a manifest lies beside it, the two are compared.
+
+    Raises Wrong, and WrongRow when it holds a row that could not be put back.
+    """
     with opened(path) as archive:
-        for _told in archive.lines():
-            pass
+        found = archive.summary
+        for told in archive.lines():
+            if "table" in told:
+                session_rows.check(found.session, told["table"], told.get("row"))
+            if told.get("table") == "sessions":
+                found.state = told["row"]["last_activity_at"], told["row"]["record_count"]
+    if found.tables["sessions"] != 1:
+        raise _damaged()
     beside = path.with_name(path.name.removesuffix(SUFFIX) + MANIFEST_SUFFIX)
     if beside != path and beside.is_file():
         try:
@@ -222,8 +233,13 @@ def verify(path: Path) -> Summary:
         except orjson.JSONDecodeError as exc:
             raise _damaged() from exc
         if not isinstance(manifest, dict) or manifest.get("sha256") != file_sha256(path):
-            raise Wrong(_("%(path)s is not the file that its manifest tells of.") % {"path": path})
-    return archive.summary
+            raise Wrong(_("%(path)s is not the file that its manifest tells of.") % {"path": shown(path)})
+    return found
+
+
+def shown(path: Path) -> str:
+    """A path as people and receipts can have it: names need not be UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def file_sha256(path: Path) -> str:

@@ -9,19 +9,14 @@ from django.utils.translation import gettext_lazy
 from agents import clock
 from operations import clearing
 
-from .choosing import CONTEXTS, DECISIONS, SAMPLES
+from .choosing import WHY
 
 RETENTION, ARCHIVE = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
 BY = "command line"
 MOST_DAYS = 36_500
 SOME_STAY = gettext_lazy("Not everything could be done.")
-KEPT = {
-    SAMPLES: gettext_lazy("samples were made of them"),
-    DECISIONS: gettext_lazy("memory_gate decided about them"),
-    CONTEXTS: gettext_lazy("their context is evidence"),
-}
 SESSIONS = ("dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents")
-FILES = ("restored", "there", "sound", "rows")
+FILES = ("restored", "there", "older", "sound", "rows")
 
 
 def moment(before: str | None, older_than: str | None) -> int:
@@ -50,7 +45,7 @@ def of_files(verb: str, result: dict[str, Any]) -> dict[str, Any]:
 def in_words(facts: dict[str, Any]) -> str:
     """A line for all, one for each reason to stay, one for each agent that has something old."""
     lines = [facts["message"]]
-    lines += [f"  {count:,}: {KEPT.get(reason, reason)}" for reason, count in (facts.get("kept") or {}).items()]
+    lines += [f"  {count:,}: {WHY.get(reason, reason)}" for reason, count in (facts.get("kept") or {}).items()]
     for agent_id, agent in (facts.get("agents") or {}).items():
         if agent["sessions"]:
             told = {"agent": agent_id, "oldest": agent["oldest"]}

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -9,14 +11,15 @@ from typing import Any
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
-from agents import audit, databases
+from agents import audit, configuration, databases
 from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
 from ledger import removing, session_rows
 from ledger.models import Session
+from ledger.trimming import stashed
 from openclaw_web.errors import Refused
-from operations import collect, summaries
+from operations import collect, collect_consent, summaries
 from operations.backups import room
 
 from . import files
@@ -36,52 +39,83 @@ def archives(names: list[str]) -> list[Path]:
     return found
 
 
+@dataclass(slots=True)
+class _Run:
+    """Archives one after the other: one that is refused stops no other, a full disk stops all."""
+
+    progress: Any
+    total: int
+    done: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    tables: Counter[str] = field(default_factory=Counter)
+    failed: list[dict[str, str]] = field(default_factory=list)
+
+    @contextmanager
+    def one(self, path: Path):
+        self.progress.update(self.done, self.total, files.shown(path))
+        self.done += 1
+        try:
+            yield
+        except room.NoRoom:
+            raise
+        except Refused as refused:
+            self.failed.append({"id": files.shown(path), "reason": str(refused.sentence)})
+
+    def count(self, how: str, summary: Summary):
+        self.counts[how] += 1
+        self.tables.update(summary.tables)
+
+    def receipt(self, words: str) -> dict[str, Any]:
+        self.progress.update(self.total, self.total)
+        sums = {name: self.counts[name] for name in ("restored", "there", "older", "sound")}
+        return {"message": words % sums, **sums, "rows": dict(sorted(self.tables.items())), "failed": self.failed}
+
+
 def verify(paths: list[Path], progress: Any) -> dict[str, Any]:
     """Read archives in full; the receipt."""
-    return _each(paths, progress, lambda path: ("sound", files.verify(path)), _("%(sound)s archives are sound."))
+    run = _Run(progress, len(paths))
+    for path in paths:
+        with run.one(path):
+            run.count("sound", files.verify(path))
+    return run.receipt(_("%(sound)s archives are sound."))
 
 
 def restore(paths: list[Path], progress: Any, *, by: str) -> dict[str, Any]:
     """Put the sessions of archives back; the receipt. One that is here as it was is left alone.
 
-    A file that is damaged, or a session that is here and differs, is named in `failed` and stops nothing else. Raises
-    Refused when the disk is full.
+    Of several archives of a session the latest state counts. A file that is damaged, or a session that is here and
+    differs, is named in `failed` and stops nothing else. Raises Refused when the disk is full.
     """
-    words = _("%(restored)s sessions are back; %(there)s were there.")
-    met: set[str] = set()
-
-    def one(path):
-        summary = files.verify(path)
-        met.add(summary.agent)
-        return _restore(path, summary), summary
-
+    run = _Run(progress, 2 * len(paths))
     with collect.only_one(progress):
-        receipt = _each(paths, progress, one, words)
-        for agent in Agent.objects.filter(agent_id__in=met):
-            summaries.refresh(agent)
+        found = _latest(run, paths)
+        try:
+            for path, summary in found:
+                with run.one(path):
+                    run.count(_restore(path, summary), summary)
+        finally:
+            for agent in Agent.objects.filter(agent_id__in={summary.agent for _path, summary in found}):
+                summaries.refresh(agent)
+    words = _("%(restored)s sessions are back; %(there)s were there.")
+    more = _("%(older)s archives hold older states and were left out.")
+    receipt = run.receipt(f"{words} {more}" if run.counts["older"] else words)
     if receipt["restored"]:
         audit.record(by, "sessions_restored", object_type="session", sessions=receipt["restored"])
     return receipt
 
 
-def _each(paths, progress, one, words):
-    counts: Counter[str] = Counter()
-    tables: Counter[str] = Counter()
-    failed = []
-    for number, path in enumerate(paths):
-        progress.update(number, len(paths), path.name)
-        try:
-            how, summary = one(path)
-        except room.NoRoom:
-            raise
-        except Refused as refused:
-            failed.append({"id": str(path), "reason": str(refused.sentence)})
-            continue
-        counts[how] += 1
-        tables.update(summary.tables)
-    progress.update(len(paths), len(paths))
-    sums = {name: counts[name] for name in ("restored", "there", "sound")}
-    return {"message": words % sums, **sums, "rows": dict(sorted(tables.items())), "failed": failed}
+def _latest(run, paths):
+    """The archives that are sound, without those that hold an older state of a session than another one does."""
+    found: dict[tuple[str, str], tuple[Path, Summary]] = {}
+    for path in paths:
+        with run.one(path):
+            summary = files.verify(path)
+            key = summary.agent, summary.session
+            if key in found:
+                run.counts["there" if found[key][1].rows_sha256 == summary.rows_sha256 else "older"] += 1
+            if key not in found or found[key][1].state < summary.state:
+                found[key] = path, summary
+    return list(found.values())
 
 
 def _restore(path, summary: Summary) -> str:
@@ -102,20 +136,39 @@ def _restore(path, summary: Summary) -> str:
 
 
 def _put_back(db, archive: Reader, summary: Summary):
-    lines = archive.lines()
+    lines, kept = archive.lines(), set[str]()
     with artifacts.stashing(db, holds_rows=True) as batch:
-        first = _keep_contents(batch, lines)
+        first = _keep_contents(batch, lines, kept)
         batch.group.publish()
-        rows = ((told["table"], told["row"]) for told in chain(first, lines))
+        rows = (_own(told, kept) for told in chain(first, lines))
         with transaction.atomic(using=db, durable=True):
             removing.put_back(db, summary.session, rows, digest=summary.rows_sha256)
+            _check_consent(Session.objects.using(db).get(id=summary.session))
 
 
-def _keep_contents(batch, lines: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stash the contents that come first; the first line that is none."""
+def _own(told, kept):
+    """A row with its table. Raises Wrong when it refers to a content that the archive does not hold: to have the handle
+    of a content must not be enough to read it."""
+    row = told["row"]
+    handles = {row["handle"]} if told["table"] == "artifacts" else set[str]()
+    if told["table"] == "transcript_events":
+        handles.update(note.handle for note in stashed(row.get("trim_json")))
+    if not handles <= kept:
+        raise files.Wrong(_("The archive refers to an output that it does not hold."))
+    return told["table"], row
+
+
+def _check_consent(session):
+    if collect_consent.is_of_opted_out(session, frozenset(configuration.get("collector.optedOutSenders"))):
+        raise Refused(_("This is a conversation with somebody who has opted out since. It was not restored."))
+
+
+def _keep_contents(batch, lines: Iterator[dict[str, Any]], kept: set[str]) -> list[dict[str, Any]]:
+    """Stash the contents that come first, and note their handles; the first line that is none."""
     for told in lines:
         if "content" not in told:
             return [told]
+        kept.add(told["content"])
         one_part = told["of"] == 1
         data = told["data"] if one_part else _parts(told, lines)
         kind, meta, made = told.get("kind"), told.get("meta"), told.get("createdAt")

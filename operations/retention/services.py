@@ -9,12 +9,13 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import audit, clock, configuration, databases
 from agents.models import Agent
 from artifacts.errors import Damaged, NoSuchArtifact
 from datasets.exporting.folders import draft_of
-from ledger import removing
+from ledger import removing, session_rows
 from ledger.models import RemovedSession, Session
 from openclaw_web.errors import Refused
 from operations import collect, summaries
@@ -23,8 +24,10 @@ from operations.backups import room
 from . import choosing, files
 from .choosing import Found
 
-SETTING = "retentionDays"
+SETTING, KINDS = "retentionDays", ("retention", "archive")
 DAY_MS = 86_400_000
+CANNOT_GO = (removing.Kept, NoSuchArtifact, Damaged, files.Wrong, session_rows.WrongRow)
+NOTHING_LOST = gettext_lazy("What is in no archive is still here.")
 NAMED = 100  # sessions that a receipt names
 
 
@@ -87,7 +90,8 @@ def archive(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def _run(work, params):
     stores = choosing.stores(params.get("agent"))
     is_dry_run = bool(params.get("dry_run"))
-    with nullcontext() if is_dry_run else collect.only_one(work.progress):
+    full = room.refusing(settings.HOME_DIR, _("What was not removed yet is still here."))
+    with full, nullcontext() if is_dry_run else collect.only_one(work.progress):
         work.found = {agent_id: _counted(work, agent_id, db) for agent_id, db in stores.items()}
         work.total = work.sums()["sessions"]
         if not is_dry_run:
@@ -124,31 +128,36 @@ def _drafts(out):
     except OSError as exc:
         told = {"path": out, "reason": exc.strerror}
         raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % told) from exc
-    nothing = _("What is in no archive is still here.")
-    with room.refusing(out, nothing), draft_of(out / "archive") as draft:
+    with room.refusing(out, str(NOTHING_LOST)), draft_of(out / "archive") as draft:
         draft.chmod(0o700)
         yield draft
 
 
 def _agent(work, agent_id, db, draft):
-    found = work.found[agent_id]
+    full = room.refusing(databases.path(agent_id).parent, _("What was not removed yet is still here."))
     databases.expect_many_writes(db)
     try:
-        for session, needed in choosing.old(agent_id, db, work.before):
-            if needed:
-                continue
-            try:
-                _session(work, agent_id, db, session, draft)
-            except (removing.Kept, NoSuchArtifact, Damaged) as refused:
-                work.failed.append({"id": f"{agent_id}/{session.id}", "reason": str(refused.sentence)})
-                continue
-            found.add(session)
-            done = work.sums()["sessions"]
-            work.progress.update(done, max(done, work.total), _("Removing sessions of %(agent)s") % {"agent": agent_id})
+        with full:
+            _sessions(work, agent_id, db, draft)
+            removing.tidy(db)
     finally:
-        removing.tidy(db)
         databases.expect_few_writes(db)
         summaries.refresh(Agent.objects.get(agent_id=agent_id))
+
+
+def _sessions(work, agent_id, db, draft):
+    found = work.found[agent_id]
+    for session, needed in choosing.old(agent_id, db, work.before):
+        if needed:
+            continue
+        try:
+            _session(work, agent_id, db, session, draft)
+        except CANNOT_GO as refused:
+            work.failed.append({"id": f"{agent_id}/{session.id}", "reason": str(refused.sentence)})
+            continue
+        found.add(session)
+        done = work.sums()["sessions"]
+        work.progress.update(done, max(done, work.total), _("Removing sessions of %(agent)s") % {"agent": agent_id})
 
 
 def _session(work, agent_id, db, session, draft):
@@ -158,21 +167,22 @@ def _session(work, agent_id, db, session, draft):
         told = {"why": RemovedSession.Why.ARCHIVE, "archive": _name(path), "digest": digest}
 
     def needed_by(session_id):
-        return choosing.needed_by(agent_id, db, session_id)
+        needed = choosing.needed_by(agent_id, db, session_id)
+        return str(choosing.WHY[needed]) if needed else ""
 
     removing.remove(db, session.id, before=work.before, needed_by=needed_by, **told)
 
 
 def _archived(work, db, session: Session, draft):
     """Write and read back the archive of a session; where it is, and the digest of its rows."""
-    path = draft / "session"
-    path.unlink(missing_ok=True)
-    written = files.write(path, db, session.id)
-    if files.verify(path) != written:
-        raise Refused(_("What was read back is not what was written. Nothing was removed."))
-    work.bytes += path.stat().st_size
-    moment = session.last_activity_at
-    target = files.place(path, work.into, written, last_activity_at=moment, month=_day(moment).strftime("%Y-%m"))
+    path, moment = draft / "session", session.last_activity_at
+    with room.refusing(work.into, str(NOTHING_LOST)):
+        path.unlink(missing_ok=True)
+        written = files.write(path, db, session.id)
+        if files.verify(path) != written:
+            raise Refused(_("What was read back is not what was written. Nothing was removed."))
+        work.bytes += path.stat().st_size
+        target = files.place(path, work.into, written, last_activity_at=moment, month=_day(moment).strftime("%Y-%m"))
     return target, written.rows_sha256
 
 

@@ -12,9 +12,9 @@ from openclaw_web.html import after_post, render_page
 from .. import jobs, ticking
 from ..forms import RetentionForm
 from ..models import JobRun
-from ..retention import report, services
+from ..retention import choosing, services
 
-KINDS, RUNS = ("retention", "archive"), 10
+RUNS = 10
 SHOWN = {"retentionDays", "jsonlExport.enabled"}  # what runs by itself and is about this
 
 
@@ -60,7 +60,7 @@ def _form():
 
 
 def _context(form):
-    runs = list(JobRun.objects.filter(kind__in=KINDS).order_by("-created_at", "-id").defer("log")[:RUNS])
+    runs = list(JobRun.objects.filter(kind__in=services.KINDS).order_by("-created_at", "-id").defer("log")[:RUNS])
     for run in runs:
         run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
         run.what = _what(run)
@@ -71,7 +71,7 @@ def _context(form):
         "form": form,
         "runs": runs,
         "counted": counted,
-        "kept": [(count, report.KEPT.get(reason, reason)) for reason, count in kept.items()],
+        "kept": [(count, choosing.WHY.get(reason, reason)) for reason, count in kept.items()],
         "days": configuration.get(services.SETTING),
         "folder": services.folder(),
         "tasks": [state for state in ticking.states() if state.task.setting in SHOWN],

@@ -129,9 +129,23 @@ def test_a_session_that_goes_on_comes_back_whole(tmp_path):
     assert run(home, "collect")[0] in (0, 4)
     after = tables(home)
     assert len(after[main, "transcript_events"]) == count + 2 and not after[main, "removed_sessions"]
+    assert "agent:main:telegram:direct:0" in after[main, "sessions"][0]
     refused = receipt(home, "restore", str(home / "archive"), status=4)
     assert "changed since" in refused["reasons"][0]["reason"]
     assert tables(home) == after
+
+
+def test_a_session_whose_transcript_was_written_anew_and_goes_on_comes_back(tmp_path):
+    home = tmp_path / "own"
+    _source, scripts = old_sessions.fill(home, sessions=1, agents=("main",))
+    main, path = "agents/main/agent/openclaw-agent.sqlite", scripts[0].path
+    receipt(home, *AGE)
+    for more, count in ((0, 0), (2, 1)):
+        scripts[0].add(*[homes.user("Are you still there?"), homes.assistant("Yes.")][:more])
+        path.with_name("new").write_bytes(path.read_bytes())
+        path.with_name("new").replace(path)
+        assert run(home, "collect")[0] in (0, 4)
+        assert len(tables(home)[main, "sessions"]) == count
 
 
 def test_a_session_with_a_lost_output_stays(home):
@@ -246,3 +260,27 @@ def test_a_full_disk(home, tmp_path):
         if done.returncode:
             assert "There is no room left" in done.stderr, done.stderr
     assert 3 in seen
+
+
+def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
+    """The folder of an agent on a file system of its own that has hardly any room left."""
+    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("this system has no user namespaces")
+    folder, copy = home / "agents" / "main" / "agent", tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    before, size = tables(home), sum(path.stat().st_size for path in folder.iterdir()) // 1024
+    for words in (("retention", "--days", "30", "--remove"), ("archive", *AGE)):
+        mounted = (
+            f'mount -t tmpfs -o size={size + 120}k tmpfs {folder} && cp -a {copy}/. {folder}/ && "$@"; status=$?; '
+            f"rm -rf {tmp_path}/after; cp -a {folder} {tmp_path}/after; exit $status"
+        )
+        command = [sys.executable, "-m", "openclaw_web", *words, "--agent", "main", "--quiet"]
+        done = subprocess.run(
+            ["unshare", "-Urm", "sh", "-c", mounted, "sh", *command],
+            cwd=ROOT, env=environment(home), capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 3 and "Traceback" not in done.stderr, done.stderr
+        assert f"no room left in {folder}" in done.stderr and "still here" in done.stderr
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "after", folder)
+        assert tables(home) == before

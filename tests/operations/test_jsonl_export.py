@@ -9,6 +9,7 @@ import pytest
 from agents import configuration
 from agents.models import AuditEntry
 from ledger.models import ConversationTurn, Session
+from openclaw_web.errors import Refused
 from operations import jsonl_export, running, ticking
 from operations.models import JobRun
 from operations.progress import Progress
@@ -35,7 +36,7 @@ def turn(number, *, days_ago=1, session=None, **more):
         id=f"{session.id}:r{number}",
         session=session,
         turn_number=number,
-        created_at=NOW - days_ago * DAY,
+        created_at=round(NOW - days_ago * DAY),
         first_seq=0,
         last_seq=1,
         user_message_id=f"r{number}",
@@ -124,6 +125,41 @@ def test_old_files_go_and_others_stay(exports):
     turn(1)
     turn(2, days_ago=2)
     assert write()["files"] == 1
+
+
+def test_names_that_only_look_like_ours_stay(exports, tmp_path):
+    exports.mkdir()
+    (tmp_path / "precious").write_text("precious")
+    (exports / "conversations-2020-01-01.jsonl").symlink_to(tmp_path / "precious")
+    for name in ("conversations-2020-13-01.jsonl", "conversations-٢٠٢٠-01-01.jsonl", ".conversations.mine"):
+        (exports / name).write_text("precious")
+    (exports / "conversations-2020-01-02.jsonl").mkdir()
+    turn(1)
+    assert write()["removed"] == 1 and (tmp_path / "precious").read_text() == "precious"
+    left = {path.name for path in exports.iterdir()} - {"conversations-2026-02-24.jsonl"}
+    assert left == {
+        *("conversations-2020-13-01.jsonl", "conversations-٢٠٢٠-01-01.jsonl", ".conversations.mine"),
+        "conversations-2020-01-02.jsonl",
+    }
+
+
+def test_a_folder_in_the_place_of_a_file_is_said(exports):
+    turn(1)
+    (exports / "conversations-2026-02-24.jsonl").mkdir(parents=True)
+    with pytest.raises(Refused, match="is a folder"):
+        write()
+
+
+def test_days_end_at_midnight_utc(exports):
+    midnight = NOW // DAY * DAY
+    session = SessionFactory(db=DB)
+    for number, moment in enumerate((midnight - DAY - 1, midnight - DAY, midnight - 1, midnight), 1):
+        turn(number, session=session, days_ago=(NOW - moment) / DAY)
+    write()
+    numbers = {
+        path.name[14:24]: [one["turnNumber"] for one in told(path)] for path in exports.glob("conversations-*.jsonl")
+    }
+    assert numbers == {"2026-02-23": [1], "2026-02-24": [2, 3]}
 
 
 def test_many_turns_of_one_moment(exports):

@@ -1,0 +1,117 @@
+"""Retention: runs that counted, removed or archived what is old, what was removed, and jobs that do it."""
+
+from typing import Any, Literal
+
+import orjson
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from agents.decorators import agent_view, needs
+from agents.schemas import PageQuery, failures, listed
+from ledger.models import RemovedSession
+from openclaw_web.paging import page_of
+
+from . import jobs
+from .models import JobRun
+from .retention import services
+from .schemas import JobOut
+
+router = Router(tags=["operations"])
+
+
+class RetentionIn(Schema):
+    days: int = Field(ge=1, le=36_500, description="sessions without activity for so many days")
+
+
+class RetentionRun(Schema):
+    job: JobOut
+    what: Literal["count", "remove", "archive"]
+    days: int | None = Field(description="as it was asked; null: the setting of then, or a day")
+    before: str | None = Field(description="the day, UTC; null until it has ended well")
+    sessions: int | None = Field(description="that can go (count), or went")
+    records: int | None
+    turns: int | None
+    kept: dict[str, int] | None = Field(description="how many old sessions stay, by reason")
+    failed_count: int | None = Field(description="sessions that stayed after all")
+    bytes: int | None = Field(description="of archives")
+    out: str | None = Field(description="the folder of archives")
+
+
+class RetentionRunPage(Schema):
+    items: list[RetentionRun]
+    next: str | None
+    previous: str | None
+
+
+class RemovedQuery(PageQuery):
+    why: Literal["retention", "archive"] | None = None
+
+
+class RemovedOut(Schema):
+    session_id: str
+    removed_at: int
+    why: str = Field(description="retention: removed for good; archive: `archive` has it")
+    last_activity_at: int
+    record_count: int
+    archive: str = Field(description="its file; within the home relative to it; empty when there is none")
+
+
+class RemovedPage(Schema):
+    items: list[RemovedOut]
+    next: str | None
+    previous: str | None
+
+
+FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "bytes", "out")
+
+
+@router.get("/operations/retention", response={200: RetentionRunPage, **failures(409)})
+@needs("admin")
+def retention_list(request, filters: Query[PageQuery]):
+    """Runs that counted, removed or archived old sessions, the newest first."""
+    rows = JobRun.objects.filter(kind__in=services.KINDS).defer("log")
+    page = page_of(rows, order=("-created_at", "-id"), **filters.place)
+    return listed(page, [_told(run) for run in page])
+
+
+@router.post("/operations/retention/count", response={202: JobOut, **failures(400, 409)})
+@needs("admin")
+def retention_count(request, wanted: RetentionIn):
+    """Count what is old and remove nothing; answers the job that does it."""
+    return _started(request, "retention", {"days": wanted.days, "dry_run": True})
+
+
+@router.post("/operations/retention/remove", response={202: JobOut, **failures(400, 409)})
+@needs("admin")
+def retention_remove(request, wanted: RetentionIn):
+    """Remove what is old, for good; answers the job that does it. What evidence needs stays."""
+    return _started(request, "retention", {"days": wanted.days})
+
+
+@router.post("/operations/retention/archive", response={202: JobOut, **failures(400, 409)})
+@needs("admin")
+def retention_archive(request, wanted: RetentionIn):
+    """Put what is old into archives that are read back, and remove it; answers the job that does it."""
+    return _started(request, "archive", {"before": services.days_ago(wanted.days)})
+
+
+@router.get("/agents/{agent}/removed-sessions", response={200: RemovedPage, **failures(404, 409, 503)})
+@agent_view
+@needs("admin")
+def removed_session_list(request, agent, filters: Query[RemovedQuery]):
+    """Sessions of an agent that were removed because of their age, the latest first, with their archives."""
+    rows = RemovedSession.objects.using(agent.db)
+    rows = rows.filter(why=filters.why) if filters.why else rows.all()
+    return listed(page_of(rows, order=("-removed_at", "-session_id"), **filters.place))
+
+
+def _started(request, kind, params):
+    by = request.user.username
+    return Status(202, jobs.start(kind, {**params, "by": by}, by=by))
+
+
+def _told(run) -> dict[str, Any]:
+    asked, receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
+    what = "count" if asked.get("dry_run") else "archive" if run.kind == "archive" else "remove"
+    days = receipt.get("days") or asked.get("days")
+    return {"job": run, "what": what, "days": days, **{name: receipt.get(name) for name in FACTS}}
