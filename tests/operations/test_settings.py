@@ -74,7 +74,9 @@ def test_a_switch_is_switched(as_admin):
 def test_a_text_is_written_as_it_is(as_admin):
     as_admin.post(f"{PAGE}backup.folder/", {"value": "/mnt/my backups"})
     assert configuration.get("backup.folder") == "/mnt/my backups"
-    assert as_admin.post(f"{PAGE}backup.folder/", {"value": "backups"}).status_code == 422
+    refused = as_admin.post(f"{PAGE}backup.folder/", {"value": "backups"})
+    assert refused.status_code == 422
+    assert 'backup.folder is not saved. <a href="#backup.folder">' in re.sub(r"\s+", " ", refused.content.decode())
     as_admin.post(f"{PAGE}backup.folder/", {"value": ""})
     assert configuration.get("backup.folder") == ""
 
