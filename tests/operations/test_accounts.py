@@ -374,5 +374,5 @@ def test_answers_are_private_to_the_browser(as_admin):
 def test_each_button_of_a_person_says_whom_it_is_about(as_admin):
     UserFactory(username="mei")
     page = as_admin.get(USERS).text
-    for says in ("Make a one-time link for mei", "Sign mei out everywhere", "Deactivate mei"):
+    for says in ("Make a one-time link for mei", "Sign out mei everywhere", "Deactivate mei"):
         assert f'aria-label="{says}"' in page
