@@ -16,7 +16,7 @@ class ArtifactFilters(DayFilters):
 
     ORDERS, DEFAULT = listing.ORDERS, listing.NEWEST
     RARE = ("kind", "session", "size", "each")
-    q = forms.CharField(label=_("Words in the summary, or a handle"), required=False, max_length=200)
+    q = forms.CharField(label=_("Words, or a handle"), required=False, max_length=200)
     content_type = forms.ChoiceField(label=_("Type"), required=False, choices=[(name, name) for name in KNOWN])
     tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
     kind = forms.CharField(label=_("Kind"), required=False, max_length=100)

@@ -28,7 +28,7 @@ ACTIONS = {
     "conversations_exported": _("wrote conversations to files:"),
     "deactivated": _("deactivated"),
     "download_refused": _("was refused a download of"),
-    "doctor_fixed": _("imported and mended, by the doctor:"),
+    "doctor_fixed": _("imported and mended"),
     "doctor_look_started": _("started a look of the doctor"),
     "doctor_started": _("started the doctor"),
     "doctor_undo_started": _("started to undo a run of the doctor"),

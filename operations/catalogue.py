@@ -21,6 +21,7 @@ ENTRIES = {
         ("Copy", "copy", ("copy",)),
         ("Command", "command", ("command",)),
         ("Field", "field", ("field",)),
+        ("Form in a panel", "form-panel", ("form_panel",)),
         ("Filters and chips", "filters", ("chip",)),
         ("Tabs and segments", "tabs", ("agent_nav",)),
         ("Pager", "pager", ("pager",)),

@@ -153,23 +153,43 @@ class TokenForm(forms.Form):
 
 
 class SettingForm(forms.Form):
-    """One setting: a text per line where it is a list of texts, otherwise JSON."""
+    """One setting, in the field that fits its default: a text per line for a list, a text, a switch, a number."""
 
     value = forms.CharField(max_length=100_000, widget=forms.Textarea(attrs={"spellcheck": "false"}))
 
     def __init__(self, data=None, *, key, known, current):
-        self.is_lines = isinstance(known.default, list) and known.accepts(["text"])
-        text = "\n".join(current) if self.is_lines else orjson.dumps(current, option=orjson.OPT_INDENT_2).decode()
-        super().__init__(data, initial={"value": text}, auto_id=f"{key}-%s")
-        self.key, self.is_default = key, current == known.default
+        self.key, self.kind = key, type(known.default)
+        super().__init__(data, initial={"value": self._written(current)}, auto_id=f"{key}-%s")
         field = self.fields["value"]
-        field.label, field.help_text, field.required = key, known.help, not self.is_lines
-        field.widget.attrs["rows"] = min(12, max(1 + self.is_lines * 2, text.count("\n") + 1))
+        field.label, field.required = key, self.kind not in (list, str)
+        field.help_text = " ".join(map(str, self._help(known, current)))
+        field.widget = self._widget()
+
+    def _widget(self):
+        if self.kind is bool:
+            return forms.Select(choices=[("true", _("on")), ("false", _("off"))])
+        if self.kind is int:
+            return forms.NumberInput()
+        return forms.Textarea(attrs={"spellcheck": "false", "rows": 1 + 2 * (self.kind is list)})
+
+    def _help(self, known, current):
+        yield known.help
+        if self.kind is list:
+            yield _("One per line.")
+        if current != known.default and known.default not in ("", []):
+            yield _("The default is %(value)s.") % {"value": self._written(known.default).replace("\n", ", ")}
+
+    def _written(self, value):
+        if self.kind is list:
+            return "\n".join(value)
+        return value if self.kind is str else orjson.dumps(value).decode()
 
     def clean_value(self):
         text = self.cleaned_data["value"]
-        if self.is_lines:
+        if self.kind is list:
             return [line.strip() for line in text.splitlines() if line.strip()]
+        if self.kind is str:
+            return text
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError as exc:

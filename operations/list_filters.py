@@ -21,9 +21,12 @@ from .models import JobRun
 from .rejected import REASONS
 
 JOB_WORDS = {
+    "archive": gettext_lazy("Archive"),
     "artifact_gc": gettext_lazy("Artifact store"),
     "collect": gettext_lazy("Collect"),
     "export": gettext_lazy("Export"),
+    "jsonl_export": gettext_lazy("Daily files"),
+    "retention": gettext_lazy("Retention"),
     "stash_outputs": gettext_lazy("Stash outputs"),
     "backup": gettext_lazy("Backup"),
     "backup_drill": gettext_lazy("Restore drill"),

@@ -62,7 +62,7 @@ AUDIT_COLUMNS = (
 )
 BADGE = '<span class="badge badge--{tone}">{label}</span>'
 JOB_ROW = (
-    '<tr><td><a href="{href}">{label}</a></td>'
+    '<tr><td class="medium"><a href="{href}">{label}</a></td>'
     '<td data-label="%s">{state}</td>'
     '<td class="num" data-label="%s">{done}</td>'
     '<td class="wide" data-label="%s">{message}</td>'
@@ -91,9 +91,9 @@ REJECTED_ROW = (
 AUDIT_ROW = (
     '<tr><td class="nowrap">{time}</td>'
     '<td class="strong" data-label="%s">{actor}</td>'
-    '<td class="nowrap" data-label="%s">{action}</td>'
-    '<td class="break" data-label="%s"><span>{kind} {agent}{object}</span></td>'
-    '<td class="break muted" data-label="%s">{more}</td>'
+    '<td class="medium" data-label="%s">{action}</td>'
+    '<td class="wide break" data-label="%s"><span>{kind} {agent}{object}</span></td>'
+    '<td class="medium break muted" data-label="%s">{more}</td>'
     '<td class="nowrap muted" data-label="%s">{via}</td></tr>'
 )
 LINK = '<a href="{}">{}</a>'
@@ -114,7 +114,7 @@ def job_rows(jobs):
             href=job.get_absolute_url(),
             label=JOB_WORDS.get(job.kind, job.kind),
             state=format_html(BADGE, tone=job.state, label=JobRun.State(job.state).label),
-            done=number(job.done) if job.percent is None else f"{job.percent} %",
+            done=number(job.done) if job.percent is None else f"{job.percent}%",
             message=glyphs.readable(job.message) or "–",
             by=job.started_by or "–",
             queued=ago(job.created_at),

@@ -128,6 +128,9 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 WIDEST = """() => [...document.querySelectorAll("body *")]
     .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 3)
     .map((e) => e.outerHTML.slice(0, 160))"""
+SPILLING = """() => [...document.querySelectorAll(".table-wrap")]
+    .filter((wrap) => wrap.querySelector("table").scrollWidth > wrap.clientWidth + 1).slice(0, 3)
+    .map((wrap) => wrap.innerText.slice(0, 160))"""
 UNSEEN_FOCUS = """() => {
     const focused = document.activeElement;
     const style = getComputedStyle(focused);
@@ -194,6 +197,7 @@ def look(site, name, address, *, is_failure=False):
             found += [(size["width"], theme, *one) for one in violations if one[0] not in skipped]
         if page.evaluate(WIDER) > 0:
             found.append((size["width"], "scrolls sideways", page.evaluate(WIDEST)))
+        found += [(size["width"], "a table is wider than its panel", said) for said in page.evaluate(SPILLING)]
     page.set_viewport_size(DESK)
     # Chromium itself reports an answer that is no success.
     said = [text for text in site.complaints if not (is_failure and "Failed to load resource" in text)]

@@ -5,6 +5,7 @@ from functools import lru_cache
 from html import escape
 
 from django import template
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
@@ -33,6 +34,15 @@ def ago(ms):
     else:
         words = _words(*_since(when, now), get_language()) if when < now else exact[:-3]
     return SafeString(f'<time datetime="{exact[:10]}T{exact[11:]}+00:00" title="{exact} UTC">{words}</time>')
+
+
+@register.filter
+def due(ms):
+    """`ago` of something to come: what has passed without it says `due 3 hours ago`."""
+    when = at(ms)
+    if when is None or when > datetime.now(UTC):
+        return ago(ms)
+    return format_html(_("due {}"), ago(ms))
 
 
 @register.filter

@@ -14,7 +14,7 @@ from operations import background
 @needs("viewer")
 def background_list(request, agent):
     """Tasks, flows or deliveries of an agent (`?kind=`)."""
-    words = {"title": _("Background"), "note": _("Work that goes on beside conversations.")}
+    words = {"title": _("Background work"), "note": _("Work that goes on beside conversations.")}
     return _list(request, agent, background.BACKGROUND, words | {"here": "background"})
 
 
@@ -23,7 +23,7 @@ def background_list(request, agent):
 @needs("viewer")
 def stored_list(request, agent):
     """What the memory index of an agent holds, or the files in its database (`?kind=`); read only."""
-    words = {"title": _("Stored"), "note": _("What OpenClaw keeps for this agent in databases, read only.")}
+    words = {"title": _("Databases"), "note": _("What OpenClaw keeps for this agent in databases, read only.")}
     return _list(request, agent, background.STORED, words | {"here": "stored"})
 
 

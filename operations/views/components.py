@@ -39,6 +39,8 @@ def component_list(request):
             "theme": theme,
             "name": name,
             "form": Example(auto_id=f"{theme}-ok-%s", initial={"name": "Mei"}),
+            "panel_id": f"{theme}-panel",
+            "panel_form": Example(auto_id=f"{theme}-panel-%s"),
             "bad_form": Example({"role": "king"}, auto_id=f"{theme}-bad-%s"),
         }
         for theme, name in THEMES.items()

@@ -33,7 +33,7 @@ def test_what_is_no_kind_is_refused(value):
 
 def test_the_page_of_settings_shows_and_keeps_it(as_admin):
     assert "artifacts.flaggedKinds" in as_admin.get("/operations/settings/").text
-    as_admin.post("/operations/settings/artifacts.flaggedKinds/", {"value": '["jwt"]'})
+    as_admin.post("/operations/settings/artifacts.flaggedKinds/", {"value": "jwt"})
     assert configuration.get(flagging.KEY) == ["jwt"]
 
 

@@ -369,3 +369,10 @@ def test_a_role_holds_the_ones_below_it(role, db):
 
 def test_answers_are_private_to_the_browser(as_admin):
     assert as_admin.get(reverse("operations:user_list"))["Cache-Control"] == "private, no-cache"
+
+
+def test_each_button_of_a_person_says_whom_it_is_about(as_admin):
+    UserFactory(username="mei")
+    page = as_admin.get(USERS).text
+    for says in ("Make a one-time link for mei", "Sign out mei everywhere", "Deactivate mei"):
+        assert f'aria-label="{says}"' in page

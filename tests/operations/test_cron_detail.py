@@ -39,7 +39,7 @@ def test_it_works(client, job):
     for words in (
         *("Morning brief", "Every day at 07:00 (Asia/Shanghai)", "0 7 * * *", "Summarise the night."),
         *("for the kitchen", "isolated", "fakeai/mini", "60 s", "announce · telegram · 42"),
-        *("3 commits", "400 upstream", "20.0 s", "50 %", "How long the latest runs took, in seconds"),
+        *("3 commits", "400 upstream", "20.0 s", "50%", "How long the latest runs took, in seconds"),
     ):
         assert words in page, words
     assert '<a href="/agents/ada/sessions/known/"' in page

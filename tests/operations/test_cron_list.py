@@ -29,7 +29,7 @@ def test_it_works(client):
         CronRunFactory(job_id="j", status=status, duration_ms=duration)
     page = client.get(ADA)
     assert names(page) == ["Morning brief"]
-    for words in ("Every day at 07:00 (Asia/Shanghai)", "75 %", "2.3 s", "2.1 s", "succeeded"):
+    for words in ("Every day at 07:00 (Asia/Shanghai)", "75%", "2.3 s", "2.1 s", "succeeded"):
         assert words in page.text
     assert "Last 5 runs: 3 succeeded, 1 failed, 1 skipped" in page.text
     assert page.text.count("<rect ") == 5
@@ -76,7 +76,7 @@ def test_numbers_speak_of_the_last_hundred_runs(client):
     CronRunFactory.create_batch(50, job_id="j", status="error", duration_ms=90_000)
     CronRunFactory.create_batch(100, job_id="j")
     page = client.get(ADA).text
-    assert "100 %" in page
+    assert "100%" in page
     assert "90.0 s" not in page and "1 min 30" not in page
     assert '<td class="num" data-label="Runs">150</td>' in page
     CronRunFactory.create_batch(900, job_id="j")
@@ -141,3 +141,8 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
             CronRunFactory.create_batch(3, job_id=job.id)
         with django_assert_num_queries(0, using="agent_ada"), django_assert_num_queries(6):
             client.get(ADA)
+
+
+def test_a_run_that_should_have_been_is_due(client):
+    CronJobFactory(id="j", next_run_at=T0)
+    assert re.search(r"due <time", client.get(ADA).text)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
 from agents import clock
-from operations import jobs, liveness, running, tasks
+from operations import jobs, list_filters, liveness, running, tasks
 from operations.models import JobRun
 from operations.progress import Terminal
 from tests import jobs_for_tests
@@ -20,6 +20,7 @@ from tests.factories import JobFactory, UserFactory
 pytestmark = pytest.mark.django_db
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOUR = 3_600_000
+EVERY_KIND = {*running.KINDS}
 
 
 @pytest.fixture(autouse=True)
@@ -323,3 +324,7 @@ def test_a_pipe_gets_a_plain_line_now_and_then():
         terminal(done, None, "Reading")
     terminal.close()
     assert stream.getvalue() == "Reading\n1,000  Reading\n"
+
+
+def test_every_kind_of_job_has_a_name_for_people():
+    assert {*list_filters.JOB_WORDS} == EVERY_KIND

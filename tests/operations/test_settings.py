@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from agents import configuration
@@ -42,3 +44,44 @@ def test_a_value_that_does_not_fit_comes_back_with_the_reason(as_admin, value, s
 
 def test_a_setting_that_does_not_exist_is_not_found(as_admin):
     assert as_admin.post(f"{PAGE}collector.everything/", {"value": "1"}).status_code == 404
+
+
+def field(page, key):
+    return re.search(rf'<(input|select|textarea)[^>]* id="{re.escape(key)}-value"[^>]*>', page)[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "shape"),
+    [
+        (WINDOW, '<input type="number"'),
+        ("jsonlExport.enabled", "<select"),
+        ("backup.folder", "<textarea"),
+        (SENDERS, "<textarea"),
+    ],
+)
+def test_each_setting_has_the_field_that_fits_it(as_admin, key, shape):
+    page = as_admin.get(PAGE).content.decode()
+    assert field(page, key).startswith(shape)
+    assert f'id="{key}"' in page  # where links to one setting lead
+
+
+def test_a_switch_is_switched(as_admin):
+    as_admin.post(f"{PAGE}jsonlExport.enabled/", {"value": "true"})
+    assert configuration.get("jsonlExport.enabled") is True
+    assert '<option value="true" selected>' in as_admin.get(PAGE).content.decode()
+
+
+def test_a_text_is_written_as_it_is(as_admin):
+    as_admin.post(f"{PAGE}backup.folder/", {"value": "/mnt/my backups"})
+    assert configuration.get("backup.folder") == "/mnt/my backups"
+    refused = as_admin.post(f"{PAGE}backup.folder/", {"value": "backups"})
+    assert refused.status_code == 422
+    assert 'backup.folder is not saved. <a href="#backup.folder">' in re.sub(r"\s+", " ", refused.content.decode())
+    as_admin.post(f"{PAGE}backup.folder/", {"value": ""})
+    assert configuration.get("backup.folder") == ""
+
+
+def test_a_changed_setting_tells_its_default(as_admin):
+    assert "The default is 10." not in as_admin.get(PAGE).content.decode()
+    configuration.put(WINDOW, 12)
+    assert "The default is 10." in as_admin.get(PAGE).content.decode()
