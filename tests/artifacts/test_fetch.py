@@ -222,6 +222,23 @@ def test_a_pattern_with_too_many_repeats_is_refused(root, pattern):
         fetch(stash("ab"), mode="grep", pattern=pattern)
 
 
+@pytest.mark.parametrize("pattern", ["(([ab]|[ab][ab]){30}|x){30}c", r"\pL{10}"])
+def test_a_pattern_of_very_many_steps_is_refused(root, pattern):
+    with pytest.raises(Refused, match="too big"):
+        fetch(stash("ab"), mode="grep", pattern=pattern)
+
+
+def test_a_search_that_takes_too_long_is_stopped(root, monkeypatch):
+    monkeypatch.setattr("artifacts.grepping.SECONDS", 0.1)
+    lines = random.Random(7).choices("ab", k=1_000_000)
+    for place in range(0, len(lines), 400):
+        lines[place] = "\n"
+    handle = stash("".join(lines))
+    with pytest.raises(Refused, match=r"took over 0.1 seconds and got to line [1-9][\d,]*\. "):
+        fetch(handle, mode="grep", pattern="[ab]*a[ab]{100}c")
+    assert fetch(handle, mode="grep", pattern="nowhere|[ab]{2}c").counts["matches"] == 0
+
+
 def test_repeats_as_people_write_them(root):
     found = fetch(stash("a1b2-00100 {101}\n"), mode="grep", pattern=r"[a-z0-9]{4}-\d{5} \{101\}|x{1,100}")
     assert found.counts["matches"] == 1
@@ -286,9 +303,10 @@ def test_a_path_that_is_too_much_work_is_refused(root, monkeypatch, path):
     [
         ("$.." + "[" + ",".join("0" * 100) + "]", [[[["x" * 1_000_000]]]]),
         ("$.l[?search($.text, @)]", {"text": "x" * 100_000, "l": ["[yz]", "[xz]y"] * 2_000}),
+        ("$[?search(@, '[ab]*(a[ab]{100}c){4}')]", ["ab" * 100_000] * 20),
         ("$[?match('a', @)]", [f"(a{{20}}){{20}}{n}" for n in range(1_000)]),
     ],
-    ids=["written", "searched", "compiled"],
+    ids=["written", "searched", "slow", "compiled"],
 )
 def test_a_path_that_goes_over_the_same_text_again_and_again_is_refused(root, path, value):
     with pytest.raises(Refused, match="too many"):
