@@ -44,7 +44,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 @agent_view
 @needs("viewer")
 def checkpoint_detail(request, agent, sha256: str):
-    """A checkpoint pack with all it holds, by its handle or the 64 digits of that. Flagged ones are for admins (403)."""
+    """A checkpoint pack with all it holds, by its handle or those 64 digits alone. Flagged ones are for admins."""
     try:
         row, pack = checkpoints.opened(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:
