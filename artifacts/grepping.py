@@ -1,5 +1,6 @@
-"""Lines of a content that match an expression, with their numbers; flat in memory for any content."""
+"""Lines of a content that match an expression, with their numbers; flat in memory and bounded in work for any."""
 
+import time
 from collections.abc import Iterable, Iterator
 
 from django.utils.translation import gettext as _
@@ -7,6 +8,9 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 
 BLOCK = 1024 * 1024  # a longer line is looked at in pieces of this
+STEP = 64 * 1024  # about so much is searched at once: how long it took is looked at after each
+# Of processor time; a gigabyte takes a word 2. RE2 is linear, but with some expressions a thousand times slower.
+SECONDS = 10
 LINE = 400  # characters shown of a long line, around what matched
 MAX_CONTEXT = 20
 MAX_MATCHES = 500_000  # lines; more would be many seconds of work for an answer that nobody reads
@@ -18,27 +22,38 @@ class Grep:
     def __init__(self, pattern, *, context: int = 0):
         self._pattern = pattern
         self._context = context
-        self._number = 1  # of the first line of what is looked at
+        self._number = 1  # of the first line that was not looked at
         self._said = 0  # number of the last line that was given
         self._pending = 0  # lines still to give after a match
+        self._spent = 0.0  # seconds of searching
         self.matches = 0
         self.cut = 0
 
     def pieces(self, chunks: Iterable[bytes]) -> Iterator[str]:
-        """Every matching line as text, in order. `chunks` are the content. Raises Refused for over MAX_MATCHES."""
+        """Every matching line as text, in order. `chunks` are the content.
+
+        Raises Refused for more than MAX_MATCHES, and when searching took SECONDS.
+        """
         seen = b""  # lines that were looked at and may be needed before a match
         for block in _blocks(chunks):
-            data = seen + block
-            yield from self._search(data, len(seen))
+            data, place = seen + block, len(seen)
+            while place < len(data):
+                stop = _end(data, min(place + STEP, len(data)) - 1)
+                started = time.thread_time()
+                yield from self._search(data, place, stop)
+                self._spent += time.thread_time() - started
+                self._number += data.count(b"\n", place, stop)
+                if self._spent > SECONDS:
+                    raise _stopped_at(self._number)
+                place = stop
             seen = _last_lines(data, self._context)
-            self._number += data.count(b"\n", 0, len(data) - len(seen))
 
-    def _search(self, data, place):
-        number = self._number + data.count(b"\n", 0, place)
-        while place < len(data):
-            found = self._pattern.search(data, place)
-            start = max(place, data.rfind(b"\n", place, found.start()) + 1) if found else len(data)
-            found = found if start < len(data) else None  # what matches nothing also matches after the last line
+    def _search(self, data, place, stop):
+        number = self._number
+        while place < stop:
+            found = self._pattern.search(data, place, stop)
+            start = max(place, data.rfind(b"\n", place, found.start()) + 1) if found else stop
+            found = found if start < stop else None  # what matches nothing also matches after the last line
             while self._pending and place < start:
                 end = _end(data, place)
                 yield self._line(data[place:end], number, "-")
@@ -73,6 +88,11 @@ class Grep:
             start = max(0, min(len(line[:match].decode("utf-8", "replace")) - LINE // 4, len(text) - LINE))
             text = f"{'…' if start else ''}{text[start : start + LINE]}{'…' if start + LINE < len(text) else ''}"
         return f"{number}{sign}{text}\n"
+
+
+def _stopped_at(number):
+    told = {"seconds": SECONDS, "line": f"{number:,}"}
+    return Refused(_("Searching took over %(seconds)s seconds and got to line %(line)s. Repeat less in it.") % told)
 
 
 def _blocks(chunks):

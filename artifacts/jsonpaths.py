@@ -17,6 +17,7 @@ MAX_PATH, MAX_BYTES = 500, 16 * 1024 * 1024
 MAX_VISITS = 3_000_000  # values that one path may come by
 # Work on long texts counts as that on many values: a path may write or search the same one for every value.
 CHARS = 100  # of a text, for one value
+STEPS = 500  # of an expression, for one value: in the worst case each of its instructions is one at every character
 COMPILED = 200_000  # values, for an expression that a path or a value brings; some take most of a second
 KEPT = 20  # expressions that are remembered
 
@@ -115,13 +116,14 @@ class _Expression(FilterFunction):
     def __call__(self, value: object, pattern: object) -> bool:
         if not isinstance(value, str) or not isinstance(pattern, str):
             return False
-        self._visit(len(value) // CHARS)
         if pattern not in self._compiled:
             self._visit(COMPILED)
             if len(self._compiled) >= KEPT:
                 self._compiled.clear()
             self._compiled[pattern] = self._compile(pattern)
         compiled = self._compiled[pattern]
+        if compiled is not None:
+            self._visit(len(value) * max(compiled.programsize, STEPS // CHARS) // STEPS)
         return compiled is not None and compiled.search(value) is not None
 
     def _compile(self, pattern):

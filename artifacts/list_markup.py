@@ -1,5 +1,6 @@
 """The HTML of the rows of artifacts and of their uses: quicker than a template (see ledger.message_markup)."""
 
+from html import escape
 from urllib.parse import quote
 
 import orjson
@@ -55,10 +56,10 @@ USE_ROW = (
     '<td class="small" data-label="%s">{tool}</td>'
     '<td data-label="%s"><span class="badge badge--plain">{kind}</span></td></tr>'
 )
-BEGINS = SafeString('<div class="muted small mono break">{}</div>')
+BEGINS = '<div class="muted small mono break">{}</div>'
 BEGINS_CHARS = 80
 FLAG = SafeString(' <span class="badge badge--warn">{}</span>')
-LINK = SafeString('<a class="clamp mono" href="{}">{}</a>')
+LINK = '<a class="clamp mono" href="{}">{}</a>'
 
 
 def artifact_rows(page, uses):
@@ -103,7 +104,7 @@ def _begins(artifact):
         return NOTHING
     words = glyphs.plain(artifact["preview"][: 2 * BEGINS_CHARS])
     words = f"{words[:BEGINS_CHARS]}…" if len(words) > BEGINS_CHARS else words
-    return format_html(BEGINS, words) if words else NOTHING
+    return SafeString(BEGINS.format(escape(words))) if words else NOTHING
 
 
 def _times(count):
@@ -129,7 +130,7 @@ def _place(address, record):
 
 
 def _link(address, words):
-    return format_html(LINK, address, glyphs.readable(words))
+    return SafeString(LINK.format(escape(address), glyphs.readable(words)))
 
 
 def _part(text):

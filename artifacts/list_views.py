@@ -7,7 +7,7 @@ from django.utils.translation import ngettext_lazy
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view, needs
-from agents.list_pages import Words, answer_file, answer_page
+from agents.list_pages import COUNTING_MS, Words, answer_file, answer_page
 from openclaw_web.paging import places
 
 from . import list_markup, listing
@@ -53,5 +53,6 @@ def artifact_list(request, agent):
         words=ARTIFACTS,
         columns=list_markup.COLUMNS,
         rows=list_markup.artifact_rows(page, uses),
+        known=None if filters.chosen else listing.counted(agent.db, budget_ms=COUNTING_MS),
         agent=agent,
     )

@@ -6,6 +6,7 @@ import orjson
 from django.db import connections
 from django.db.models import Exists, OuterRef, Q
 
+from agents.counting import Amount, amount
 from openclaw_web import paging
 from openclaw_web.paging import Listing, Term, narrowed
 
@@ -52,6 +53,12 @@ def uses(db: str, handles: list[str]) -> dict[str, int]:
     with connections[db].cursor() as cursor:
         cursor.execute(USES, [USES_COUNTED + 1, orjson.dumps(handles).decode()])
         return dict(cursor.fetchall())
+
+
+def counted(db: str, *, budget_ms: int) -> Amount:
+    """How many contents an agent used; every handle is one step in their index."""
+    handles = Artifact.objects.using(db).values("handle").distinct()
+    return amount(handles, column="handle", budget_ms=budget_ms)
 
 
 def _terms(asked):

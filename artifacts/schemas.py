@@ -22,7 +22,7 @@ Name = Annotated[str, Field(max_length=500)]
 
 
 class ArtifactQuery(PageQuery):
-    uses: Literal["latest", "all"] = Field("latest", description="each content once, at its latest use; or every use")
+    each: bool = Field(False, description="every use is a row; else each content once, at its latest use")
     handle: str | None = Field(None, max_length=100, description="only this content")
     session: Name | None = None
     kind: str | None = Field(None, max_length=MAX_KIND)
@@ -37,9 +37,9 @@ class ArtifactQuery(PageQuery):
 
     def asked(self) -> dict[str, Any]:
         """As `listing.artifacts` takes them."""
-        places = {"after", "before", "limit", "from_ts", "to_ts", "uses"}
+        places = {"after", "before", "limit", "from_ts", "to_ts"}
         asked = self.dict(exclude=places, exclude_none=True)
-        return asked | {"since": self.from_ts, "until": self.to_ts, "each": self.uses == "all"}
+        return asked | {"since": self.from_ts, "until": self.to_ts}
 
 
 class ArtifactOut(Schema):

@@ -7,8 +7,9 @@ turns become samples in a temporary home; a tenth of them is scored high, so tha
 is the one with a tenth of the data. Every figure comes from a process of its own, floors and exports in turn.
 
 The floor of alpaca selects the samples and dumps what it selected. The floor of sharegpt also selects the records of
-each session's active branch, parses them (a message cannot be told from its record otherwise), reads the outputs that
-are artifacts and dumps, for each sample, as many messages as make a row about as long as the export's.
+each session's active branch, parses them (a message cannot be told from its record otherwise), unpacks the rests of
+texts that are cut in their rows, reads the outputs that are artifacts and dumps, for each sample, as many messages as
+make a row about as long as the export's.
 """
 
 import argparse
@@ -22,15 +23,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import reduce
 from itertools import groupby, islice
+from operator import getitem
 from pathlib import Path
 
 import orjson
+import zstandard
 
 ROOT = Path(__file__).resolve().parent.parent
 BARS = {"ratio": 3.0, "growth": 1.1}
 FLOOR_CHARACTERS = 47_000  # of records: makes rows about as long as the 32,000 of an export
 FORMATS = ("alpaca", "sharegpt")
+UNPACKER = zstandard.ZstdDecompressor()
 HIGH, LOW = 0.9, 0.1
 PLACE = "agent_id, session_id, turn_number, id"
 
@@ -176,7 +181,7 @@ def sharegpt_floor(store):
             " AND is_active AND kind IN ('user', 'assistant', 'tool_result') ORDER BY seq",
             (session_id,),
         )
-        told = [(turn, *whole(text, trimmed)) for turn, text, _, trimmed in records]
+        told = [(turn, *whole(text, rests, trimmed)) for turn, text, rests, trimmed in records]
         for _, _, number in rows:
             kept, size = [], 0
             for turn, length, message in reversed(told):
@@ -185,10 +190,16 @@ def sharegpt_floor(store):
             yield {"agent_id": agent_id, "session_id": session_id, "turn": number, "conversations": kept[::-1]}
 
 
-def whole(event_json, trim_json):
-    """How long a message is, and its content with the outputs that are artifacts in their places."""
-    content, length = orjson.loads(event_json)["message"]["content"], len(event_json)
-    for note in orjson.loads(trim_json).get("stashed", ()) if trim_json else ():
+def whole(event_json, full_zstd, trim_json):
+    """How long a message is, and its content with what is cut or an artifact in its place."""
+    record, length = orjson.loads(event_json), len(event_json)
+    notes = orjson.loads(trim_json) if trim_json else {}
+    for (*way, last), begin, rest in orjson.loads(UNPACKER.decompress(full_zstd)) if full_zstd else ():
+        place = reduce(getitem, way, record)
+        length += begin + len(rest) - len(place[last])
+        place[last] = place[last][:begin] + rest
+    content = record["message"]["content"]
+    for note in notes.get("stashed", ()):
         sha256 = note["handle"][-64:]
         with gzip.open(f"artifacts/blobs/sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}.txt.gz") as file:
             content[int(note["path"].split(".")[2])]["text"] = file.read().decode()

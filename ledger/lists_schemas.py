@@ -8,6 +8,7 @@ from pydantic import Field
 
 from agents.schemas import PageQuery
 
+from . import trimming
 from .listing import EVENT_ORDERS, NEWEST_EVENTS, NEWEST_SESSIONS, NEWEST_TURNS, SESSION_ORDERS, TURN_ORDERS
 from .schemas import EventOut, RejectedOut, SessionOut, TurnOut
 
@@ -17,6 +18,10 @@ SESSION_SORTS, EVENT_SORTS, TURN_SORTS = (
     for orders in (SESSION_ORDERS, EVENT_ORDERS, TURN_ORDERS)
 )
 LARGEST_FIRST = "`-` before it: the largest or newest first"
+IN_REACH = (
+    f"words in the first {trimming.CAP:,} characters of the record's texts, and in the first "
+    f"{trimming.RESULT_KEPT:,} of a tool's result that has more than {trimming.RESULT_CAP:,}"
+)
 AT_LEAST = {"ge": 0, "le": BIGGEST}
 
 
@@ -57,7 +62,7 @@ class EventQuery(Moments):
     )
     tool: str | None = Field(None, max_length=256)
     model: str | None = Field(None, max_length=500)
-    q: str = Field("", max_length=200, description="words anywhere in the record")
+    q: str = Field("", max_length=200, description=IN_REACH)
     failed: bool = Field(False, description="only failed tool and model calls")
     include_payload: bool = Field(False, description="with the record itself; the page then ends after about 2 MB")
     sort: EVENT_SORTS = Field(NEWEST_EVENTS, description=LARGEST_FIRST)  # type: ignore[valid-type]

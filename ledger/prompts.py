@@ -92,10 +92,7 @@ def of_session(session: Session, *, after: str | None = None, before: str | None
 def of_agent(scope: Scope) -> AgentPrompts:
     """The newest prompts of an agent in the days of a scope; of one tool there are none of their own."""
     turns = ConversationTurn.objects.using(scope.db).filter(is_active=True, prompt_tokens__gt=0)
-    turns = turns.filter(created_at__gte=scope.since_ms)
-    since = newest_of(turns, NEWEST)
-    if since is not None:
-        turns = turns.filter(created_at__gt=since)
+    turns, since = newest_of(turns, NEWEST, since=scope.since_ms)
     newest = list(scope.of_channel(turns).order_by("created_at").values_list("created_at", "prompt_tokens"))
     by_day = groupby(newest, key=lambda row: row[0] // 86_400_000)
     days = [_day(number, sorted(prompt for _at, prompt in rows)) for number, rows in by_day]

@@ -14,6 +14,7 @@ from django.db.models import Exists, Max, OuterRef, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from agents import clock
+from agents.counting import amount
 from artifacts.models import Artifact
 from artifacts.services import KIND
 
@@ -24,6 +25,7 @@ CHARS_PER_TOKEN = 4
 SHOWN = 20
 TOOLS = 50
 UNCOUNTED = 1_000  # sessions without sums: beyond that, only that there are more
+COUNTING_MS = 3  # looking for those, the oldest first: what an older version left are the oldest
 LOOKED_AT = 1_000  # uses among which the largest and the repeated ones are looked for
 USE = ("handle", "chars", "lines", "tool", "summary", "session_id", "record_id", "created_at")
 
@@ -102,7 +104,7 @@ class Use:
 class Savings:
     """What one agent's or one session's outputs add up to, and which stand out.
 
-    `uncounted_sessions` are in none of the sums; UNCOUNTED + 1 means more than UNCOUNTED.
+    At least `uncounted_sessions` are in none of the sums; UNCOUNTED + 1 means more than UNCOUNTED.
     """
 
     totals: Sums
@@ -157,10 +159,8 @@ class Scope:
 def of_agent(scope: Scope) -> Savings:
     """The savings of an agent in the days of a scope."""
     days = scope.tool_days()
-    uses = Artifact.objects.using(scope.db).filter(created_at__gte=scope.since_ms, record_id__isnull=False, kind=KIND)
-    newest = newest_of(uses, LOOKED_AT)
-    if newest is not None:
-        uses = uses.filter(created_at__gt=newest)
+    every = Artifact.objects.using(scope.db).filter(record_id__isnull=False, kind=KIND)
+    uses, newest = newest_of(every, LOOKED_AT, since=scope.since_ms)
     uses = scope.of_channel(uses.filter(tool=scope.tool) if scope.tool else uses)
     found = list(uses.order_by().values_list("handle", "chars", "id"))  # once: each of these rows lies somewhere else
     ids = [row_id for _chars, _handle, row_id in nlargest(SHOWN, ((row[1], row[0], row[2]) for row in found))]
@@ -191,10 +191,12 @@ def of_session(session: Session) -> Savings:
     )
 
 
-def newest_of(rows: QuerySet, count: int) -> int | None:
-    """The moment after which there are at most `count` of rows with a `created_at`; None when all are."""
-    times = rows.order_by("-created_at").values_list("created_at", flat=True)
-    return times[count : count + 1].first()
+def newest_of(rows: QuerySet, count: int, *, since: int) -> tuple[QuerySet, int | None]:
+    """Those of rows with a `created_at` since a moment, at most `count`, and after which one (None: these are all)."""
+    found = rows.filter(created_at__gte=since)
+    newest = found.order_by("-created_at").values_list("created_at", flat=True)[count : count + 1].first()
+    # With both bounds SQLite may seek to the earlier one and walk from there.
+    return (found, None) if newest is None else (rows.filter(created_at__gt=newest), newest)
 
 
 def since(db: str, days: int) -> date:
@@ -221,7 +223,8 @@ def _by_tool(sums):
 
 
 def _uncounted(sessions):
-    return uncounted(sessions)[: UNCOUNTED + 1].count()
+    found = amount(uncounted(sessions), up_to=UNCOUNTED, budget_ms=COUNTING_MS)
+    return found.count + (found.is_more and found.count == UNCOUNTED)
 
 
 def _found(by_tool, looked_at, prompt_tokens, **more):

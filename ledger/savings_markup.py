@@ -1,6 +1,7 @@
 """The HTML of the rows of the tables of savings; for the reason message_markup gives."""
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -64,16 +65,16 @@ def tool_rows(found: Savings, address: QueryDict | None = None) -> SafeString:
 
 def largest_rows(agent_id: str, uses: Sequence[Use]) -> SafeString:
     """A row for each output, with links to the artifact and the record."""
-    row = labelled(USE, USE_LABELS)
-    return SafeString("".join(filled(row, **_use(agent_id, use), tokens=tokens(tokens_of(use.chars))) for use in uses))
+    row, places = labelled(USE, USE_LABELS), _places(agent_id)
+    return SafeString("".join(filled(row, **_use(places, use), tokens=tokens(tokens_of(use.chars))) for use in uses))
 
 
 def repeated_rows(agent_id: str, uses: Sequence[Use]) -> SafeString:
     """A row for each content that came more than once."""
-    row = labelled(REPEATED, REPEATED_LABELS)
+    row, places = labelled(REPEATED, REPEATED_LABELS), _places(agent_id)
     return SafeString(
         "".join(
-            filled(row, **_use(agent_id, use), uses=number(use.uses), wasted=number(use.wasted_chars)) for use in uses
+            filled(row, **_use(places, use), uses=number(use.uses), wasted=number(use.wasted_chars)) for use in uses
         )
     )
 
@@ -113,10 +114,16 @@ def _width(chars, longest):
     return max(round(100 * chars / longest, 1), 0.3) if chars else 0
 
 
-def _use(agent_id, use: Use):
+def _places(agent_id):
+    """What the addresses of an agent's artifacts and sessions begin with: reversing each of them is slow."""
+    return reverse("artifacts:artifact_list", args=[agent_id]), reverse("ledger:session_list", args=[agent_id])
+
+
+def _use(places, use: Use):
+    artifacts, sessions = places
     return {
-        "artifact": reverse("artifacts:artifact_detail", args=[agent_id, use.sha256]),
-        "record": reverse("ledger:record_detail", args=[agent_id, use.session_id, use.record_id]),
+        "artifact": f"{artifacts}{use.sha256}/",
+        "record": f"{sessions}{quote(use.session_id, safe='')}/records/{quote(use.record_id, safe='')}/",
         "summary": glyphs.plain(use.summary) or use.handle,
         "tool": glyphs.plain(use.tool or "") or "–",
         "chars": number(use.chars),

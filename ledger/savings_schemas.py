@@ -76,7 +76,7 @@ class SavingsOut(Schema):
     prompt_tokens: int = Field(description="all tokens that models read, as the records say")
     carried_percent: float | None = Field(description="carried tokens in percent of these")
     uncounted_sessions: int = Field(
-        description="sessions without sums, which `stash_outputs` makes; 1001: more than 1,000"
+        description="at least so many sessions have no sums, which `stash_outputs` makes; 1001: more than 1,000"
     )
     is_cut: bool = Field(
         description="contents, largest and repeated are of a part of the uses: an agent's newest, a session's largest"

@@ -99,7 +99,7 @@ FIELDS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "age
 # Object type: the route of its page, and what of an entry stands in the address.
 PAGES = {
     "agent": ("ledger:session_list", lambda entry: [entry.object_id]),
-    "checkpoint": ("operations:checkpoint_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "checkpoint": ("operations:checkpoint_detail", lambda entry: [entry.agent_id, entry.object_id[-64:]]),
     "artifact": ("artifacts:artifact_detail", lambda entry: [entry.agent_id, entry.object_id[-64:]]),
     "export": ("operations:export_detail", lambda entry: [entry.object_id]),
     "file": ("guardian:file_detail", lambda entry: [entry.agent_id, entry.object_id]),

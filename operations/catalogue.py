@@ -44,7 +44,7 @@ ENTRIES = {
         (
             "List",
             "list",
-            ("filter_form", "filter_field", "list_part", "list_bar", "list_files", "list_tabs", "list_keys"),
+            ("filter_form", "list_part", "list_bar", "list_files", "list_tabs", "list_keys"),
         ),
         ("Facts", "facts", ()),
         ("Bar chart", "bars", ("chart",)),

@@ -42,7 +42,7 @@ def make(
             by,
             "checkpoint_built",
             object_type="checkpoint",
-            object_id=built.row.sha256,
+            object_id=built.row.handle,
             agent_id=agent.agent_id,
             **about,
         )

@@ -7,6 +7,7 @@ from ninja import Router
 
 from agents.decorators import agent_view, needs
 from agents.schemas import failures
+from artifacts import downloading
 from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
@@ -43,9 +44,11 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 @agent_view
 @needs("viewer")
 def checkpoint_detail(request, agent, sha256: str):
-    """A checkpoint pack with all it holds, by the 64 digits of its handle."""
+    """A checkpoint pack with all it holds, by its handle or those 64 digits alone. Flagged ones are for admins."""
     try:
         row, pack = checkpoints.opened(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:
         raise Http404 from exc
+    request.opened = ("checkpoint", row.handle)
+    downloading.check(row, request.user, agent_id=agent.agent_id)
     return {**checkpoints.facts(agent, row), "pack": pack}

@@ -7,7 +7,6 @@ to decide about a new one.
 # Route: the type of what it shows, and its id, made of what stands in the address (its query too).
 READS = {
     "api:event_list": ("agent", "{agent}"),
-    "api:checkpoint_detail": ("checkpoint", "{sha256}"),
     "api:export_detail": ("export", "{export_id}"),
     "api:export_file": ("export", "{export_id}"),
     "api:cron_detail": ("schedule", "{job_id}"),
@@ -28,7 +27,6 @@ READS = {
     "guardian:file_detail": ("file", "{name}"),
     "ledger:record_detail": ("record", "{session_id}/{record_id}"),
     "ledger:session_detail": ("session", "{session_id}"),
-    "operations:checkpoint_detail": ("checkpoint", "{sha256}"),
     "operations:backup_file": ("backup", "{backup_id}"),
     "operations:cron_detail": ("schedule", "{job_id}"),
     "operations:lint_list": ("agent", "{agent}"),

@@ -71,11 +71,13 @@ SAY_THEMSELVES = {
     "api:artifact_content",
     "api:artifact_fetch",
     "api:artifact_peek",
+    "api:checkpoint_detail",
     "api:review_next",
     "artifacts:artifact_detail",
     "artifacts:artifact_download",
     "datasets:review",
     "datasets:review_queue",
+    "operations:checkpoint_detail",
 }
 # Pages and operations that show titles, sums and states, but nothing anybody said.
 NO_CONTENT = {

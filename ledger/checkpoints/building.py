@@ -64,7 +64,7 @@ def build(
         "decisions": index.listed(found.decisions),
         "open_calls": index.listed(found.work.open_calls),
         "open_errors": index.listed(found.work.open_errors),
-        "artifacts": index.listed(found.mentions.found, found.mentions.items(session._state.db, agent_id)),
+        "artifacts": index.listed(found.artifacts.found, found.artifacts.items(session._state.db, agent_id)),
     }
     return {**pack, "bundle": bundle.compose(pack, budget)}
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..words import STOP_WORDS
+from .artifacts import PartArtifacts
 from .compactions import Compaction, Part, Seen, records
 from .decisions import DECISIONS, Decision, stated
 from .latest import Latest
-from .mentions import Mentions
 from .texts import words
 from .work import Work
 
@@ -21,7 +21,7 @@ class Index:
 
     turns: Latest = field(default_factory=lambda: Latest(TURNS))
     decisions: Latest = field(default_factory=lambda: Latest(DECISIONS))
-    mentions: Mentions = field(default_factory=Mentions)
+    artifacts: PartArtifacts = field(default_factory=PartArtifacts)
     work: Work = field(default_factory=Work)
     turn_ids: set[str] = field(default_factory=set)
     record_count: int = 0
@@ -43,7 +43,7 @@ class Index:
             return
         self._note_turn(seen)
         self.work.note(seen)
-        self.mentions.note(seen)
+        self.artifacts.note(seen)
         for decision in stated(seen):
             self.decide(decision)
 

@@ -47,5 +47,6 @@ def checkpoint_detail(request, agent, sha256):
         raise Http404 from exc
     except Refused as refused:
         return render_page(request, "operations/checkpoint_detail.html", {**context, "refused": refused}, status=409)
+    request.opened = ("checkpoint", row.handle)
     context |= checkpoint_page.shown(agent, row, pack)
     return render_page(request, "operations/checkpoint_detail.html", context)

@@ -165,8 +165,8 @@ class TestList:
     def test_every_use(self, client):
         _first, _second, last = (stash("x", session_id=f"s{n}") for n in range(3))
         assert len(client.get(ADA).json()["items"]) == 1
-        assert len(client.get(ADA, {"uses": "all"}).json()["items"]) == 3
-        found = client.get(ADA, {"uses": "all", "handle": last.handle, "format": "jsonl"})
+        assert len(client.get(ADA, {"each": "true"}).json()["items"]) == 3
+        found = client.get(ADA, {"each": "true", "handle": last.handle, "format": "jsonl"})
         assert [orjson.loads(line)["uses"] for line in found.getvalue().splitlines()] == [3, 3, 3]
 
     def test_pages_and_lines(self, client):
@@ -180,7 +180,7 @@ class TestList:
         back = client.get(ADA, {"limit": 100, "before": second["previous"]}).json()
         assert back["items"] == first["items"]
 
-    @pytest.mark.parametrize("query", ["sort=cost", "uses=some", "content_type=x", "size=-1", "limit=0", "to_ts=x"])
+    @pytest.mark.parametrize("query", ["sort=cost", "each=some", "content_type=x", "size=-1", "limit=0", "to_ts=x"])
     def test_what_does_not_fit_is_said(self, client, query):
         assert client.get(f"{ADA}?{query}").status_code == 422
 

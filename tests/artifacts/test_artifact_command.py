@@ -248,3 +248,11 @@ def test_lint(run, tmp_path):
     assert "artifact stash" in hit["better"]
     (tmp_path / "brief.md").write_text("fine\n")
     assert run("lint", str(tmp_path))[0] == 0
+
+
+def test_a_cursor_of_nowhere_is_refused_in_the_words_of_a_command(run, ask, tmp_path, capsys):
+    (tmp_path / "out.txt").write_text(NUMBERS)
+    ask("stash", "--from", str(tmp_path / "out.txt"))
+    status, said = run("list", "--after", "zzz")
+    said += capsys.readouterr().err
+    assert status == 3 and "page" not in said

@@ -57,6 +57,13 @@ def test_it_works(client, session):
     assert 'href="../sessions/s1/?record=r%2F2#r-r%2F2"' in text_of(page)
 
 
+def test_it_says_what_words_are_looked_for_in(client, session):
+    told = text_of(client.get(ADA))
+    assert "the first 8,000 characters of a text, and in the first 1,000 of a tool's result" in told.replace(
+        "&#x27;", "'"
+    )
+
+
 def test_adas_page_does_not_show_bobs_rows(client, session):
     EventFactory(session=SessionFactory(db="agent_bob", id="bobs"), db="agent_bob", seq=7, event_json=said("number 7"))
     assert shown(client.get(ADA)) == []

@@ -6,6 +6,7 @@ import pytest
 
 from agents.models import AuditEntry
 from artifacts import services
+from artifacts.models import Artifact
 from ledger.checkpoints.pack import KIND
 from tests.factories import DecisionFactory
 from tests.homes import assistant, result, user
@@ -138,10 +139,11 @@ def test_building_and_opening_are_in_the_audit_log(as_reviewer):
     tell(*worked())
     as_reviewer.post(MAKE, follow=True)
     found = [
-        (entry.actor, entry.action, entry.object_type, entry.agent_id)
+        (entry.actor, entry.action, entry.object_type, entry.object_id, entry.agent_id)
         for entry in AuditEntry.objects.filter(object_type="checkpoint").order_by("at", "id")
     ]
-    assert found == [("reviewer", "checkpoint_built", "checkpoint", "ada"), ("reviewer", "read", "checkpoint", "ada")]
+    about = ("checkpoint", Artifact.objects.using("agent_ada").get(kind="checkpoint").handle, "ada")
+    assert found == [("reviewer", "checkpoint_built", *about), ("reviewer", "read", *about)]
 
 
 @pytest.mark.parametrize("turns", [1, 30])

@@ -7,6 +7,7 @@ from tests.homes import user
 from tests.ledger.checkpoints import compaction, worked
 from tests.ledger.stashing import blob
 from tests.ledger.transcripts import tell
+from tests.test_roles import browser_of
 
 pytestmark = pytest.mark.django_db
 MAKE = "/api/v1/agents/ada/sessions/s1/checkpoints"
@@ -78,8 +79,23 @@ def test_a_damaged_one_is_refused(as_reviewer):
 
 def test_who_may_only_look_reads_and_makes_none(as_reviewer, as_stranger):
     tell(*worked())
-    sha256 = make(as_reviewer).json()["sha256"]
+    made = make(as_reviewer).json()
     assert make(as_stranger).status_code == 403
-    assert as_stranger.get(READ + sha256).status_code == 200
+    for name in (made["sha256"], made["handle"]):
+        assert as_stranger.get(READ + name).status_code == 200
     read = AuditEntry.objects.filter(action="read").values_list("actor", "object_type", "object_id", "agent_id")
-    assert list(read) == [("stranger", "checkpoint", sha256, "ada")]
+    assert list(read) == [("stranger", "checkpoint", made["handle"], "ada")]
+
+
+def test_flagged_ones_are_for_admins(as_reviewer, as_stranger, admin):
+    tell(user("1"), compaction("r1", summary="password: hunter2"), user("2"), compaction("r3"))
+    made = make(as_reviewer, compaction="r2").json()
+    for client in (as_stranger, as_reviewer):
+        refused = client.get(READ + made["sha256"])
+        assert refused.status_code == 403 and "may hold secrets (password): only admins" in refused.json()["detail"]
+        assert "hunter2" not in refused.content.decode()
+    assert browser_of(admin).get(READ + made["sha256"]).status_code == 200
+    told = AuditEntry.objects.filter(object_id=made["handle"]).order_by("at", "id").values_list("actor", "action")
+    wanted = ["checkpoint_built", "download_refused", "download_refused", "read"]
+    assert [action for _actor, action in told] == wanted
+    assert [actor for actor, _action in told] == ["reviewer", "stranger", "reviewer", "root"]

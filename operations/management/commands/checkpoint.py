@@ -70,7 +70,7 @@ class Command(Verb):
             row, pack = checkpoints.opened(agent, handle.strip())
         except NotAHandle as refused:
             self.fail(refused.sentence, WRONG_USE)
-        audit.record(BY, "read", object_type="checkpoint", object_id=row.sha256, agent_id=agent.agent_id)
+        audit.record(BY, "read", object_type="checkpoint", object_id=row.handle, agent_id=agent.agent_id)
         facts, text = checkpoints.facts(agent, row), pack["bundle"]["text"]
         words = text if bundle else f"{text}\n\n{row.handle}\n{facts['fetch']}"
         self.answer({"checkpoints": [{**facts, "pack": pack}]}, words)

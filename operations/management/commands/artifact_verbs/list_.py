@@ -5,6 +5,7 @@ from django.utils.translation import gettext as _
 from agents.command_groups import Outcome
 from artifacts import receipts
 from artifacts.models import Artifact
+from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
 from . import WrongUse, db_of
@@ -25,8 +26,15 @@ def run(limit, after, session, agent, json, **options):
         raise WrongUse("--limit is 1 to 1000.")
     rows = Artifact.objects.using(db_of(agent)).defer("preview")
     rows = rows.filter(session_id=session) if session else rows
-    page = page_of(rows, order=ORDER, after=after, size=limit)
+    page = _page(rows, after, limit)
     if page.next and not json:
         sys.stderr.write(_("More: --after %(cursor)s") % {"cursor": page.next} + "\n")
     words = "\n".join(f"{row.handle}  {row.summary}" for row in page)
     return Outcome(receipts.listed(page), words)
+
+
+def _page(rows, after, limit):
+    try:
+        return page_of(rows, order=ORDER, after=after, size=limit)
+    except Refused as exc:  # it speaks of the address of a page
+        raise Refused(_("--after is the `next` of an earlier list of artifacts: this is none.")) from exc

@@ -31,7 +31,7 @@ ERRORS = "error|exception|traceback|fatal|fail"
 
 
 @dataclass(slots=True)
-class Mentions:
+class PartArtifacts:
     """Collects handles from records."""
 
     found: Latest = field(default_factory=lambda: Latest(ARTIFACTS))
