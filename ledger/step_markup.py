@@ -14,17 +14,17 @@ from .words import said
 
 SHORT = 60  # characters of a word or a name
 STEP = (
-    '<tr><th scope="row"><a href="{href}">{type}</a>{failed}</th>'
-    '<td class="wide" data-label="%s"><span class="clamp">{words}</span>{given}</td>'
+    '<tr><th scope="row"><a class="nowrap" href="{href}">{type}</a>{failed}</th>'
+    '<td class="wide" data-label="%s"><span class="clamp">{words}</span>'
+    '<div class="small"><span class="muted mono">{run}</span>{given}</div></td>'
     '<td class="num" data-label="%s">{input}</td>'
     '<td class="num" data-label="%s">{output}</td>'
     '<td class="num" data-label="%s">{cost}</td>'
-    '<td class="mono break" data-label="%s">{run}</td>'
     '<td class="num" data-label="%s">{time}</td></tr>'
 )
-LABELS = (_("What"), _("Tokens in"), _("Out"), _("Cost"), _("Run"), _("Time"))
+LABELS = (_("What"), _("Tokens in"), _("Out"), _("Cost"), _("Time"))
 FAILED = ' <span class="badge badge--failed">{}</span>'
-GIVEN = '<a class="small" href="{}">{}</a>'
+GIVEN = ' · <a href="{}">{}</a>'
 NOTHING = SafeString("")
 
 
@@ -43,10 +43,10 @@ def _step(row, step, agent_id):
         type=glyphs.readable(step.type[:SHORT]),
         failed=format_html(FAILED, said("failed")) if told.is_failed else NOTHING,
         words=glyphs.readable(" · ".join(word[:SHORT] for word in told.words) or "–"),
-        given=format_html("<div>{}</div>", format_html_join(" · ", GIVEN, links)) if links else NOTHING,
+        given=format_html_join("", GIVEN, links),
         input=_count(told.usage.get("input")),
         output=_count(told.usage.get("output")),
-        cost=money(_number(told.usage.get("cost"))),
+        cost=money(_number(told.usage.get("cost"))) if told.usage else "–",
         run=glyphs.readable(_short(step.run_id)),
         time=moment(step.created_at or None),
     )
