@@ -104,6 +104,8 @@ class Verb(BaseCommand):
                 self.fail("The database is older than this program. Run: openclaw-web migrate", FAILED)
             if "locked" in str(exc):
                 self.fail("Another process is writing to the database. Try again in a minute.", FAILED)
+            if "full" in str(exc):
+                self.fail("There is no room left on the disk of the home. Make room and try again.", FAILED)
             raise
 
     def run(self, **options):

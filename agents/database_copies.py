@@ -134,8 +134,9 @@ class Copies:
     def _check_room(self, source, size):
         free = shutil.disk_usage(self._own_folder()).free
         if size + SPARE_BYTES > free:
-            sizes = {"size": f"{size:,}", "free": f"{free:,}"}
-            raise NotCopied(_("a copy needs %(size)s bytes and only %(free)s are free") % sizes)
+            sizes = {"size": f"{size:,}", "spare": f"{SPARE_BYTES:,}", "free": f"{free:,}"}
+            words = _("a copy needs %(size)s bytes, %(spare)s have to stay free, and only %(free)s are free")
+            raise NotCopied(words % sizes)
 
     def _place(self, source, known):
         return known.path if known else self._own_folder() / f"{len(self._known)}-{time.monotonic_ns()}-{source.name}"

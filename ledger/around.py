@@ -95,7 +95,7 @@ def _row(batch: Stashing, step: Step) -> TrajectoryEvent:
         seq=step.seq,
         run_id=step.run_id,
         type=step.type,
-        created_at=step.created_at,
+        created_at=step.created_at or 0,  # lists go by it
         about_json=orjson.dumps(step.about).decode(),
     )
 

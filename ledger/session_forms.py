@@ -10,7 +10,7 @@ from openclaw_web.errors import Refused
 from . import within
 
 BIGGEST = 2**53
-VIEWS = ("turns", "branches", "savings")
+VIEWS = ("turns", "branches", "steps", "savings")
 JUMPS = ("turn", "error", "compaction", "tool")
 PLACE = ("after", "before", "turn", "record")
 FILTERS = ("kind", "tool", "find")

@@ -4,7 +4,7 @@ from typing import Any
 
 from openclaw_web.paging import page_of
 
-from . import about, forks, live, minimap, origins, reading, savings_views
+from . import about, forks, live, minimap, origins, reading, savings_views, steps
 from .models import Session
 
 TURNS = 100
@@ -43,12 +43,14 @@ def transcript(session: Session, form, outline) -> dict[str, Any]:
 
 
 def table(session: Session, asked) -> dict[str, Any]:
-    """The turns, the branches or the savings of a session as a table; `asked` is what session_forms.ViewForm says."""
+    """Turns, branches, steps or savings of a session as a table; `asked` is what session_forms.ViewForm says."""
     aside = {"aside_count": session.events.filter(is_active=False).count()}
     if asked["view"] == "branches":
         return aside | branches(session)
     if asked["view"] == "savings":
         return aside | savings_views.of_session(session, after=asked["after"], before=asked["before"])
+    if asked["view"] == "steps":
+        return aside | {"steps": steps.page(session, after=asked["after"], before=asked["before"])}
     rows = session.turns.all() if asked["branch"] == "all" else session.turns.active()
     rows = rows.only(*TURN_COLUMNS, "session_id").order_by("turn_number")
     limits = {"after": asked["after"], "before": asked["before"], "size": TURNS}

@@ -202,7 +202,10 @@ def _of_call(step, found):
 def _stored(db, session_id) -> Iterator[Step]:
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind__in=KINDS).order_by("seq")
     for kind, created_at, is_failed, is_synthetic, trim_json, event_json in events.values_list(*STORED).iterator():
-        record = orjson.loads(event_json)
+        try:
+            record = orjson.loads(event_json)
+        except orjson.JSONDecodeError:  # a row that a disk or a person damaged: the rest is counted
+            continue
         found, step = facts(record), Step(kind, created_at, is_failed=is_failed)
         if kind == Kind.TOOL_RESULT:
             step.tool, step.notes = found.tool_name or NO_TOOL, trimming.stashed(trim_json)

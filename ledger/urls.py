@@ -24,6 +24,7 @@ urlpatterns = [
     path("agents/<str:agent>/turns/", list_views.turn_list, name="turn_list"),
     path("agents/<str:agent>/savings/", savings_views.savings, name="savings"),
     path("agents/<str:agent>/sessions/<str:session_id>/", views.session_detail, name="session_detail"),
+    path("agents/<str:agent>/sessions/<str:session_id>/steps/<str:step_id>/", views.step_detail, name="step_detail"),
     path(
         "agents/<str:agent>/sessions/<str:session_id>/records/<record_id:record_id>/",
         views.record_detail,

@@ -1,4 +1,4 @@
-"""One session to read, one record whole."""
+"""One session to read, one record whole, one step of a run."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -8,9 +8,9 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view, needs
 from openclaw_web.html import render_page, stop_polling
 
-from . import jumps, live, pieces, reach, session_page
+from . import jumps, live, pieces, reach, session_page, steps
 from .forms import PieceForm
-from .models import Session, TranscriptEvent, TranscriptEventIdentity
+from .models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
 from .session_forms import JumpForm, LiveForm, PlaceForm, ViewForm
 
 
@@ -18,10 +18,11 @@ from .session_forms import JumpForm, LiveForm, PlaceForm, ViewForm
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id):
-    """One session, turn by turn; `view=` its turns, branches or savings, `next=` a jump, `live=` a poll."""
+    """One session, turn by turn; `view=` a table of it, `next=` a jump, `live=` a poll."""
     if "live" in request.GET:
         return _session_news(request, agent, session_id)
-    session = get_object_or_404(Session.objects.using(agent.db).select_related("prompt_report"), id=session_id)
+    known = Session.objects.using(agent.db).select_related("prompt_report").annotate(has_steps=steps.exist(agent.db))
+    session = get_object_or_404(known, id=session_id)
     if "next" in request.GET or "prev" in request.GET:
         return _session_jump(request, session)
     context = {"agent": agent, "may_label": request.user.has_role("labeller"), **session_page.around(session)}
@@ -75,3 +76,14 @@ def record_detail(request, agent, session_id, record_id):
     context = {"agent": agent, "session": identity.session, "identity": identity, "event": event}
     context |= pieces.of_record(agent.agent_id, event, **asked)
     return render_page(request, "ledger/record_detail.html", context, partial="piece")
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def step_detail(request, agent, session_id, step_id):
+    """One step of a session's runs with all that was kept of it."""
+    step = get_object_or_404(TrajectoryEvent.objects.using(agent.db), session_id=session_id, id=step_id)
+    session = Session.objects.using(agent.db).filter(id=session_id).first()
+    context = {"agent": agent, "session": session, "step": step, "told": steps.told(step), "whole": steps.whole(step)}
+    return render_page(request, "ledger/step_detail.html", context)

@@ -48,10 +48,19 @@ class Shown:
 
 def page(agent: Agent, shown: Shown, **place: Any) -> Page:
     """One page of a list. `place`: see page_of."""
-    found = page_of(shown.rows(agent), order=shown.order, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
-    made = Page(shown.row(one) for one in found)
-    made.next, made.previous = found.next, found.previous
+    rows = _page(agent, shown, **place)
+    made = Page(shown.row(one) for one in rows)
+    made.next, made.previous = rows.next, rows.previous
     return made
+
+
+def found(agent: Agent, name: str, **place: Any) -> Page:
+    """The same as rows of the tables; `name` is that of a list in BACKGROUND or STORED."""
+    return _page(agent, next(one for one in (*BACKGROUND, *STORED) if one.name == name), **place)
+
+
+def _page(agent, shown, **place):
+    return page_of(shown.rows(agent), order=shown.order, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
 
 
 def _weight(one):

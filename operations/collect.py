@@ -21,6 +21,7 @@ from ledger import stashing
 from openclaw_web.errors import Refused
 
 from . import collect_agent, collect_schedules, collect_state, summaries
+from .backups import room
 from .doctor.runs import ignored_sessions
 
 
@@ -71,13 +72,14 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
 
     `params` may hold `as` (another name for the agents) and `include_deleted`. Raises Refused when there is nothing
-    to read or a name is taken. Running it again is harmless and reads only what is new. `copies` are those that a
-    watcher keeps of databases.
+    to read, a name is taken or the disk is full. Running it again is harmless and reads only what is new. `copies` are
+    those that a watcher keeps of databases.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
     if source.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": source})
-    with only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
+    kept = room.refusing(settings.HOME_DIR, _("What was read is kept. Make room and collect again."))
+    with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
         collection = Collection(
             home=home,

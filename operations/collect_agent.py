@@ -1,6 +1,5 @@
 """Collect one agent of a home: its session index, transcripts and workspace files."""
 
-import logging
 import os
 import re
 from contextlib import suppress
@@ -8,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from django.db import DataError, ProgrammingError
 from django.utils.translation import gettext as _
 
 from agents.clock import now_ms
@@ -32,8 +30,8 @@ from . import (
     collect_outputs,
     collect_removed,
 )
+from .collect_guard import guarding
 
-log = logging.getLogger(__name__)
 Kind = CollectorSource.Kind
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TRANSCRIPT = re.compile(
@@ -150,14 +148,9 @@ def _leftovers(collection, agent, plan, known, may_read, report):
 
 
 def _guarded(read, collection, agent, file, report):
-    """A file that nobody could foresee stops itself only; what it had stored is rolled back and tried again."""
-    try:
+    """What a file that fails had stored is rolled back and tried again."""
+    with guarding(report, file.path.name):
         read(collection, agent, file, report)
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, DataError, ProgrammingError) as exc:
-        log.exception("%s was not read", file.path)
-        report.rejected["unreadable_file"] += 1
-        reason = type(exc).__name__
-        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": reason})
 
 
 def _groups(files):

@@ -22,6 +22,9 @@ from ledger.stashing import Outputs
 
 from . import collect_archives, collect_consent, collect_databases, collect_outputs
 from .collect_databases import Stats, Unreadable
+from .collect_guard import guarding
+
+GROUP_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -53,6 +56,7 @@ class Source:
     entries: list[IndexEntry] = field(default_factory=list)
     put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
     names: set[str] = field(default_factory=set)  # files that the database holds as well
+    is_whole: bool = True  # nothing of it has to be tried again
 
     @property
     def live(self) -> set[str]:
@@ -105,7 +109,8 @@ class Source:
                         self.report.transcripts[f"skipped_{archive.reason}"] += 1
                         ledger.mark_state(self.agent.db, archive.session_id, state)
                     elif may_read(archive.session_id):
-                        self._archive(database, archive, state, outputs)
+                        with self.guarding(archive.session_id):
+                            self._archive(database, archive, state, outputs)
 
     def transcripts(self, may_read: Callable[[str], bool]) -> None:
         """Read the records that are new of every session."""
@@ -113,25 +118,30 @@ class Source:
             if database is None:
                 return
             contents = list(agent_database.contents(database))
-            total, size = sum(one.count for one in contents) or 1, collect_databases.size_of(self.path)
+            per_record = collect_databases.size_of(self.path) / (sum(one.count for one in contents) or 1)
             generations = agent_database.generations(database)
-            with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
-                for one in contents:
-                    if not one.session_id:
-                        self._reject("bad_session", _("a session has an id that no page could name"))
-                    elif may_read(one.session_id):
-                        self._transcript(database, one, generations.get(one.session_id, ""), outputs)
-                    self.collection.add_bytes(size * one.count // total)
+            for group in _groups(contents, per_record):
+                with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
+                    self._write_ahead(database, group, may_read, outputs)
+                    for one in group:
+                        self._refuse_odd(one)
+                        if one.session_id and may_read(one.session_id):
+                            with self.guarding(one.session_id):
+                                self._transcript(database, one, generations.get(one.session_id, ""), outputs)
+                        self.collection.add_bytes(int(per_record * one.count))
             for gone in self.live - {one.session_id for one in contents}:
                 self.collection.book.forget_part(self.prefix + gone)
 
     def open(self, stack: ExitStack) -> None:
         """Have a copy made and opened; what cannot be read says so in the report."""
-        self.stats = collect_databases.stats_of(self.path)
         try:
+            self.stats = collect_databases.stats_of(self.path)
             database = stack.enter_context(collect_databases.opened(self.collection, self.path, AGENT))
         except Unreadable as exc:
             self._fail(exc.reason, str(exc))
+            return
+        except FileNotFoundError as exc:  # gone since the home was looked at
+            self._fail("database_not_copied", exc.strerror)
             return
         self.database = database
         if database.version not in agent_database.KNOWN_VERSIONS:
@@ -140,8 +150,33 @@ class Source:
 
     def finish(self) -> None:
         """Remember a database that was read to its end."""
-        if self.database is not None:
+        if self.database is not None and self.is_whole:
             collect_databases.remember(self.collection, self.path, self.stats, self.agent.agent_id)
+
+    @contextmanager
+    def guarding(self, part: str) -> Iterator[None]:
+        """What fails in the block costs itself, and this database is read again next time."""
+        with guarding(self.report, f"{self.collection.book.name(self.path)} {part}", "unreadable_session") as failed:
+            yield
+        self.is_whole = self.is_whole and not failed
+
+    def _write_ahead(
+        self, database: Database, group: list[Contents], may_read: Callable[[str], bool], outputs: Outputs
+    ):
+        """Write the outputs of new sessions; with somebody opted out it is not known yet which of them are kept."""
+        if self.collection.opted_out or outputs.batch is None:
+            return
+        for one in group:
+            is_new = one.session_id and self.collection.book.part(self.prefix + one.session_id) is None
+            if is_new and may_read(one.session_id):
+                outputs.write_ahead(agent_database.raw_events(database, one.session_id))
+
+    def _refuse_odd(self, one):
+        if not one.session_id:
+            self._reject("bad_session", _("a session has an id that no page could name"))
+        elif one.misplaced:
+            detail = _("%(count)s records have no usable seq") % {"count": one.misplaced}
+            self._reject("bad_seq", detail, of=f"#{one.session_id}")
 
     def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:
         book, name = self.collection.book, self.prefix + one.session_id
@@ -207,9 +242,9 @@ class Source:
         else:
             self.report.rejected[reason] += 1
 
-    def _reject(self, reason, detail):
+    def _reject(self, reason, detail, of=""):
         self.report.rejected[reason] += 1
-        collect_databases.reject(self.collection, self.agent, self.path, reason, detail)
+        collect_databases.reject(self.collection, self.agent, self.path, reason, detail, of=of)
 
 
 @contextmanager
@@ -223,6 +258,20 @@ def source_of(collection: Any, plan: Plan, agent: Any, report: Any) -> Iterator[
             source.open(stack)
         yield source
         source.finish()
+
+
+def _groups(contents: list[Contents], per_record: float) -> Iterator[list[Contents]]:
+    """Sessions whose outputs become durable together: syncing for each alone would take longer than the rest."""
+    group: list[Contents] = []
+    size = 0.0
+    for one in contents:
+        group.append(one)
+        size += per_record * one.count
+        if size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0.0
+    if group:
+        yield group
 
 
 def _why(part, one, mark):

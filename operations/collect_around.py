@@ -18,6 +18,7 @@ from ledger.collectors.session_index import SESSION_ID
 
 from . import collect_databases
 from .collect_databases import Unreadable
+from .collect_guard import guarding
 
 Kind = CollectorSource.Kind
 TRAJECTORY = re.compile(r"(?P<id>[0-9a-fA-F-]{36})\.trajectory\.jsonl")
@@ -37,25 +38,30 @@ def database(source: Any, may_read: Any) -> None:
             part = source.collection.book.part(f"{name}~{session_id}")
             start = part.end if part else 0
             if last >= start and may_read(session_id):
-                source.report.steps += store.store_steps(source.agent.db, around.steps(opened, session_id, start))
-                done = Part(last + 1, 0, "")
-                source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
+                with source.guarding(f"trajectory_runtime_events {session_id}"):
+                    source.report.steps += store.store_steps(source.agent.db, around.steps(opened, session_id, start))
+                    done = Part(last + 1, 0, "")
+                    source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
         if opened.has("memory_index_sources"):
-            found = around.indexed_files(opened)
-            source.report.indexed_files += store.store_indexed(source.agent.db, name, found)
+            with source.guarding("memory_index_sources"):
+                found = around.indexed_files(opened)
+                source.report.indexed_files += store.store_indexed(source.agent.db, name, found)
         if any(opened.has(table) for table in store.KINDS):
             secrets = NEVER_NAMES | NEVER_FOLDERS
-            kept = store.store_contents(source.agent.db, around.contents(opened), is_secret=secrets)
-            source.report.contents += kept
+            with source.guarding("vfs_entries"):
+                kept = store.store_contents(source.agent.db, around.contents(opened), is_secret=secrets)
+                source.report.contents += kept
 
 
 def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -> None:
     """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
     for path in trajectory_files(found.sessions):
         if may_read(path.name[:36]):
-            _trajectory(collection, path, agent, report)
+            with guarding(report, path.name):
+                _trajectory(collection, path, agent, report)
     for folder in _bundles(found.workspace):
-        _bundle(collection, found.workspace, folder, agent, report, may_read)
+        with guarding(report, folder.name):
+            _bundle(collection, found.workspace, folder, agent, report, may_read)
     memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
     if memory.is_file() and not memory.is_symlink() and not collect_databases.is_known(collection, memory):
         _memory(collection, memory, agent, report)

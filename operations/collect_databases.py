@@ -74,10 +74,10 @@ def log(source: Path) -> Path:
     return source.with_name(source.name + database_copies.WAL)
 
 
-def reject(collection: Any, agent: Any, source: Path, reason: str, detail: str) -> None:
-    """Show under Rejected records that a database, or something of it, was not read."""
-    line = Line(0, size_of(source), b"", None, reason, detail)
-    ledger.reject(agent.db, collection.book.name(source), [line])
+def reject(collection: Any, agent: Any, source: Path, reason: str, detail: str, *, of: str = "") -> None:
+    """Show under Rejected records that a database, or the part `of` it, was not read."""
+    line = Line(0, 0 if of else size_of(source), b"", None, reason, detail)
+    ledger.reject(agent.db, collection.book.name(source) + of, [line])
 
 
 def _ways(collection):

@@ -34,6 +34,7 @@ ADDRESSES = {
     "ledger:savings": "/agents/main/savings/",
     "ledger:session_detail": "/agents/main/sessions/{session}/",
     "ledger:session_list": "/agents/main/sessions/",
+    "ledger:step_detail": "/agents/main/sessions/{session}/steps/{step}/",
     "ledger:turn_list": "/agents/main/turns/",
     "operations:account": "/account/",
     "operations:agent_list": "/agents/",
@@ -93,6 +94,8 @@ from agents.databases import alias
 from artifacts import services
 from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
+from ledger import around
+from ledger.collectors.trajectories import Step
 from ledger.models import Session
 from operations import accounts, checkpoints, invitations
 from operations.models import CronJob, JobRun, User
@@ -100,6 +103,8 @@ accounts.add_user("mei", User.Role.LABELLER)
 session = Session.objects.using(alias("main")).order_by("-turn_count", "id")[0]
 main = Agent.objects.get(agent_id="main")
 compacted = Session.objects.using(alias("main")).filter(compaction_count__gt=0).order_by("-compaction_count", "id")[0]
+step = Step(session.id, 1, "run", "session.started", 1)
+around.store_steps(alias("main"), [step])
 text = "a token in a line\\n" * 900
 place = services.Place(session.id, None, session.leaf_record_id, "exec")
 artifact = services.stash(alias("main"), text, place=place)[0]
@@ -107,6 +112,7 @@ print(json.dumps({
     "artifact": artifact.sha256,
     "checkpoint": next(checkpoints.make(main, compacted, by="demo")).row.sha256,
     "session": session.id,
+    "step": step.id,
     "record": session.leaf_record_id,
     "file": "MEMORY.md",
     "sample": DatasetSample.objects.order_by("id")[0].id,

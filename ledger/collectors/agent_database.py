@@ -3,6 +3,7 @@
 import hashlib
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,15 +17,18 @@ from .session_index import SESSION_ID, IndexEntry
 KNOWN_VERSIONS = range(14, 24)
 ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
 EVENTS = ("seq", "event_json", "event_zstd")
+END = 2**53  # every `seq` is below it: what is not, no other program could tell apart
+IS_PLACE = f"typeof(seq) = 'integer' AND seq >= 0 AND seq < {END}"
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """One session of `transcript_events`, without its records: how many, and up to which `seq`."""
+    """One session of `transcript_events`, without its records: how many, up to which `seq`, how many without one."""
 
     session_id: str
     count: int
     last_seq: int
+    misplaced: int = 0
 
 
 @dataclass(slots=True)
@@ -57,10 +61,12 @@ def contents(database: Database) -> Iterator[Contents]:
     """Every session that has records; a session whose id no page could name has an empty id."""
     if not is_agent_database(database):
         return
-    sql = "SELECT session_id, count(*), max(seq) FROM transcript_events GROUP BY session_id ORDER BY session_id"
-    for raw, count, last in database.ask(sql):
+    told = f"count(*), sum({IS_PLACE}), max(CASE WHEN {IS_PLACE} THEN seq END)"
+    sql = f"SELECT session_id, {told} FROM transcript_events GROUP BY session_id ORDER BY session_id"  # noqa: S608 - constants
+    for raw, rows, count, last in database.ask(sql):
         name = text(raw)
-        yield Contents(name if SESSION_ID.fullmatch(name) else "", count, last if isinstance(last, int) else -1)
+        placed = (count or 0, -1 if last is None else last)
+        yield Contents(name if SESSION_ID.fullmatch(name) else "", *placed, misplaced=rows - (count or 0))
 
 
 def generations(database: Database) -> dict[str, str]:
@@ -88,8 +94,8 @@ def events(database: Database, session_id: str, start: int = 0) -> Iterator[Line
     """
     failures = 0
     while True:
-        where = "session_id = ? AND seq >= ?"
-        rows = database.rows("transcript_events", *EVENTS, where=where, values=(session_id, start), order="seq")
+        where = "session_id = ? AND seq >= ? AND seq < ?"
+        rows = database.rows("transcript_events", *EVENTS, where=where, values=(session_id, start, END), order="seq")
         try:
             for seq, plain, packed in rows:
                 if isinstance(seq, int):
@@ -103,6 +109,18 @@ def events(database: Database, session_id: str, start: int = 0) -> Iterator[Line
             if reason == "damaged_database" or failures > 100:
                 return
             start = _next_seq(database, session_id, start)
+
+
+def raw_events(database: Database, session_id: str) -> Iterator[bytes]:
+    """The records of a session as they were written; those that cannot be had are left out, `events` says why."""
+    rows = database.rows("transcript_events", *EVENTS[1:], where="session_id = ?", values=(session_id,), order="seq")
+    with suppress(Damaged):
+        for plain, packed in rows:
+            with suppress(ValueError):
+                if isinstance(plain, bytes):
+                    yield plain
+                elif isinstance(packed, bytes):
+                    yield unpack_record(packed)
 
 
 def archives(database: Database) -> Iterator[Archive]:
@@ -191,8 +209,8 @@ def _line(seq, plain, packed):
 
 
 def _next_seq(database, session_id, start):
-    sql = "SELECT min(seq) FROM transcript_events WHERE session_id = ? AND seq >= ?"
-    for (seq,) in database.ask(sql, (session_id, start)):
+    sql = "SELECT min(seq) FROM transcript_events WHERE session_id = ? AND seq >= ? AND seq < ?"
+    for (seq,) in database.ask(sql, (session_id, start, END)):
         return seq + 1 if isinstance(seq, int) else start + 1
     return start + 1
 

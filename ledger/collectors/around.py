@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..records import moment_ms
-from .agent_database import text
+from .agent_database import END, IS_PLACE, text
 from .database import MAX_VALUE, Database
 from .jsonl import Line, parse
+from .session_index import SESSION_ID
 from .trajectories import Step, read_steps
 
 MAX_PATH = 4_000
@@ -38,19 +39,17 @@ class Content:
 
 
 def step_counts(database: Database) -> dict[str, int]:
-    """Session -> the highest `seq` of its steps."""
+    """Session -> the highest `seq` of its steps; without sessions that no page could name."""
     if not database.has("trajectory_runtime_events", "session_id", "seq", "event_json"):
         return {}
-    sql = "SELECT session_id, max(seq) FROM trajectory_runtime_events GROUP BY session_id"
-    return {text(session): last for session, last in database.ask(sql) if text(session) and isinstance(last, int)}
+    sql = f"SELECT session_id, max(seq) FROM trajectory_runtime_events WHERE {IS_PLACE} GROUP BY session_id"  # noqa: S608 - a constant
+    return {text(session): last for session, last in database.ask(sql) if SESSION_ID.fullmatch(text(session))}
 
 
 def steps(database: Database, session_id: str, start: int) -> Iterator[Step]:
     """The steps of a session from `seq` `start` on."""
-    where = "session_id = ? AND seq >= ?"
-    rows = database.rows(
-        "trajectory_runtime_events", "seq", "event_json", where=where, values=(session_id, start), order="seq"
-    )
+    where, values = "session_id = ? AND seq >= ? AND seq < ?", (session_id, start, END)
+    rows = database.rows("trajectory_runtime_events", "seq", "event_json", where=where, values=values, order="seq")
     lines = (parse(Line(seq, seq + 1, raw)) for seq, raw in rows if isinstance(seq, int) and isinstance(raw, bytes))
     return read_steps(lines, session_id=session_id)
 

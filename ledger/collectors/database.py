@@ -1,5 +1,6 @@
 """A copy of one of OpenClaw's databases, opened so that only allow-listed columns can be read. No Django."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,9 @@ from .jsonl import MAX_LINE
 
 PRAGMAS = frozenset({"table_info", "quick_check", "user_version", "query_only", "ignore_check_constraints"})
 ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION})
-CATALOGUE = {"type", "name"}
+CATALOGUE = {"type", "name", "rootpage"}
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"  # virtual ones have no page
+NAME = re.compile(r"[a-z_]+")
 MAX_VALUE = 4 * MAX_LINE  # bytes of one value: archives are bigger than records
 
 
@@ -44,7 +47,7 @@ class Database:
         self._connection.execute("PRAGMA query_only=ON")
         # Checks call functions that this SQLite may not know; what they promise is looked at here anyway.
         self._connection.execute("PRAGMA ignore_check_constraints=ON")
-        names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        names = {name for (name,) in self._connection.execute(TABLES)}
         self.columns = {
             table: frozenset(wanted).intersection(self._columns_of(table))
             for table, wanted in self.allowed.items()
@@ -78,13 +81,16 @@ class Database:
     def rows(
         self, table: str, *columns: str, where: str = "", values: tuple[Any, ...] = (), order: str = ""
     ) -> Iterator[tuple[Any, ...]]:
-        """Rows with these columns (None for one that is missing); none without the table.
+        """Rows with these columns (None for one that is missing); none without the table, or what `where` names of it.
 
-        `where` and `order` are SQL of this package. Raises Damaged when SQLite stumbles.
+        `where` is SQL of this package, `order` a column. Raises Damaged when SQLite stumbles.
         """
         if table not in self.columns:
             return iter(())
         known = self.columns[table]
+        if not known.issuperset(set(NAME.findall(where)).intersection(self.allowed[table])):
+            return iter(())
+        order = order if order in known else ""
         names = ", ".join(name if name in known else "NULL" for name in columns)
         condition = f" WHERE {where}" if where else ""
         return self.ask(f"SELECT {names} FROM {table}{condition}{f' ORDER BY {order}' if order else ''}", values)  # noqa: S608 - names are constants of this package

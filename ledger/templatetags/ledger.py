@@ -4,7 +4,7 @@ from django import template
 
 from openclaw_web import glyphs
 
-from .. import markdown, message_markup, section_markup, table_markup
+from .. import markdown, message_markup, section_markup, step_markup, table_markup
 from ..words import COPY_WORDS, STATE_WORDS
 
 register = template.Library()
@@ -21,6 +21,7 @@ register.filter(section_markup.errors)
 register.filter(section_markup.new_figures)
 register.filter(section_markup.switcher)
 register.filter(section_markup.turn_head)
+register.filter(step_markup.step_rows)
 register.filter(table_markup.branch_rows)
 register.filter(table_markup.turn_rows)
 register.simple_tag(message_markup.more)

@@ -11,7 +11,7 @@ from artifacts import adoption
 from artifacts.models import Artifact
 from ledger import tool_days
 from ledger.collectors.jsonl import Line, parse
-from ledger.models import ConversationTurn, Session, SessionTool, ToolDay
+from ledger.models import ConversationTurn, Session, SessionTool, ToolDay, TranscriptEvent
 from ledger.services import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
@@ -135,6 +135,19 @@ def test_counting_again_comes_to_the_same():
     assert stored_by_day() == truth(made)
     assert dict(turns.values_list("id", "prompt_tokens")) == prompts
     assert any(prompts.values())
+
+
+def test_a_damaged_row_does_not_stop_the_count():
+    tell(*session_of(random.Random(9), 20))
+    row = TranscriptEvent.objects.using("agent_ada").filter(kind="tool_result").first()
+    TranscriptEvent.objects.using("agent_ada").filter(pk=row.pk).update(event_json="{damaged")
+    before = sum(stored_by_day_chars())
+    tool_days.count_again("agent_ada", "s1")
+    assert 0 < sum(stored_by_day_chars()) <= before
+
+
+def stored_by_day_chars():
+    return SessionTool.objects.using("agent_ada").values_list("chars", flat=True)
 
 
 def test_the_prompt_of_a_turn_is_that_of_its_biggest_call():
