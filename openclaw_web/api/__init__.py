@@ -42,6 +42,7 @@ ROUTERS = (
     "operations.api",
     "operations.exports_api",
     "operations.backups_api",
+    "operations.doctor_api",
     "operations.schedules_api",
     "operations.checkpoints_api",
     "operations.artifacts_api",
