@@ -105,6 +105,7 @@ def _recorded(made, todo, mendable, params, progress):
     finally:
         if ended is None:
             with suppress(OperationalError):  # a full disk: the next run finds the row and says that it was broken off
+                facts["sessions"] = _brought_in(row, made)
                 runs.finish(row, Status.FAILED, sentence, facts)
     return _receipt(made, row.id, ended, facts)
 
@@ -124,6 +125,8 @@ def _work(row, made, todo, mendable, params, progress, facts):
         names = [source.name for source in going]
         packed = source_files.pack(made.root, names, backup_runs.folder(), row.id)
         facts["source_archive"] = packed.as_json()
+        facts["stayed"] = [{"path": name, "reason": reason} for name, reason in packed.left.items()]
+        going = [source for source in going if source.name in packed.files]
         runs.note(row, facts)
     facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in first]
     if todo:
@@ -219,7 +222,7 @@ def _take_away(row, made, saved, going, params, facts):
     """Move or remove what was imported whole; the rest stays where it is, with the reason in the receipt."""
     mode, signs = params["sources"], _signs_of_life(made, params)  # it may have been started since the plan
     folder = backup_runs.folder() / f"openclaw-sources-{row.id}"
-    facts["removed"], facts["stayed"] = [], []
+    facts["removed"] = []
     for source in going:
         one = saved[source.name]
         try:

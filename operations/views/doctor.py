@@ -12,7 +12,7 @@ from openclaw_web.paging import page_of, places
 from .. import jobs
 from ..doctor import ignoring, looks
 from ..forms import DoctorForm, UnignoreForm
-from ..models import MigrationRun
+from ..models import MigrationRun, MigrationSource
 
 RUNS = 20
 TONES = {"running": "running", "completed": "ok", "warning": "warn", "failed": "bad", "undone": ""}
@@ -48,9 +48,10 @@ def doctor_fix(request):
 @require_POST
 @needs("admin")
 def doctor_undo(request, run_id):
-    """Start taking out the sessions that a run brought in."""
+    """Start taking out the sessions that a run brought in; with `force` also when their files are not in place."""
     run = get_object_or_404(MigrationRun, id=run_id, status__in=looks.UNDOABLE)
-    params = {"run": run.id, "by": request.user.username}
+    forced = {"force": True} if request.POST.get("force") else {}
+    params = {"run": run.id, "by": request.user.username} | forced
     return _started(request, "doctor_undo", params, _("The run is being undone."))
 
 
@@ -79,6 +80,7 @@ def _context(request, form):
     result = looks.receipt(last) if last else {}
     rows = MigrationRun.objects.defer("report_json", "before_json")
     page = page_of(rows, order=("-started_at", "-id"), **(places(request) | {"size": RUNS}))
+    emptied = set(MigrationSource.objects.filter(removed_source=True).values_list("root", flat=True).distinct())
     ignored = page_of(ignoring.rows(), order=ignoring.ORDER, size=SHOWN)
     return {
         "form": form,
@@ -87,16 +89,22 @@ def _context(request, form):
         "broken": looks.broken(),
         "result": result,
         "is_well": not (_left(result) if result.get("run") else result.get("findings")),
+        "store": _still_so(result),
         "sources": [(one, STATES.get(one["state"], "")) for one in result.get("sources", [])[:SHOWN]],
         "rejected": result.get("rejected", [])[:SHOWN],
         "skipped": result.get("skipped", [])[:SHOWN],
         "page": page,
-        "runs": [(run, TONES[run.status], run.status in looks.UNDOABLE) for run in page],
+        "runs": [(run, TONES[run.status], run.status in looks.UNDOABLE, run.root in emptied) for run in page],
         "ignored": [_ignored(row) for row in ignored],
         "has_more_ignored": bool(ignored.next),
         "home": settings.STATE_DIR,
         "may_change": request.user.has_role("admin"),
     }
+
+
+def _still_so(result):
+    """Findings about the store; after a run without those that it was to mend: `repairs` says what became of them."""
+    return [one for one in result.get("store", []) if not (result.get("run") and one["is_repairable"])]
 
 
 def _ignored(row):

@@ -197,3 +197,27 @@ def test_more_runs_than_a_page_holds(as_admin):
     following = as_admin.get(PAGE, {"after": first.context["page"].next}).content.decode()
     assert f"{5:026}" in following and f"{25:026}" not in following
     assert as_admin.get(PAGE, {"after": "\u202e"}).status_code < 500
+
+
+def test_a_run_tells_what_it_did(as_admin):
+    did = report.NO_RUN | {"id": "r", "backup": {"path": f"/backups/{HOSTILE}"}, "removed": ["a", "b"]}
+    did |= {"repairs": [{"check": "sums", "agent": "", "is_done": True, "sentence": "The sums were made again."}]}
+    did |= {"warnings": [{"path": HOSTILE, "reason": "It is gone."}], "stayed": [{"path": "x", "reason": "Too new."}]}
+    looked(run=did, verb="fix", store=[report_line(1), report_line(2, is_repairable=False)])
+    text = as_admin.get(PAGE).content.decode()
+    for words in ("/backups/", "no longer in their place: 2", "The sums were made again.", "It is gone.", "Too new."):
+        assert words in text, words
+    assert "Line 2" in text and "Line 1" not in text and "Import and mend does it" not in text
+    assert "<script>alert" not in text and "notice--warn" in text
+
+
+def test_a_run_whose_files_are_gone_is_undone_when_that_is_said(as_admin):
+    run = ran(root="/oc")
+    assert "Undo without its files" not in as_admin.get(PAGE).content.decode()
+    source = {"migration_kind": "transcript", "source_path": "x", "target_table": "transcript_events", "root": "/oc"}
+    MigrationSource.objects.create(source_key="k", last_run=run, status="imported", removed_source=True, **source)
+    text = as_admin.get(PAGE).content.decode()
+    assert "Undo without its files" in text and 'name="force" value="on"' in text
+    as_admin.post(f"{PAGE}{run.id}/undo/", {"force": "on"})
+    params = orjson.loads(JobRun.objects.get(kind="doctor_undo").params_json)
+    assert params == {"run": run.id, "by": "root", "force": True}

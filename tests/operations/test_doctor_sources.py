@@ -146,6 +146,32 @@ def test_a_gateway_that_starts_meanwhile_keeps_its_files(home, source):
     assert before.items() <= contents(source.root).items()
 
 
+@pytest.mark.parametrize("how", ["gone", "a link", "a folder"])
+def test_a_file_that_cannot_be_packed_stays_behind(home, source, tmp_path, how):
+    """The plan saw it; when the backup is made it is there no more, or something else."""
+    assert backing_up.run(home, "migrate", "-v0")[0] == 0
+    (home / "backups").mkdir(mode=0o700)
+    file = next(source.root.glob("agents/research/sessions/*.jsonl"))
+    process = start(home, "doctor", "--fix", "--sources", "remove", "--json", "--quiet")
+    while not list((home / "backups").glob(".backup.*")):
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGSTOP)
+    file.rename(tmp_path / "elsewhere")
+    if how == "a link":
+        file.symlink_to(tmp_path / "elsewhere")
+    elif how == "a folder":
+        file.mkdir()
+    if how != "gone":  # else it would look as if OpenClaw had just been at work
+        os.utime(file, (YESTERDAY, YESTERDAY), follow_symlinks=False)
+    process.send_signal(signal.SIGCONT)
+    run = orjson.loads(process.communicate()[0])["run"]
+    name = file.relative_to(source.root).as_posix()
+    assert process.returncode == 1 and name in {one["path"] for one in run["warnings"]}
+    assert name in {one["path"] for one in run["stayed"]} and len(run["removed"]) == 5
+    told = rows(home, "SELECT status, removed_source FROM migration_sources WHERE source_path = ?", values=(name,))
+    assert told == [("warning", 0)] and (tmp_path / "elsewhere").is_file()
+
+
 def contents(root):
     return {name: one[0] for name, one in picture(root).items() if one[0]}
 
