@@ -111,5 +111,5 @@ def _run(result):
         yield _("  %(count)s source files are no longer in their place.") % {"count": len(run["removed"])}
     if result["verb"] == "fix" and run["id"]:
         yield _("Receipt: %(id)s. To take it back: openclaw-web doctor --undo %(id)s") % run
-    if result["verb"] == "undo":
+    if result["verb"] == "undo" and run["ignored"]:
         yield _("To let them in again: openclaw-web doctor --unignore %(id)s") % run
