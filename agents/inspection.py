@@ -50,6 +50,15 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
     return found
 
 
+def session_ids(file: Path) -> list[str]:
+    """The sessions of an agent's file, whatever its schema and whoever knows it; none when it is damaged."""
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+            return [session_id for (session_id,) in db.execute("SELECT id FROM sessions ORDER BY id")]
+    except sqlite3.Error:
+        return []
+
+
 def triggers() -> dict[str, str]:
     """The triggers of the global file by name, with the SQL that makes each."""
     made: list[str] = []

@@ -33,6 +33,8 @@ ACTIONS = {
     "doctor_started": _("started the doctor"),
     "doctor_undo_started": _("started to undo a run of the doctor"),
     "doctor_undone": _("undid"),
+    "doctor_unignore_started": _("started to let undone sessions in again"),
+    "doctor_unignored": _("let in again what was undone of"),
     "downloaded": _("downloaded"),
     "export_started": _("started an export"),
     "exported": _("exported"),

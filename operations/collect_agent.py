@@ -10,7 +10,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from agents.clock import now_ms
-from agents.homes import NotReadable, open_regular
+from agents.homes import NotReadable, is_text, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from guardian import services as guardian
@@ -189,7 +189,7 @@ def transcripts(folder, pattern=TRANSCRIPT) -> list[TranscriptFile]:
     with os.scandir(folder) as entries:
         for entry in entries:
             match = pattern.fullmatch(entry.name)
-            if match and entry.is_file(follow_symlinks=False):
+            if match and is_text(entry.name) and entry.is_file(follow_symlinks=False):
                 state = (match["state"] or Session.State.LIVE).lower()
                 files.append(TranscriptFile(Path(entry.path), match["id"], state, entry.stat(follow_symlinks=False)))
     return sorted(files, key=lambda file: (file.stat.st_mtime_ns, file.path.name))

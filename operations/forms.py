@@ -247,6 +247,12 @@ class DoctorForm(forms.Form):
     include_deleted = forms.BooleanField(required=False)
 
 
+class UnignoreForm(forms.Form):
+    """What undone sessions are let in again: `agent/session`, or the id of a run."""
+
+    what = forms.CharField(max_length=500)
+
+
 class RetentionForm(forms.Form):
     """How long without activity makes a session old."""
 

@@ -34,6 +34,7 @@ JOB_WORDS = {
     "doctor": gettext_lazy("Doctor: import and repairs"),
     "doctor_look": gettext_lazy("Doctor: a look"),
     "doctor_undo": gettext_lazy("Doctor: undo"),
+    "doctor_unignore": gettext_lazy("Doctor: let sessions in again"),
 }
 
 

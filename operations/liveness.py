@@ -9,7 +9,8 @@ from django.conf import settings
 
 # Held by whoever works in a home for longer, in its folder `state`: nobody may exchange the home under them.
 SERVING, WORKING, COLLECTING, BACKING_UP = "serve.lock", "work.lock", "collect.lock", "backup.lock"
-HOME_LOCKS = (SERVING, WORKING, COLLECTING, BACKING_UP)
+DOCTOR = "doctor.lock"
+HOME_LOCKS = (SERVING, WORKING, COLLECTING, BACKING_UP, DOCTOR)
 
 
 @contextmanager

@@ -37,6 +37,7 @@ KINDS = {
     "doctor": "operations.doctor.fixing:run",
     "doctor_look": "operations.doctor.plan:look",
     "doctor_undo": "operations.doctor.undoing:run",
+    "doctor_unignore": "operations.doctor.ignoring:run",
 }
 
 WRITE_SECONDS = 0.5

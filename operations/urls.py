@@ -76,6 +76,7 @@ urlpatterns = [
     path("operations/doctor/", doctor.doctor, name="doctor"),
     path("operations/doctor/look/", doctor.doctor_look, name="doctor_look"),
     path("operations/doctor/fix/", doctor.doctor_fix, name="doctor_fix"),
+    path("operations/doctor/unignore/", doctor.doctor_unignore, name="doctor_unignore"),
     path("operations/doctor/<str:run_id>/undo/", doctor.doctor_undo, name="doctor_undo"),
     path("operations/users/", accounts.user_list, name="user_list"),
     path("operations/users/add/", accounts.user_add, name="user_add"),

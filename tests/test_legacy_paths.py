@@ -39,14 +39,35 @@ logs/config-health.json  logs/*.jsonl  skill-workshop/*.json  .clawhub/lock.json
 .openclaw/workspace-state.json  .openclaw-wiki/state.json  .openclaw-wiki/source-sync.json  .openclaw-wiki/log.jsonl
 .openclaw-wiki/import-runs/*.json  .openclaw-wiki/cache/claims.jsonl  .openclaw-wiki/cache/agent-digest.json
 .dreams/*.json  .dreams/events.jsonl  .dreams/short-term-promotion.lock  memory/.dreams/*.json  qmd/embed.lock
+.dreams/session-corpus/**  .openclaw-wiki/locks/**  .openclaw-profile-decorated
+sandbox/containers.json  sandbox/browsers.json  sandbox/containers/*.json  sandbox/browsers/*.json
 """.split()  # noqa: SIM905 - a literal of 130 lines says no more
-PATTERNS = [re.compile(rf"(?:.*[/*])?{re.escape(name).replace(re.escape('*'), '[^/]*')}", re.DOTALL) for name in LEGACY]
+
+
+def pattern_of(name):
+    parts = [re.escape(part).replace(re.escape("*"), "[^/]*") for part in name.split("**")]
+    return re.compile(f"(?:.*[/*])?{'.*'.join(parts)}", re.DOTALL)
+
+
+PATTERNS = [pattern_of(name) for name in LEGACY]
 # Whoever writes a home of the file-based versions on purpose.
 MAY = ("operations/demo/",)
 
-METHODS = {"write_text", "write_bytes", "touch", "unlink", "rename", "replace", "symlink_to", "hardlink_to", "rmdir"}
+METHODS = {
+    "write_text",
+    "write_bytes",
+    "touch",
+    "unlink",
+    "rename",
+    "replace",
+    "symlink_to",
+    "hardlink_to",
+    "rmdir",
+    "mkdir",
+}
 FUNCTIONS = {
     *("os.remove", "os.unlink", "os.rename", "os.replace", "os.link", "os.symlink", "os.truncate", "os.mkfifo"),
+    *("os.mkdir", "os.makedirs"),
     *("shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move", "shutil.rmtree", "shutil.copytree"),
     "sqlite3.connect",
 }
@@ -165,7 +186,7 @@ def test_who_may_does():
 
 @pytest.mark.parametrize("name", LEGACY)
 def test_each_name_is_banned(name):
-    concrete = name.replace("*", "x1")
+    concrete = name.replace("**", "x1/x2").replace("*", "x1")
     assert list(problems_in(f"from pathlib import Path\nPath(root, {concrete!r}).write_text('x')"))
     assert list(problems_in(f"with open(home / {concrete!r}, 'w') as file: pass"))
 
@@ -182,6 +203,8 @@ def test_each_name_is_banned(name):
         "shutil.move(source, os.path.join(root, 'commitments.json'))",
         "sqlite3.connect(root / 'tasks' / 'runs.sqlite')",
         "open(f'{root}/restart-sentinel.json', mode='x')",
+        "(root / '.openclaw-wiki' / 'locks' / name).mkdir()",
+        "(folder / 'sandbox' / 'containers' / f'{digest}.json').write_bytes(b'')",
         "def f():\n    def g():\n        target.with_name('exec-approvals.json').touch()",
     ],
 )

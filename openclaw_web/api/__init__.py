@@ -44,6 +44,7 @@ ROUTERS = (
     "operations.exports_api",
     "operations.backups_api",
     "operations.retention_api",
+    "operations.doctor_api",
     "operations.schedules_api",
     "operations.background_api",
     "operations.checkpoints_api",

@@ -10,13 +10,11 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils.translation import gettext as _
 
-from agents import audit, clock, databases
+from agents import audit, clock, databases, inspection
 from agents.database_copies import Copies
 from agents.homes import NotReadable
-from agents.models import Agent
 from agents.sources import SourceBook
 from ledger import removing
-from ledger.models import Session
 from openclaw_web.errors import Refused
 from operations import collect, liveness
 from operations.backups import room
@@ -24,12 +22,11 @@ from operations.backups import runs as backup_runs
 from operations.backups import services as backups
 from operations.models import MigrationRun, MigrationSource
 
-from . import gateway, looking, plan, repairs, report, runs, source_files, verifying
+from . import gateway, looking, own_store, plan, repairs, report, runs, source_files, verifying
 from .plan import Plan
 from .sources import LEFT, LEFTOVER, LEGACY, Source
 
 Status = MigrationRun.Status
-LOCK = "doctor.lock"
 IMPORT_PARAMS = ("source", "as", "include_deleted")
 
 
@@ -53,7 +50,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 @contextmanager
 def only_one() -> Iterator[None]:
     """One doctor at a time in a home. Raises Refused while another one is at work."""
-    with liveness.alone(settings.HOME_DIR / "state" / LOCK) as is_mine:
+    with liveness.alone(settings.HOME_DIR / "state" / liveness.DOCTOR) as is_mine:
         if not is_mine:
             raise Refused(_("Another doctor is at work. Wait until it has ended."))
         yield
@@ -65,11 +62,15 @@ def _check(made: Plan, params):
             raise Refused(finding.sentence)
     if made.problem and params.get("source"):
         raise Refused(made.problem)
-    takes = params.get("sources", source_files.KEEP) != source_files.KEEP and not params.get("force")
-    if takes and (signs := gateway.signs_of_life(made.root, made.sources)):
+    takes = params.get("sources", source_files.KEEP) != source_files.KEEP
+    if takes and (signs := _signs_of_life(made, params)):
         reasons = [{"id": "gateway", "reason": sign} for sign in signs]
         sentence = _("OpenClaw seems to be running: %(why)s. Stop it first, or say --force. Nothing was done.")
         raise Refused(sentence % {"why": signs[0]}, reasons=reasons)
+
+
+def _signs_of_life(made, params):
+    return [] if params.get("force") else gateway.signs_of_life(made.root, made.sources)
 
 
 def _todo(made, params):
@@ -104,6 +105,7 @@ def _recorded(made, todo, mendable, params, progress):
     finally:
         if ended is None:
             with suppress(OperationalError):  # a full disk: the next run finds the row and says that it was broken off
+                facts["sessions"] = _brought_in(row, made)
                 runs.finish(row, Status.FAILED, sentence, facts)
     return _receipt(made, row.id, ended, facts)
 
@@ -123,6 +125,8 @@ def _work(row, made, todo, mendable, params, progress, facts):
         names = [source.name for source in going]
         packed = source_files.pack(made.root, names, backup_runs.folder(), row.id)
         facts["source_archive"] = packed.as_json()
+        facts["stayed"] = [{"path": name, "reason": reason} for name, reason in packed.left.items()]
+        going = [source for source in going if source.name in packed.files]
         runs.note(row, facts)
     facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in first]
     if todo:
@@ -178,7 +182,7 @@ def _import(row, made, todo, going, hashes, mode, params, progress, facts):
         if one.status == MigrationSource.Status.WARNING
     ]
     if going:
-        _take_away(row, made, {one.source_path: one for one in saved}, going, mode, facts)
+        _take_away(row, made, {one.source_path: one for one in saved}, going, params, facts)
 
 
 def _kept_out(made):
@@ -214,13 +218,16 @@ def _row(made, source: Source, run, hashes, apart):
     )
 
 
-def _take_away(row, made, saved, going, mode, facts):
+def _take_away(row, made, saved, going, params, facts):
     """Move or remove what was imported whole; the rest stays where it is, with the reason in the receipt."""
+    mode, signs = params["sources"], _signs_of_life(made, params)  # it may have been started since the plan
     folder = backup_runs.folder() / f"openclaw-sources-{row.id}"
-    facts["removed"], facts["stayed"] = [], []
+    facts["removed"] = []
     for source in going:
         one = saved[source.name]
         try:
+            if signs:
+                raise Refused(_("OpenClaw was started meanwhile: %(why)s.") % {"why": signs[0]})
             if one.status != MigrationSource.Status.IMPORTED:
                 raise Refused(_("It was not imported."))
             if not verifying.is_whole(made.collection, source):
@@ -245,15 +252,8 @@ def reconcile(root: str) -> None:
 
 
 def _sessions():
-    """The ids of all sessions that are in the store, by agent; of agents whose file can be opened as it is."""
-    found = {}
-    for agent in Agent.objects.order_by("agent_id"):
-        try:
-            db = agent.db
-        except (databases.OldAgentFile, databases.UnknownAgent):
-            continue
-        found[agent.agent_id] = sorted(Session.objects.using(db).values_list("id", flat=True))
-    return found
+    """The ids of all sessions that are in the home by agent, also of files that a repair has to make usable first."""
+    return {name: inspection.session_ids(file) for name, file in own_store.agent_files()}
 
 
 def _brought_in(row, made):

@@ -119,11 +119,17 @@ def _unknown(inside, *, is_global):
     return [f"{app}.{name}" for app, name in sorted(inside.migrations - nodes) if app in apps]
 
 
+def agent_files() -> Iterator[tuple[str, Path]]:
+    """Every file of an agent that is in the home, registered or not, with the agent's name."""
+    for file in sorted((settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")):
+        if AGENT_ID.fullmatch(file.parent.parent.name):
+            yield file.parent.parent.name, file
+
+
 def _registry(agents):
     known = {agent.agent_id for agent in agents}
-    for file in sorted((settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")):
-        name = file.parent.parent.name
-        if name not in known and AGENT_ID.fullmatch(name):
+    for name, file in agent_files():
+        if name not in known:
             sentence = _("There is a file of an agent %(agent)s that the registry does not know.") % {"agent": name}
             path = file.relative_to(settings.HOME_DIR).as_posix()
             yield Finding("unregistered", sentence, path, repair="register", agent=name)

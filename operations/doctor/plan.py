@@ -16,7 +16,7 @@ from ledger import stashing
 from openclaw_web.errors import Refused
 from operations import collect
 
-from . import looking, own_store, runs, sources
+from . import ignoring, looking, own_store, runs, sources
 from .findings import FINDING, Finding
 from .secrets import places_left
 from .sources import LEFT, UNCHANGED, Source
@@ -36,6 +36,7 @@ class Plan:
     sources: list[Source] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
+    ignored: list[dict[str, Any]] = field(default_factory=list)
     store: list[Finding] = field(default_factory=list)
 
     @property
@@ -88,6 +89,8 @@ def _look_at_home(plan, params, progress, copies):
     plan.sources += sources.of_home(collection)
     _look_inside(plan, progress)
     _look_for_skipped(plan, home)
+    left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
+    plan.ignored = [ignoring.as_json(row) for row in left_out]
 
 
 def _look_inside(plan, progress):
@@ -123,6 +126,8 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
         "rejected_count": len(plan.rejected),
         "skipped": plan.skipped[:LISTED],
         "skipped_count": len(plan.skipped),
+        "ignored": plan.ignored[:LISTED],
+        "ignored_count": len(plan.ignored),
         "store": [one.as_json() for one in plan.store[:LISTED]],
         "findings": plan.findings,
     }

@@ -23,6 +23,7 @@ NO_RUN: dict[str, Any] = {
     "removed": [],
     "stayed": [],
     "ignored": 0,
+    "let_in": 0,
 }
 # What a receipt holds besides `verb`, `message` and `run`.
 NO_PLAN: dict[str, Any] = {
@@ -36,13 +37,15 @@ NO_PLAN: dict[str, Any] = {
     "skipped": [],
     "skipped_count": 0,
     "store": [],
+    "ignored": [],
+    "ignored_count": 0,
     "findings": 0,
 }
 
 
 def in_words(result: dict[str, Any]) -> str:
     """The receipt for a person in front of a terminal."""
-    lines = [*_source(result), *_rejected(result), *_skipped(result), *_store(result), *_run(result)]
+    lines = [*_source(result), *_rejected(result), *_skipped(result), *_ignored(result), *_store(result), *_run(result)]
     return "\n".join([*lines, result["message"]])
 
 
@@ -78,6 +81,12 @@ def _skipped(result):
         yield _("  left alone: %(count)s %(what)s (%(reason)s)") % {"count": count, "what": what, "reason": reason}
 
 
+def _ignored(result):
+    if result["ignored_count"]:
+        words = {"count": result["ignored_count"]}
+        yield _("  left out: %(count)s sessions that were undone; --json lists them, --unignore lets them in") % words
+
+
 def _store(result):
     for one in result["store"]:
         mark = "!" if one["level"] == "finding" else "-"
@@ -100,5 +109,7 @@ def _run(result):
         yield _("  stays: %(path)s: %(reason)s") % one
     if run["removed"]:
         yield _("  %(count)s source files are no longer in their place.") % {"count": len(run["removed"])}
-    if run["id"]:
+    if result["verb"] == "fix" and run["id"]:
         yield _("Receipt: %(id)s. To take it back: openclaw-web doctor --undo %(id)s") % run
+    if result["verb"] == "undo" and run["ignored"]:
+        yield _("To let them in again: openclaw-web doctor --unignore %(id)s") % run

@@ -19,7 +19,8 @@ Status = MigrationRun.Status
 def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
     """The row of a run that begins now. Whoever calls holds the lock: what still says it runs was broken off.
 
-    A run that was broken off may have imported sessions; the new one goes on with it and has them as its own.
+    A run that was broken off, or failed, may have imported sessions; the new one goes on with it and has them as its
+    own.
     """
     broken = list(MigrationRun.objects.filter(status=Status.RUNNING))
     for run in broken:
@@ -27,6 +28,9 @@ def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
             known = orjson.loads(run.before_json)
             # An agent that was not there then had no sessions then.
             before = {agent: sorted(set(ids).intersection(known.get(agent, ()))) for agent, ids in before.items()}
+    for failed in _failed_since_the_last(root):
+        own = orjson.loads(failed.report_json).get("sessions", {})
+        before = {agent: sorted(set(ids).difference(own.get(agent, ()))) for agent, ids in before.items()}
     sentence = _("It was broken off. The next run went on with it.")
     with transaction.atomic():
         for run in broken:
@@ -38,6 +42,14 @@ def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
             made_by=by,
             before_json=orjson.dumps(before).decode(),
         )
+
+
+def _failed_since_the_last(root):
+    """The runs of a home that failed after the last one that did not."""
+    rows = MigrationRun.objects.filter(root=root)
+    ended_well = rows.exclude(status__in=(Status.FAILED, Status.RUNNING)).order_by("-started_at", "-id").first()
+    failed = rows.filter(status=Status.FAILED).order_by("started_at", "id")
+    return failed.filter(started_at__gte=ended_well.started_at) if ended_well else failed
 
 
 def note(run: MigrationRun, report: dict[str, Any]) -> None:

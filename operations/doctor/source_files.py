@@ -27,24 +27,29 @@ CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An archive of source files that was read again: where it is, and the hash of each file by its path."""
+    """An archive of source files that was read again: where it is, the hash of each file by its path, and what is
+    not in it and why."""
 
     path: Path
     sha256: str
     files: dict[str, str]
+    left: dict[str, str]
 
     def as_json(self) -> dict[str, Any]:
         return {"path": str(self.path), "sha256": self.sha256, "files": len(self.files)}
 
 
 def pack(root: Path, names: list[str], folder: Path, run_id: str) -> Packed:
-    """Pack these files of the home `root` into one archive in `folder` and read it again. Raises Refused."""
+    """Pack these files of the home `root` into one archive in `folder` and read it again. Raises Refused.
+
+    A file that is gone by now, or cannot be read, is left out of it.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    room.check(folder, sum((root / name).lstat().st_size for name in names) // 4)
+    room.check(folder, sum(map(_size, (root / name for name in names))) // 4)
     target = folder / f"openclaw-sources-{run_id}.tar.zst"
     with room.refusing(folder, _("Nothing was imported.")), draft_of(folder / "sources") as draft:
         path = draft / "archive"
-        hashes = _write(root, names, path)
+        hashes, left = _write(root, names, path)
         digest = hashlib.sha256()
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):
@@ -55,11 +60,18 @@ def pack(root: Path, names: list[str], folder: Path, run_id: str) -> Packed:
             )
         path.rename(target)
         sync_folder(folder)
-    return Packed(target, digest.hexdigest(), hashes)
+    return Packed(target, digest.hexdigest(), hashes, left)
+
+
+def _size(file):
+    try:
+        return file.lstat().st_size
+    except OSError:
+        return 0
 
 
 def _write(root, names, path):
-    hashes = {}
+    hashes, left = {}, {}
     with path.open("xb") as raw:
         path.chmod(0o600)
         with (
@@ -71,10 +83,10 @@ def _write(root, names, path):
                     with open_regular(root, root / name) as file:
                         hashes[name] = _add(archive, name, file)
                 except NotReadable as exc:
-                    raise Refused(_("%(file)s cannot be read: %(why)s.") % {"file": name, "why": exc}) from exc
+                    left[name] = str(exc)
         raw.flush()
         os.fsync(raw.fileno())
-    return hashes
+    return hashes, left
 
 
 def _add(archive, name, file):
@@ -94,6 +106,8 @@ class _Hashing:
 
     def read(self, size=-1):
         chunk = self._file.read(self._left if size < 0 else min(size, self._left))
+        if not chunk and self._left:
+            raise Refused(_("A source file became shorter while it was packed. Nothing was imported."))
         self._left -= len(chunk)
         self.digest.update(chunk)
         return chunk

@@ -17,6 +17,7 @@ from operations.collect_state import MIGRATED
 Kind = CollectorSource.Kind
 NEW, CHANGED, UNCHANGED, LEFT = "new", "changed", "unchanged", "left"
 TRAJECTORY, LEFTOVER = "trajectory", "leftover"
+UNDONE = "undone"
 # What a source becomes, mainly: `target_table` of its row.
 TARGETS = {
     Kind.TRANSCRIPT: "transcript_events",
@@ -91,12 +92,16 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
     for file in collect_agent.imported(found):
         source = _source(collection, Kind.TRANSCRIPT, file.path, session_id=file.session_id, **about)
         source.kind, source.session_state = LEFTOVER, file.state
-        if source.is_to_read:
+        if file.session_id in ignored:
+            source.state, source.why = LEFT, UNDONE
+        elif source.is_to_read:
             source.state, source.why = LEFT, "imported"
         yield source
     for path in collect_around.trajectory_files(found.sessions):
         for source in _one(collection, Kind.TRANSCRIPT, path, **about):
             source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], path.name[:36]
+            if source.session_id in ignored:
+                source.state, source.why = LEFT, UNDONE
             yield source
     for path in filter(None, (found.database, collection.home.root / "memory" / f"{found.home_name}.sqlite")):
         yield from _database(
@@ -124,7 +129,7 @@ def _transcript(collection, file, ignored, **about):
     source = _source(collection, Kind.TRANSCRIPT, file.path, session_id=file.session_id, **about)
     source.session_state = file.state
     if file.session_id in ignored:
-        source.state, source.why = LEFT, "undone"
+        source.state, source.why = LEFT, UNDONE
     elif file.state != Session.State.LIVE and not collection.include_deleted and source.is_to_read:
         source.state, source.why = LEFT, file.state
     return source

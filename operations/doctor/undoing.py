@@ -1,5 +1,6 @@
 """`doctor --undo`: take out the sessions that a run brought in first, and see to it that they stay out."""
 
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,10 +13,10 @@ from ledger import session_rows, tool_days
 from ledger.models import Session, SessionDay
 from openclaw_web.errors import Refused
 from operations import collect, summaries
-from operations.models import MigrationRun, MigrationSource
+from operations.models import MigrationRun
 from operations.retention import choosing
 
-from . import fixing, repairs, report, runs
+from . import fixing, ignoring, repairs, report
 
 Status = MigrationRun.Status
 LISTED = 200
@@ -59,13 +60,20 @@ def _wanted(params):
     if row.status not in (Status.COMPLETED, Status.WARNING):
         sentence = _("Run %(run)s is %(status)s: there is nothing to undo.")
         raise Refused(sentence % {"run": row.id, "status": row.get_status_display().lower()})
-    gone = MigrationSource.objects.filter(last_run=row, removed_source=True).count()
-    if gone and not params.get("force"):
+    brought = orjson.loads(row.report_json).get("sessions", {})
+    gone = 0 if params.get("force") else _gone(row.root, brought)
+    if gone:
         sentence = _(
-            "%(count)s sources of this run are no longer in their place: their copies are in the backup folder."
+            "%(count)s sources of these sessions are no longer in their place: their copies are in the backup folder."
         )
         raise Refused((sentence % {"count": gone}) + " " + _("Say --force to take the sessions out all the same."))
-    return row, orjson.loads(row.report_json).get("sessions", {})
+    return row, brought
+
+
+def _gone(root, brought):
+    """How many of the files that held these sessions were moved or removed, by this run or one after it."""
+    held = (one for agent_id, ids in brought.items() for one, _own in ignoring.sources_of(root, agent_id, set(ids)))
+    return len({one.source_path for one in held if one.removed_source and not Path(root, one.source_path).exists()})
 
 
 def _refuse_evidence(brought):
@@ -82,28 +90,11 @@ def _refuse_evidence(brought):
 
 
 def _ignore(row, brought):
-    """Mark what these sessions came from as ignored, and forget how far it was read."""
+    """Keep these sessions out, and forget how far what they came from was read."""
     for agent_id, ids in brought.items():
-        gone = set(ids)
-        rows = MigrationSource.objects.filter(last_run=row, agent_id=agent_id).exclude(source_path="")
-        marked = []
-        for source in rows.filter(target_table="transcript_events"):
-            own = _own_sessions(source, gone)
-            if own:
-                source.status = MigrationSource.Status.IGNORED
-                said = orjson.loads(source.report_json) | {"ignored_sessions": sorted(own)}
-                source.report_json = orjson.dumps(said).decode()
-                marked.append(source)
         with transaction.atomic():
-            runs.save_sources(marked)
-            _forget(row.root, agent_id, gone)
-
-
-def _own_sessions(source, gone):
-    """Those of the sessions that a source holds: a database perhaps all of them, a transcript its own."""
-    if source.migration_kind == "database":
-        return gone
-    return {session_id for session_id in gone if session_id in source.source_path}
+            ignoring.ignore(row, agent_id, set(ids))
+            _forget(row.root, agent_id, set(ids))
 
 
 def _forget(root, agent_id, gone):

@@ -1,6 +1,5 @@
 """The doctor: what its last look found, its runs, and the buttons that look, fix and take a run back."""
 
-import orjson
 from django.conf import settings
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -8,13 +7,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
 from openclaw_web.html import after_post, render_page
+from openclaw_web.paging import page_of, places
 
 from .. import jobs
-from ..forms import DoctorForm
-from ..models import JobRun, MigrationRun
+from ..doctor import ignoring, looks
+from ..forms import DoctorForm, UnignoreForm
+from ..models import MigrationRun, MigrationSource
 
 RUNS = 20
-LOOKS = ("doctor_look", "doctor")
 TONES = {"running": "running", "completed": "ok", "warning": "warn", "failed": "bad", "undone": ""}
 STATES = {"new": "info", "changed": "info", "unchanged": "", "left": ""}
 SHOWN = 50  # sources, rejected lines and skipped things; the command tells all of them
@@ -31,8 +31,7 @@ def doctor(request):
 @needs("operator")
 def doctor_look(request):
     """Start a look; nothing is changed."""
-    job = jobs.start("doctor_look", {"source": str(settings.STATE_DIR)}, by=request.user.username)
-    return after_post(request, _("The doctor is looking."), to=job)
+    return _started(request, "doctor_look", looks.asked(), _("The doctor is looking."))
 
 
 @require_POST
@@ -42,20 +41,33 @@ def doctor_fix(request):
     form = DoctorForm(request.POST)
     if not form.is_valid():
         return render(request, "operations/doctor.html", _context(request, form), status=422)
-    asked = {name: value for name, value in form.cleaned_data.items() if value and value != "keep"}
-    params = {"source": str(settings.STATE_DIR), "by": request.user.username} | asked
-    return after_post(request, _("The doctor is at work."), to=jobs.start("doctor", params, by=request.user.username))
+    params = looks.asked(by=request.user.username, **form.cleaned_data)
+    return _started(request, "doctor", params, _("The doctor is at work."))
 
 
 @require_POST
 @needs("admin")
 def doctor_undo(request, run_id):
-    """Start taking out the sessions that a run brought in."""
-    run = get_object_or_404(MigrationRun, id=run_id, status__in=(MigrationRun.Status.COMPLETED, "warning"))
-    params = {"run": run.id, "by": request.user.username}
-    return after_post(
-        request, _("The run is being undone."), to=jobs.start("doctor_undo", params, by=request.user.username)
-    )
+    """Start taking out the sessions that a run brought in; with `force` also when their files are not in place."""
+    run = get_object_or_404(MigrationRun, id=run_id, status__in=looks.UNDOABLE)
+    forced = {"force": True} if request.POST.get("force") else {}
+    params = {"run": run.id, "by": request.user.username} | forced
+    return _started(request, "doctor_undo", params, _("The run is being undone."))
+
+
+@require_POST
+@needs("admin")
+def doctor_unignore(request):
+    """Start letting in again what was undone: one session, or all of a run."""
+    form = UnignoreForm(request.POST)
+    if not form.is_valid():
+        return render(request, "operations/doctor.html", _context(request, DoctorForm()), status=422)
+    params = form.cleaned_data | {"by": request.user.username}
+    return _started(request, "doctor_unignore", params, _("Sessions are being let in again."))
+
+
+def _started(request, kind, params, sentence):
+    return after_post(request, sentence, to=jobs.start(kind, params, by=request.user.username))
 
 
 def _left(result):
@@ -64,21 +76,37 @@ def _left(result):
 
 
 def _context(request, form):
-    looks = JobRun.objects.filter(kind__in=LOOKS).order_by("-created_at", "-id").defer("log")
-    last = looks.filter(state=JobRun.State.FINISHED).first()
-    under_way = looks.filter(state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)).defer("log", "result_json").first()
-    result = orjson.loads(last.result_json or "{}") if last else {}
-    runs = MigrationRun.objects.defer("report_json", "before_json").order_by("-started_at", "-id")[:RUNS]
+    last = looks.last()
+    result = looks.receipt(last) if last else {}
+    rows = MigrationRun.objects.defer("report_json", "before_json")
+    page = page_of(rows, order=("-started_at", "-id"), **(places(request) | {"size": RUNS}))
+    emptied = set(MigrationSource.objects.filter(removed_source=True).values_list("root", flat=True).distinct())
+    ignored = page_of(ignoring.rows(), order=ignoring.ORDER, size=SHOWN)
     return {
         "form": form,
         "last": last,
-        "under_way": under_way,
+        "under_way": looks.under_way(),
+        "broken": looks.broken(),
         "result": result,
         "is_well": not (_left(result) if result.get("run") else result.get("findings")),
+        "store": _still_so(result),
         "sources": [(one, STATES.get(one["state"], "")) for one in result.get("sources", [])[:SHOWN]],
         "rejected": result.get("rejected", [])[:SHOWN],
         "skipped": result.get("skipped", [])[:SHOWN],
-        "runs": [(run, TONES[run.status], run.status in ("completed", "warning")) for run in runs],
+        "page": page,
+        "runs": [(run, TONES[run.status], run.status in looks.UNDOABLE, run.root in emptied) for run in page],
+        "ignored": [_ignored(row) for row in ignored],
+        "has_more_ignored": bool(ignored.next),
         "home": settings.STATE_DIR,
         "may_change": request.user.has_role("admin"),
     }
+
+
+def _still_so(result):
+    """Findings about the store; after a run without those that it was to mend: `repairs` says what became of them."""
+    return [one for one in result.get("store", []) if not (result.get("run") and one["is_repairable"])]
+
+
+def _ignored(row):
+    one = ignoring.as_json(row)
+    return one | {"what": f"{one['agent']}/{one['session_id']}"}

@@ -11,6 +11,7 @@ from tests.homes import assistant, user
 from tests.operations.collecting import MAIN, events, run
 
 pytestmark = pytest.mark.django_db
+DELETED = b"agents/main/sessions/00000000-0000-4000-8000-000000000001.jsonl.deleted."
 
 
 def deep(times):
@@ -53,13 +54,20 @@ def test_odd_names_and_times_of_files_stop_nothing(home):
     os.utime(home.write("workspace/MEMORY.md", "far away"), (10_400_000_000, 10_400_000_000))
     os.utime(home.transcript(user("Two")).path, (10_400_000_000, 10_400_000_000))
     home.write("workspace/memory/ok.md", "fine")
-    for name in (b"workspace/memory/\xff.md", b"cron/runs/\xff.jsonl", b"agents/x\xff/sessions/a"):
+    for name in (
+        b"workspace/memory/\xff.md",
+        b"cron/runs/\xff.jsonl",
+        b"agents/x\xff/sessions/a",
+        DELETED + b"\xff",
+        DELETED + b"a\nb",
+    ):
         path = os.path.join(os.fsencode(home.root), name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb"):
             pass
     assert run(home)["records"] == 4
     assert run(home)["bytes_read"] == 0
+    assert run(home, include_deleted=True)["records"] == 0
 
 
 def test_odd_indexes_and_schedules_stop_nothing(home):

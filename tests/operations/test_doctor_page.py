@@ -6,7 +6,7 @@ from django.core.management import call_command
 
 from agents import clock
 from agents.models import AuditEntry
-from operations.doctor import report
+from operations.doctor import ignoring, report
 from operations.models import JobRun, MigrationRun, MigrationSource
 from tests.factories import UserFactory
 
@@ -140,3 +140,84 @@ def test_the_models_have_the_columns_of_their_spec():
     assert runs <= {field.column for field in MigrationRun._meta.fields}
     assert sources <= {field.column for field in MigrationSource._meta.fields}
     call_command("makemigrations", check=True, verbosity=0)
+
+
+def ignored(run, session_id="4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11", agent_id="ada"):
+    ignoring.ignore(run, agent_id, {session_id})
+
+
+class TestWhatIsLeftOut:
+    def test_it_is_listed_and_let_in_again(self, as_admin):
+        run = ran(status="undone")
+        ignored(run)
+        text = as_admin.get(PAGE).content.decode()
+        assert "Left out" in text and 'value="ada/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11"' in text
+        assert f'name="what" value="{run.id}"' in text
+        for what in ("ada/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11", run.id):
+            answer = as_admin.post(f"{PAGE}unignore/", {"what": what})
+            job = JobRun.objects.order_by("-id").first()
+            assert answer["Location"] == job.get_absolute_url()
+            assert orjson.loads(job.params_json) == {"what": what, "by": "root"}
+        for what in ("", "x" * 501, "a\0b"):
+            assert as_admin.post(f"{PAGE}unignore/", {"what": what}).status_code == 422
+
+    def test_an_operator_sees_it_and_no_more(self, client):
+        client.force_login(UserFactory(role="operator"), backend="django.contrib.auth.backends.ModelBackend")
+        ignored(ran(status="undone"), session_id=HOSTILE)
+        text = client.get(PAGE).content.decode()
+        assert "Left out" in text and "unignore" not in text and "<script>alert" not in text
+        assert client.post(f"{PAGE}unignore/", {"what": "x"}).status_code == 403
+
+    @pytest.mark.parametrize("count", [1, 60])
+    def test_queries(self, as_admin, count, django_assert_max_num_queries):
+        run = ran(status="undone")
+        for number in range(count):
+            ignored(run, session_id=f"s{number}")
+        as_admin.get(PAGE)
+        with django_assert_max_num_queries(14):
+            text = as_admin.get(PAGE).content.decode()
+        assert ("There are more" in text) == (count > 50)
+
+
+def test_a_look_that_failed_is_told(as_admin):
+    looked()
+    JobRun.objects.create(
+        id="01M802QPCKD3RD2B1CZH9PSDC8", kind="doctor", state="refused", created_at=clock.now_ms() + 1,
+        finished_at=clock.now_ms() + 1, message="OpenClaw seems to be running.",
+    )  # fmt: skip
+    text = as_admin.get(PAGE).content.decode()
+    assert "OpenClaw seems to be running." in text and "3 sources to read." in text
+
+
+def test_more_runs_than_a_page_holds(as_admin):
+    for number in range(1, 26):
+        ran(number)
+    first = as_admin.get(PAGE)
+    assert f"{25:026}" in first.content.decode() and f"{5:026}" not in first.content.decode()
+    following = as_admin.get(PAGE, {"after": first.context["page"].next}).content.decode()
+    assert f"{5:026}" in following and f"{25:026}" not in following
+    assert as_admin.get(PAGE, {"after": "\u202e"}).status_code < 500
+
+
+def test_a_run_tells_what_it_did(as_admin):
+    did = report.NO_RUN | {"id": "r", "backup": {"path": f"/backups/{HOSTILE}"}, "removed": ["a", "b"]}
+    did |= {"repairs": [{"check": "sums", "agent": "", "is_done": True, "sentence": "The sums were made again."}]}
+    did |= {"warnings": [{"path": HOSTILE, "reason": "It is gone."}], "stayed": [{"path": "x", "reason": "Too new."}]}
+    looked(run=did, verb="fix", store=[report_line(1), report_line(2, is_repairable=False)])
+    text = as_admin.get(PAGE).content.decode()
+    for words in ("/backups/", "no longer in their place: 2", "The sums were made again.", "It is gone.", "Too new."):
+        assert words in text, words
+    assert "Line 2" in text and "Line 1" not in text and "Import and mend does it" not in text
+    assert "<script>alert" not in text and "notice--warn" in text
+
+
+def test_a_run_whose_files_are_gone_is_undone_when_that_is_said(as_admin):
+    run = ran(root="/oc")
+    assert "Undo without its files" not in as_admin.get(PAGE).content.decode()
+    source = {"migration_kind": "transcript", "source_path": "x", "target_table": "transcript_events", "root": "/oc"}
+    MigrationSource.objects.create(source_key="k", last_run=run, status="imported", removed_source=True, **source)
+    text = as_admin.get(PAGE).content.decode()
+    assert "Undo without its files" in text and 'name="force" value="on"' in text
+    as_admin.post(f"{PAGE}{run.id}/undo/", {"force": "on"})
+    params = orjson.loads(JobRun.objects.get(kind="doctor_undo").params_json)
+    assert params == {"run": run.id, "by": "root", "force": True}

@@ -1,7 +1,9 @@
 """`doctor --fix --sources`: which files go, when, and that nothing goes that is not in the store."""
 
+import fcntl
 import io
 import os
+import signal
 import tarfile
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 import zstandard
 
 from tests.homes import Home, user
+from tests.operations import backing_up
+from tests.operations.backing_up import start
 from tests.operations.doctoring import doctor, fill, picture, rows
 from tests.sqlite_homes import SqliteHome
 
@@ -95,6 +99,89 @@ def test_nothing_goes_while_openclaw_seems_to_run(home, source):
     }.items()
     fixed, _status = doctor(home, "--fix", "--sources", "remove", "--force", status=0)
     assert len(fixed["run"]["removed"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("place", "content"),
+    [
+        ("tmp/openclaw-0/gateway.state.lock", {"role": "gateway"}),  # from 2026.8 on in the home
+        ("openclaw-0/gateway.0a1b2c3d.lock", {"configPath": "{home}/openclaw.json"}),  # before that in /tmp
+        ("state/gateway.lock", None),  # a number and nothing else
+    ],
+)
+def test_an_idle_gateway_is_seen_by_its_lock(home, source, tmp_path, place, content):
+    before = contents(source.root)
+    lock = (tmp_path if place.startswith("openclaw-0") else source.root) / place
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    said = orjson.dumps((content or {}) | {"pid": os.getpid()}) if content else b"%d\n" % os.getpid()
+    lock.write_bytes(said.replace(b"{home}", str(source.root).encode()))
+    os.utime(lock, (YESTERDAY, YESTERDAY))
+    refused, _status = doctor(home, "--fix", "--sources", "remove", status=2, TMPDIR=str(tmp_path))
+    assert f"held by process {os.getpid()}" in refused["error"] and lock.name in refused["error"]
+    assert before.items() <= contents(source.root).items()
+    assert rows(home, "SELECT count(*) FROM migration_runs") == [(0,)]
+
+
+def test_the_gateway_of_another_home_does_not_count(home, source, tmp_path):
+    lock = tmp_path / "openclaw-0" / "gateway.0a1b2c3d.lock"
+    lock.parent.mkdir()
+    lock.write_bytes(orjson.dumps({"pid": os.getpid(), "configPath": f"{source.root}-2/openclaw.json"}))
+    (lock.parent / "gateway.x.lock").write_bytes(orjson.dumps({"pid": os.getpid(), "configPath": "\u0000" * 9_000}))
+    fixed, _status = doctor(home, "--fix", "--sources", "remove", status=0, TMPDIR=str(tmp_path))
+    assert len(fixed["run"]["removed"]) == 6
+
+
+def test_a_gateway_that_starts_meanwhile_keeps_its_files(home, source):
+    """It is looked for again right before anything goes: a backup and an import take their time."""
+    before = contents(source.root)
+    process = start(home, "doctor", "--fix", "--sources", "remove", "--json", "--quiet")
+    while not list((home / "backups").glob("openclaw-sources-*.tar.zst")):
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGSTOP)
+    (source.root / "gateway.lock").write_text(str(os.getpid()))
+    process.send_signal(signal.SIGCONT)
+    run = orjson.loads(process.communicate()[0])["run"]
+    assert run["removed"] == [] and len(run["stayed"]) == 8
+    assert all("OpenClaw was started meanwhile" in one["reason"] for one in run["stayed"])
+    assert before.items() <= contents(source.root).items()
+
+
+@pytest.mark.parametrize("how", ["gone", "a link", "a folder"])
+def test_a_file_that_cannot_be_packed_stays_behind(home, source, tmp_path, how):
+    """The plan saw it; when the backup is made it is there no more, or something else."""
+    assert backing_up.run(home, "migrate", "-v0")[0] == 0
+    (home / "backups").mkdir(mode=0o700)
+    file = next(source.root.glob("agents/research/sessions/*.jsonl"))
+    process = start(home, "doctor", "--fix", "--sources", "remove", "--json", "--quiet")
+    while not list((home / "backups").glob(".backup.*")):
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGSTOP)
+    file.rename(tmp_path / "elsewhere")
+    if how == "a link":
+        file.symlink_to(tmp_path / "elsewhere")
+    elif how == "a folder":
+        file.mkdir()
+    if how != "gone":  # else it would look as if OpenClaw had just been at work
+        os.utime(file, (YESTERDAY, YESTERDAY), follow_symlinks=False)
+    process.send_signal(signal.SIGCONT)
+    run = orjson.loads(process.communicate()[0])["run"]
+    name = file.relative_to(source.root).as_posix()
+    assert process.returncode == 1 and name in {one["path"] for one in run["warnings"]}
+    assert name in {one["path"] for one in run["stayed"]} and len(run["removed"]) == 5
+    told = rows(home, "SELECT status, removed_source FROM migration_sources WHERE source_path = ?", values=(name,))
+    assert told == [("warning", 0)] and (tmp_path / "elsewhere").is_file()
+
+
+def contents(root):
+    return {name: one[0] for name, one in picture(root).items() if one[0]}
+
+
+def test_a_home_is_not_exchanged_under_a_doctor(home, source):
+    backup = doctor(home, "--fix", status=0)[0]["run"]["backup"]["path"]
+    with (home / "state" / "doctor.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        status, _out, err = backing_up.run(home, "backup", "restore", backup, "--replace")
+    assert status == 3 and "Somebody is using" in err and "doctor.lock" in err
 
 
 def test_databases_stay(home):

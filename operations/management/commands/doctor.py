@@ -2,6 +2,7 @@ import orjson
 from django.conf import settings
 
 from agents.commands import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
+from agents.homes import is_text
 from openclaw_web.errors import Refused
 from operations import jobs
 from operations.backups import room
@@ -20,6 +21,7 @@ class Command(Verb):
         "doctor --fix",
         "doctor --fix --include-deleted --sources archive",
         "doctor --undo 01M802QPCKD3RD2B1CZH9PSDC7",
+        "doctor --unignore main/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11",
     )
     statuses = (DONE, FAILED, WRONG_USE, INTERRUPTED)
     schema = report.SCHEMA
@@ -40,20 +42,28 @@ class Command(Verb):
         )
         parser.add_argument("--force", action="store_true", help="--sources, --undo: also when OpenClaw seems to run")
         parser.add_argument("--undo", metavar="RUN", help="take out the sessions that a --fix brought in first")
+        parser.add_argument(
+            "--unignore", metavar="WHAT", help="let undone sessions in again: AGENT/SESSION, or the RUN that was undone"
+        )
 
-    def run(self, quiet, fix, undo, source, as_name, include_deleted, deep, sources, force, **options):
-        if fix and undo:
-            self.fail("Say either --fix or --undo.", WRONG_USE)
+    def run(self, quiet, fix, undo, unignore, source, as_name, include_deleted, deep, sources, force, **options):
+        if sum(map(bool, (fix, undo, unignore))) > 1:
+            self.fail("Say either --fix or --undo or --unignore.", WRONG_USE)
         if sources and not fix:
             self.fail("--sources is for --fix.", WRONG_USE)
         if force and not (fix or undo):
             self.fail("--force is for --fix and --undo.", WRONG_USE)
+        for option, value in (("--source", source), ("--as", as_name), ("--undo", undo), ("--unignore", unignore)):
+            if value and not is_text(value):
+                self.fail(f"{option} is not text.", WRONG_USE)
         asked = {"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep}
         asked = given(asked)
         more = {"sources": sources, "force": force, "by": BY}
         try:
             with room.refusing(settings.HOME_DIR, "Make room and run it again: it goes on."):
-                if undo:
+                if unignore:
+                    result = self._job("doctor_unignore", {"what": unignore, "by": BY}, quiet)
+                elif undo:
                     result = self._job("doctor_undo", given({"run": undo, "by": BY, "force": force}), quiet)
                 elif fix:
                     preparing.bring_up_to_date(self.say)

@@ -1,0 +1,131 @@
+"""Sessions that `doctor --undo` took out: what keeps them out, which there are, and how they are let in again."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from agents import audit
+from agents.models import CollectorSource
+from openclaw_web.errors import Refused
+from operations import collect
+from operations.models import MigrationRun, MigrationSource
+
+from . import report, runs
+
+Kind = CollectorSource.Kind
+Status = MigrationSource.Status
+SESSION = "session"  # the kind of a row that keeps one session out
+ORDER = ("agent_id", "source_key")
+TARGET = "transcript_events"
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+# A whole database holds sessions, and an index names them: both are to be looked at again for those let in.
+SHARED = (Kind.DATABASE, Kind.SESSION_INDEX)
+
+
+def rows() -> QuerySet[MigrationSource]:
+    """A row for every session that collects leave out."""
+    return MigrationSource.objects.filter(migration_kind=SESSION, status=Status.IGNORED)
+
+
+def sources_of(root: str, agent_id: str, ids: set[str]) -> Iterator[tuple[MigrationSource, set[str]]]:
+    """The sources of a home that hold one of these sessions of an agent, whichever run wrote them down, and which."""
+    found = MigrationSource.objects.filter(root=root, agent_id=agent_id, target_table=TARGET)
+    for source in found.exclude(migration_kind=SESSION).order_by("imported_at", "source_key").iterator():
+        if source.migration_kind == Kind.DATABASE:
+            yield source, ids
+        elif own := _named(source.source_path) & ids:
+            yield source, own
+
+
+def _named(path):
+    """The ids in a file's name, as they are written and in small letters."""
+    found = UUID.findall(path.rpartition("/")[2])
+    return {*found, *(one.lower() for one in found)}
+
+
+def ignore(run: MigrationRun, agent_id: str, ids: set[str]) -> None:
+    """Keep these sessions of an agent out of collects from now on; files of theirs are marked as ignored as well."""
+    places, marked = dict.fromkeys(ids, ""), []
+    for source, own in sources_of(run.root, agent_id, ids):
+        is_shared = source.migration_kind == Kind.DATABASE
+        places |= {one: f"{source.source_path}#{one}" if is_shared else source.source_path for one in own}
+        if not is_shared:  # a database holds other sessions too, and stays imported
+            source.status = Status.IGNORED
+            marked.append(source)
+    runs.save_sources([*marked, *(_row(run, agent_id, one, place) for one, place in places.items())])
+
+
+def _row(run, agent_id, session_id, place):
+    return MigrationSource(
+        source_key=_key(run.root, agent_id, session_id),
+        migration_kind=SESSION,
+        source_path=place,
+        target_table=TARGET,
+        last_run=run,
+        status=Status.IGNORED,
+        report_json=orjson.dumps({"ignored_sessions": [session_id]}).decode(),
+        root=run.root,
+        agent_id=agent_id,
+    )
+
+
+def _key(root, agent_id, session_id):
+    return runs.source_key(root, f"{agent_id}/{session_id}", 0, 0, "", SESSION)
+
+
+def as_json(row: MigrationSource) -> dict[str, Any]:
+    """One session that is left out, for receipts and lists."""
+    (session_id,) = orjson.loads(row.report_json)["ignored_sessions"]
+    return {"agent": row.agent_id, "session_id": session_id, "path": row.source_path, "run": row.last_run_id}
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Let sessions in again: the next collect reads them. A job's function.
+
+    `params["what"]` is `agent/session`, or the id of a run that was undone; `by` says who asked. Raises Refused when
+    nothing of that is left out.
+    """
+    what, by = params["what"], params.get("by", "")
+    with collect.only_one(progress):  # one that is under way would write down that it has read everything
+        wanted = list(_wanted(what))
+        if not wanted:
+            raise Refused(
+                _("%(what)s is not left out. The page of the doctor lists what is, and so does doctor --json.")
+                % {"what": what}
+            )
+        with transaction.atomic():
+            for agent_id, root in {(row.agent_id, row.root) for row in wanted}:
+                own = [row for row in wanted if (row.agent_id, row.root) == (agent_id, root)]
+                _let_in(root, agent_id, own)
+            object_id = wanted[0].last_run_id
+            audit.record(by, "doctor_unignored", object_type="migration_run", object_id=object_id, sessions=len(wanted))
+    words = {"count": len(wanted), "what": what}
+    message = _("%(count)s sessions are no longer left out (%(what)s). The next collect reads them.") % words
+    facts = report.NO_RUN | {"id": "", "let_in": len(wanted)}
+    return report.NO_PLAN | {"verb": "unignore", "message": message, "run": facts}
+
+
+def _wanted(what) -> Iterable[MigrationSource]:
+    agent_id, separator, session_id = what.partition("/")
+    if not separator:
+        return rows().filter(last_run=what)
+    own = rows().filter(agent_id=agent_id)
+    text = orjson.dumps({"ignored_sessions": [session_id]}).decode()
+    return own.filter(report_json=text)
+
+
+def _let_in(root, agent_id, own):
+    ids = {as_json(row)["session_id"] for row in own}
+    rows().filter(source_key__in=[row.source_key for row in own]).delete()
+    marked = []
+    for source, _own in sources_of(root, agent_id, ids):
+        if source.status == Status.IGNORED:  # not in the store, so not imported either: the next run tries again
+            source.status = Status.WARNING
+            marked.append(source)
+    runs.save_sources(marked)
+    CollectorSource.objects.filter(root=root, agent_id=agent_id, kind__in=SHARED).delete()

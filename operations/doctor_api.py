@@ -1,0 +1,176 @@
+"""The doctor: its last look, its runs with their receipts, what it leaves out, and jobs that look, fix and undo."""
+
+from typing import Any, Literal
+
+import orjson
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from agents.decorators import needs
+from agents.schemas import PageQuery, failures, listed
+from openclaw_web.paging import page_of
+
+from . import jobs
+from .doctor import ignoring, looks
+from .models import MigrationRun, MigrationSource
+from .schemas import JobOut
+
+router = Router(tags=["operations"])
+
+
+class LookOut(Schema):
+    job: JobOut | None = Field(description="the last look or run that ended well; null: nobody has looked yet")
+    under_way: JobOut | None
+    receipt: dict[str, Any] | None = Field(description="what it found, as `openclaw-web doctor --json` prints it")
+
+
+class RunOut(Schema):
+    id: str
+    status: str = Field(description="running, completed, warning, failed or undone")
+    started_at: int
+    finished_at: int | None
+    root: str = Field(description="OpenClaw's home")
+    made_by: str
+    message: str = Field(description="the sentence it ended with")
+
+
+class RunDetail(RunOut):
+    receipt: dict[str, Any] = Field(description="plan, backup, repairs, sessions that were new, warnings, removed")
+
+    @staticmethod
+    def resolve_receipt(run):
+        return orjson.loads(run.report_json)
+
+
+class SourceOut(Schema):
+    source_key: str
+    migration_kind: str
+    source_path: str
+    target_table: str
+    source_sha256: str
+    source_size_bytes: int
+    source_record_count: int
+    status: str = Field(description="imported, warning or ignored")
+    imported_at: int | None
+    removed_source: bool
+    agent_id: str
+    report: dict[str, Any]
+
+    @staticmethod
+    def resolve_report(source):
+        return orjson.loads(source.report_json)
+
+
+class IgnoredOut(Schema):
+    agent: str
+    session_id: str
+    path: str = Field(description="the file, or `database#session`")
+    run: str = Field(description="the run that was undone")
+
+
+class RunPage(Schema):
+    items: list[RunOut]
+    next: str | None
+    previous: str | None
+
+
+class SourcePage(Schema):
+    items: list[SourceOut]
+    next: str | None
+    previous: str | None
+
+
+class IgnoredPage(Schema):
+    items: list[IgnoredOut]
+    next: str | None
+    previous: str | None
+
+
+class FixIn(Schema):
+    sources: Literal["keep", "archive", "remove"] = Field("keep", description="what becomes of imported legacy files")
+    include_deleted: bool = Field(False, description="also deleted and reset sessions")
+
+
+class UndoIn(Schema):
+    force: bool = Field(False, description="also when sources are no longer in their place")
+
+
+class UnignoreIn(Schema):
+    what: str = Field(max_length=500, description="`agent/session`, or the id of a run that was undone")
+
+
+KEEP_ALL, PLAIN = FixIn(), UndoIn()
+
+
+@router.get("/operations/doctor", response={200: LookOut, **failures()})
+@needs("operator")
+def doctor_look_detail(request):
+    """What the last look, or the last run, found."""
+    last, under_way = looks.last(), looks.under_way()
+    return {"job": last, "under_way": under_way, "receipt": looks.receipt(last) if last else None}
+
+
+@router.post("/operations/doctor/look", response={202: JobOut, **failures(400, 409)})
+@needs("operator")
+def doctor_look(request):
+    """Look at every source and at the store, without changing anything; answers the job that does it."""
+    return _started(request, "doctor_look", looks.asked())
+
+
+@router.post("/operations/doctor/fix", response={202: JobOut, **failures(400, 409)})
+@needs("admin")
+def doctor_fix(request, wanted: FixIn = KEEP_ALL):
+    """Back up, mend, import, compare and write a receipt; answers the job that does it."""
+    return _started(request, "doctor", looks.asked(by=request.user.username, **wanted.dict()))
+
+
+@router.get("/operations/doctor/runs", response={200: RunPage, **failures(409)})
+@needs("operator")
+def doctor_run_list(request, filters: Query[PageQuery]):
+    """Runs of `doctor --fix`, the newest first."""
+    rows = MigrationRun.objects.defer("report_json", "before_json")
+    return listed(page_of(rows, order=("-started_at", "-id"), **filters.place))
+
+
+@router.get("/operations/doctor/runs/{run_id}", response={200: RunDetail, **failures(404)})
+@needs("operator")
+def doctor_run_detail(request, run_id: str):
+    """One run with its receipt."""
+    return get_object_or_404(MigrationRun.objects.defer("before_json"), id=run_id)
+
+
+@router.get("/operations/doctor/runs/{run_id}/sources", response={200: SourcePage, **failures(404, 409)})
+@needs("operator")
+def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
+    """What became of each source that a run was the last one to import, or to try."""
+    run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id)
+    return listed(page_of(MigrationSource.objects.filter(last_run=run), order=("source_key",), **filters.place))
+
+
+@router.post("/operations/doctor/runs/{run_id}/undo", response={202: JobOut, **failures(400, 404, 409)})
+@needs("admin")
+def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
+    """Take out the sessions that a run brought in first; answers the job that does it."""
+    run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id, status__in=looks.UNDOABLE)
+    forced = {"force": True} if wanted.force else {}
+    return _started(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
+
+
+@router.get("/operations/doctor/ignored", response={200: IgnoredPage, **failures(409)})
+@needs("operator")
+def doctor_ignored_list(request, filters: Query[PageQuery]):
+    """Sessions that an undo took out: collects leave them out."""
+    page = page_of(ignoring.rows(), order=ignoring.ORDER, **filters.place)
+    return listed(page, [ignoring.as_json(row) for row in page])
+
+
+@router.post("/operations/doctor/unignore", response={202: JobOut, **failures(400, 409)})
+@needs("admin")
+def doctor_unignore(request, wanted: UnignoreIn):
+    """Let such sessions in again; answers the job that does it."""
+    return _started(request, "doctor_unignore", {"what": wanted.what, "by": request.user.username})
+
+
+def _started(request, kind, params):
+    return Status(202, jobs.start(kind, params, by=request.user.username))
