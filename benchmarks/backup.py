@@ -4,8 +4,8 @@
 
 The home (about 1 GB; a minute or two) is made first, in TMPDIR, or used again when DIR holds one. A tenth of it, with
 `--sessions 300 --artifacts 1000`, shows whether all steps work; what every run costs weighs more there. The floor
-copies every database, packs the copies and the artifacts one after the other in one thread, and syncs. Every step runs in
-a process of its own.
+copies every database, packs the copies and the artifacts one after the other in one thread, and syncs. Every step runs
+in a process of its own.
 """
 
 import argparse
