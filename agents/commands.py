@@ -1,16 +1,20 @@
 """What our commands have in common: help with examples, one way to refuse, exit statuses, and `--json` receipts."""
 
 import logging
+import os
 import sys
 from argparse import SUPPRESS, RawDescriptionHelpFormatter
 from collections.abc import Iterable
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import orjson
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, DjangoHelpFormatter
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
+from openclaw_web import home
 from openclaw_web.errors import Refused
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -41,6 +45,7 @@ class Verb(BaseCommand):
     has_progress = False
     is_server = False
     needs_database = True
+    works_in_home = True  # whoever restores a backup has to wait for it
     # They still work; what people look for is found sooner without them.
     suppressed_base_arguments = {
         "--version", "-v", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
@@ -73,9 +78,10 @@ class Verb(BaseCommand):
         options = {}
         try:
             options = self._parse(argv)
-            if self.needs_database:
-                _make_database()
-            self.execute(*options.pop("args", ()), **options)
+            with self._working(options):
+                if self.needs_database:
+                    _make_database()
+                self.execute(*options.pop("args", ()), **options)
         except CommandError as error:
             if options.get("traceback"):
                 raise
@@ -83,6 +89,21 @@ class Verb(BaseCommand):
             sys.exit(error.returncode)
         finally:
             connections.close_all()
+
+    @contextmanager
+    def _working(self, options):
+        if not self.works_in_home:
+            yield
+            return
+        try:
+            handle = home.enter(settings.HOME_DIR)
+        except Refused as refused:
+            self.is_json = options.get("json", False)
+            self.fail(refused.sentence, REFUSED)
+        try:
+            yield
+        finally:
+            os.close(handle)
 
     def _parse(self, argv):
         parser = self.create_parser("openclaw-web", argv[1])

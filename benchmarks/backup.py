@@ -2,14 +2,17 @@
 
     python benchmarks/backup.py [--sessions 3000] [--artifacts 10000] [--home DIR] [--json]
 
-The home (about 1 GB) is made first, in TMPDIR, or used again when DIR holds one. The floor copies every database, packs
-the copies and the artifacts one after the other in one thread, and syncs. Every step runs in a process of its own.
+The home (about 1 GB; a minute or two) is made first, in TMPDIR, or used again when DIR holds one. A tenth of it, with
+`--sessions 300 --artifacts 1000`, shows whether all steps work; what every run costs weighs more there. The floor
+copies every database, packs the copies and the artifacts one after the other in one thread, and syncs. Every step runs
+in a process of its own.
 """
 
 import argparse
 import json
 import os
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+AGENTS = 4
 
 
 def main():
@@ -74,7 +78,9 @@ def step(name, home, folder):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "BENCH_FOLDER": str(folder)}
     environment |= {"PYTHONPATH": str(ROOT), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
     command = [sys.executable, __file__, *sys.argv[1:], "--step", name]
+    began = time.perf_counter()
     answer = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    print(f"{name}: {time.perf_counter() - began:.1f} s", file=sys.stderr)
     return json.loads(answer.stdout.strip().splitlines()[-1])
 
 
@@ -92,6 +98,7 @@ def fill(options):
     from django.core.management import call_command
 
     from agents import databases
+    from agents.models import Agent
     from artifacts import services
     from benchmarks.artifacts import outputs
     from operations import collect
@@ -100,13 +107,33 @@ def fill(options):
 
     call_command("migrate", verbosity=0)
     source = Path(os.environ["BENCH_FOLDER"]) / "openclaw"
-    write_bulk_home(source, agents=4, sessions=options.sessions, turns=50, seed=7, tool_bytes=3500)
+    write_bulk_home(source, agents=1, sessions=options.sessions // AGENTS, turns=50, seed=7, tool_bytes=3500)
     collect.run({"source": str(source)}, Progress())
-    agent = min(folder.name for folder in (databases.settings.HOME_DIR / "agents").iterdir())
-    with services.stashing(databases.alias(agent)) as batch:
+    shutil.rmtree(source)
+    first = Agent.objects.get()
+    for number in range(1, AGENTS):
+        copy_of(first, f"{first.agent_id}-{number}")
+    with services.stashing(databases.alias(first.agent_id)) as batch:
         for number, content in enumerate(outputs(options.artifacts)):
             batch.add(content, place=services.Place("s", f"t{number}", f"r{number}"), is_compressed=number % 2 == 0)
     return {}
+
+
+def copy_of(agent, name):
+    """Another agent with the same sessions: writing and collecting them again takes minutes and measures nothing."""
+    from django.db import connections
+
+    from agents import databases, snapshots
+    from agents.services import register
+    from operations import summaries
+
+    other = register(name)
+    connections.close_all()
+    file = databases.path(name)
+    file.unlink()
+    snapshots.take(databases.path(agent.agent_id), file)
+    summaries.refresh(other)
+    connections.close_all()
 
 
 def floor(options):

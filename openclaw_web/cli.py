@@ -6,6 +6,7 @@ import sys
 
 SERVERS = {"serve", "demo", "runserver"}
 NO_SUCH_COMMAND = 2
+REFUSED = 3
 INTERRUPTED = 130
 
 # Here and not asked of the commands, because --help must answer at once, without settings or a home.
@@ -73,6 +74,7 @@ def _run(words):
 
     if words[0] not in (*OURS, "help"):
         _check_exists(words[0])
+        _enter_home()
     utility = ManagementUtility(["openclaw-web", *words])
     utility.prog_name = "openclaw-web"
     try:
@@ -82,6 +84,22 @@ def _run(words):
     except BrokenPipeError:  # `openclaw-web jobs | head`: whoever read has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _enter_home():
+    # As our own verbs do, Django's commands work in the home until they end.
+    import django
+    from django.conf import settings
+
+    from . import home
+    from .errors import Refused
+
+    django.setup()
+    try:
+        home.enter(settings.HOME_DIR)
+    except Refused as refused:
+        print(refused.sentence, file=sys.stderr)  # noqa: T201
+        sys.exit(REFUSED)
 
 
 def _check_exists(word):

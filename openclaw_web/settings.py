@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
+from . import home
 
 env = environ.Env()
 PROJECT_DIR = Path(__file__).resolve().parent
@@ -48,7 +49,7 @@ STATE_DIR = env_path("OPENCLAW_STATE_DIR", "~/.openclaw")
 
 os.umask(0o077)  # whatever this process makes is for its owner only: folders 0700, files 0600
 FILE_UPLOAD_PERMISSIONS = 0o600  # Django's own default would open collected static files to everybody
-(HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+home.prepare(HOME_DIR)
 
 DEBUG = env.bool("OPENCLAW_WEB_DEBUG", False)
 SECRET_KEY = secret_key(HOME_DIR / "secret.key")

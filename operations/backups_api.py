@@ -54,9 +54,9 @@ def backup_list(request, filters: Query[PageQuery]):
 @router.post("/operations/backups", response={202: JobOut, **failures(400, 409)})
 @needs("admin")
 def backup_create(request, wanted: BackupIn = PLAIN):
-    """Make a backup; answers the job that does it."""
+    """Make a backup; answers the job that does it. 409 while somebody else's is under way."""
     params = {"by": request.user.username} | ({"with_exports": True} if wanted.with_exports else {})
-    return Status(202, jobs.start("backup", params, by=request.user.username))
+    return Status(202, jobs.start("backup", params, by=request.user.username, is_alone=True))
 
 
 @router.post("/operations/backups/{backup_id}/verify", response={202: JobOut, **failures(404, 409)})

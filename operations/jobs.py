@@ -13,6 +13,7 @@ from django_tasks_db.models import DBTaskResult
 from ulid import ULID
 
 from agents import audit, clock
+from openclaw_web.errors import Refused
 
 from . import liveness, running
 from .models import JobRun
@@ -30,11 +31,16 @@ MAX_ATTEMPTS = 3
 KEEP_DELIVERIES = timedelta(days=1)
 
 
-def start(kind: str, params: dict, *, by: str) -> JobRun:
-    """Queue a job and return its row; the row of the same job when that is already waiting or running."""
+def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun:
+    """Queue a job and return its row; the row of the same job when that is already waiting or running.
+
+    With `is_alone`, raises Refused while any other job of this kind is; the first of its reasons names that job.
+    """
     with transaction.atomic():  # IMMEDIATE: of two callers, the second one sees the row of the first
         job = _same_job(kind, params)
         if job is None:
+            if is_alone:
+                _refuse_second(kind)
             job = _create(kind, params, by)
             deliver.enqueue(job.id)
             audit.record(by, f"{kind}_started", object_type="job", object_id=job.id)
@@ -77,9 +83,19 @@ def visible_to(user):
     return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
 
 
+def _under_way(kind):
+    return JobRun.objects.filter(kind=kind, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING))
+
+
 def _same_job(kind, params):
-    waiting = (JobRun.State.QUEUED, JobRun.State.RUNNING)
-    return JobRun.objects.filter(kind=kind, params_json=_params_json(params), state__in=waiting).first()
+    return _under_way(kind).filter(params_json=_params_json(params)).first()
+
+
+def _refuse_second(kind):
+    if first := _under_way(kind).order_by("created_at", "id").first():
+        sentence = _("Not started: what %(name)s started is under way. Wait until it has ended.")
+        refusal = sentence % {"name": first.started_by}
+        raise Refused(refusal, reasons=[{"id": first.id, "reason": first.message or first.get_state_display()}])
 
 
 def _create(kind, params, by):

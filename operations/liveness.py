@@ -7,10 +7,13 @@ from pathlib import Path
 
 from django.conf import settings
 
-# Held by whoever works in a home for longer, in its folder `state`: nobody may exchange the home under them.
+from openclaw_web import home
+
+# Held by whoever works in a home for longer, in its folder `state`: they say who it is. The last one is everybody's,
+# and nobody has one of the others without it; so it alone keeps a home from being exchanged while somebody is in it.
 SERVING, WORKING, COLLECTING, BACKING_UP = "serve.lock", "work.lock", "collect.lock", "backup.lock"
 DOCTOR = "doctor.lock"
-HOME_LOCKS = (SERVING, WORKING, COLLECTING, BACKING_UP, DOCTOR)
+HOME_LOCKS = (SERVING, WORKING, COLLECTING, BACKING_UP, DOCTOR, home.LOCK.name)
 
 
 @contextmanager

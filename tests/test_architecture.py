@@ -15,6 +15,7 @@ LEAVES = {
     "openclaw_web.chart_markup",
     "openclaw_web.charts",
     "openclaw_web.glyphs",
+    "openclaw_web.home",
     "openclaw_web.html",
     "openclaw_web.lists",
     "openclaw_web.paging",

@@ -17,10 +17,10 @@ PATHS = {
         r"|meta/sha256/(?P<c>[0-9a-f]{2})/(?P<d>[0-9a-f]{2})/(?P=c)(?P=d)[0-9a-f]{60}\.json)"
     ),
     EXPORT: re.compile(
-        r"exports/(?:[0-9A-Z]{26}/[A-Za-z0-9_][A-Za-z0-9._-]{0,59}|conversations-\d{4}-\d\d-\d\d\.jsonl)"
+        r"exports/(?:[0-9A-Z]{26}/[A-Za-z0-9_][A-Za-z0-9._-]{0,59}|conversations-[0-9]{4}-[0-9]{2}-[0-9]{2}\.jsonl)"
     ),
     ARCHIVE: re.compile(
-        r"archive/[a-z0-9][a-z0-9_-]{0,55}/\d{4}-\d\d/[A-Za-z0-9][A-Za-z0-9-]{0,63}\.[0-9a-f]{12}"
+        r"archive/[a-z0-9][a-z0-9_-]{0,55}/[0-9]{4}-[0-9]{2}/[A-Za-z0-9][A-Za-z0-9-]{0,63}\.[0-9a-f]{12}"
         r"\.(?:jsonl\.zst|manifest\.json)"
     ),
 }
@@ -31,7 +31,7 @@ EMPTIED_TABLES = (
     *("axes_accessattempt", "axes_accessattemptexpiration", "axes_accessfailurelog", "axes_accesslog"),
 )
 EMPTIED_COLUMNS = (("sign_ins", "session_key"),)
-NAME = re.compile(r"openclaw-web-\d{8}T\d{6}Z(?:-\d+)?\.tar\.zst")
+NAME = re.compile(r"openclaw-web-[0-9]{8}T[0-9]{6}Z(?:-[0-9]+)?\.tar\.zst")
 
 
 def role_of(path: str) -> str | None:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,14 +25,13 @@ from django.utils.translation import gettext as _
 from agents import clock
 from datasets.exporters.files import sync_folder
 from datasets.exporting.folders import draft_of
+from openclaw_web import home as homes
 from openclaw_web.errors import Refused
 from operations import liveness
 
 from . import contents, reading, room, verifying
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
-# In a home that is restored but not yet in its place.
-MARK = Path("state") / "restoring"
 # What a process makes in a home by only looking at it, or makes again.
 BLANK = re.compile(
     r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite)"
@@ -58,9 +57,6 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
     the home is what it was then.
     """
     home, began = settings.HOME_DIR, clock.now_ms()
-    if not replace and not is_blank(home):
-        sentence = _("%(home)s is no empty home. With --replace it is moved aside and kept.")
-        raise Refused(sentence % {"home": home})
     if home.is_symlink() or home.is_mount():
         sentence = _(
             "%(home)s is a link or a mount point and cannot be exchanged. Set OPENCLAW_WEB_HOME to a folder in it."
@@ -68,7 +64,15 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
         raise Refused(sentence % {"home": home})
     connections.close_all()
     nothing = _("Nothing was restored; the home is what it was.")
-    with _nobody_else(home), room.refusing(home.parent, nothing), _draft(home) as draft:
+    with _nobody_else(home), room.refusing(home.parent, nothing):
+        if not replace and not is_blank(home):
+            sentence = _("%(home)s is no empty home. With --replace it is moved aside and kept.")
+            raise Refused(sentence % {"home": home})
+        return _restored(path, home, by, progress, began)
+
+
+def _restored(path, home, by, progress, began):
+    with _draft(home) as draft:
         with reading.opened(path) as archive:
             facts = build(archive, draft / "home", by=by, progress=progress, keeps=home)
             manifest = archive.manifest
@@ -76,13 +80,24 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
     return Restored(path, home, manifest, facts, kept, clock.now_ms() - began)
 
 
-def build(archive: reading.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None) -> dict[str, Any]:
-    """Make the folder `home` a checked home out of an archive; what is in it. With the archives of `keeps`."""
+def build(
+    archive: reading.Archive,
+    home: Path,
+    *,
+    by: str,
+    progress: Any,
+    keeps: Path | None = None,
+    keeps_files: bool = True,
+) -> dict[str, Any]:
+    """Make the folder `home` a checked home out of an archive; what is in it. With the archives of `keeps`.
+
+    Without `keeps_files` only its databases stay: of everything else one file after the other is unpacked and checked.
+    """
     room.check(home.parent, archive.manifest.unpacked_bytes)
     home.mkdir(mode=0o700)
     (home / "state").mkdir(mode=0o700)
-    (home / MARK).touch(mode=0o600)
-    verifying.unpack(archive, home, progress)
+    (home / homes.MARK).touch(mode=0o600)
+    verifying.unpack(archive, home, progress, keeps_files=keeps_files)
     if keeps:
         _share_archives(keeps, home)
     progress.update(archive.manifest.unpacked_bytes, archive.manifest.unpacked_bytes, _("Bringing it up to date"))
@@ -121,9 +136,9 @@ def _nobody_else(home) -> Iterator[None]:
 def _draft(home) -> Iterator[Path]:
     """A folder beside the home to build in. What a restore that died left is removed or finished first."""
     for left in home.parent.glob(f"{home.name}.before-restore-*"):
-        if (left / MARK).is_file():
+        if (left / homes.MARK).is_file():
             shutil.rmtree(left)
-    (home / MARK).unlink(missing_ok=True)
+    (home / homes.MARK).unlink(missing_ok=True)
     try:
         with draft_of(home.parent / f"{home.name}.restoring") as draft:
             yield draft
@@ -136,38 +151,44 @@ def _put_in_place(home, restored):
     """Exchange the homes; where the old one is now, None when there was nothing in it."""
     os.sync()  # everything that was unpacked is on the disk before it counts
     was_blank = is_blank(home)
-    stamp = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
-    beside = home.parent / f"{home.name}.before-restore-{stamp}"
+    beside = homes.before_restore(home, datetime.fromtimestamp(clock.now_ms() / 1000, UTC))
     restored.rename(beside)
-    _exchange(beside, home)
+    if not _exchange(beside, home):
+        _exchange_in_steps(beside, home)
     sync_folder(home.parent)
-    (home / MARK).unlink()
+    (home / homes.MARK).unlink()
     if was_blank:
         shutil.rmtree(beside)
         return None
     return beside
 
 
-def _exchange(one: Path, other: Path) -> None:
-    """Each gets the name of the other, at once where the system can do that (Linux)."""
+def _exchange(one: Path, other: Path) -> bool:
+    """Give each the name of the other, at once; whether this system and this disk can do that (Linux, mostly)."""
     libc = ctypes.CDLL(None, use_errno=True)
     names = (AT_FDCWD, bytes(one), AT_FDCWD, bytes(other))
-    if hasattr(libc, "renameat2") and not libc.renameat2(*names, RENAME_EXCHANGE):
-        return
-    # Elsewhere in three steps; whoever dies between them has both homes beside each other.
-    between = other.with_name(f"{other.name}.between")
-    other.rename(between)
-    one.rename(other)
-    between.rename(one)
+    return hasattr(libc, "renameat2") and not libc.renameat2(*names, RENAME_EXCHANGE)
+
+
+def _exchange_in_steps(restored, home):
+    # Whoever starts in between waits for us; when we have died, it puts right what is there (openclaw_web.home).
+    between = homes.between(home)
+    home.rename(between)
+    restored.rename(home)
+    between.rename(restored)
 
 
 def _share_archives(old, new):
     """The backups in the old home are in the new one as well: the same files under two names."""
+    if (old / "backups").is_symlink():
+        (new / "backups").symlink_to((old / "backups").readlink())
+        return
     found = [file for file in (old / "backups").glob("openclaw-web-*.tar.zst") if file.is_file()]
     if found:
         (new / "backups").mkdir(mode=0o700)
     for file in found:
-        os.link(file, new / "backups" / file.name)
+        with suppress(OSError):  # on another disk, or on one without links: they are in the old home
+            os.link(file, new / "backups" / file.name)
 
 
 def _revive(home, backup_id, by, path):

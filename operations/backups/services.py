@@ -59,9 +59,8 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Restore the backup `params["backup"]` into a folder of its own, which is removed again. Raises Refused."""
     run, began = runs.wanted(params["backup"]), clock.now_ms()
     with _noted(run), reading.opened(Path(run.archive_path)) as archive, _space(run) as folder:
-        made = restoring.build(archive, folder / "home", by="drill", progress=progress)
-        for entry in archive.manifest.databases:
-            verifying.look_at(folder / "home" / entry.path, entry.path)
+        made = restoring.build(archive, folder / "home", by="drill", progress=progress, keeps_files=False)
+        verifying.look_again(archive, folder / "home")
     runs.note_proven(run, clock.now_ms() - began)
     run.refresh_from_db()
     words = {"agents": len(made["agents"]), "databases": len(archive.manifest.databases)}

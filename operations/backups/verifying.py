@@ -1,6 +1,7 @@
 """Proving an archive: every database is opened out of it, every file is hashed."""
 
 import hashlib
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from . import contents, manifest, reading
 from .reading import Archive
 
 AT_ONCE = 2
+PASSING = "unpacked"
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 DAMAGED_NAMED = 100
 
 
@@ -30,10 +33,13 @@ class Found:
     damaged: list[str] = field(default_factory=list)
 
 
-def unpack(archive: Archive, folder: Path, progress: Any) -> Found:
-    """Unpack everything into the empty `folder` and check it. Raises Refused for the first thing that is wrong."""
+def unpack(archive: Archive, folder: Path, progress: Any, *, keeps_files: bool = True) -> Found:
+    """Unpack everything into the empty `folder` and check it. Raises Refused for the first thing that is wrong.
+
+    Without `keeps_files` each file that is no database is written to a place where the next one follows it.
+    """
     _databases(archive, folder, progress, is_kept=True)
-    return read_files(archive, progress, folder=folder)
+    return read_files(archive, progress, folder=folder, is_kept=keeps_files)
 
 
 def verify(archive: Archive, folder: Path, progress: Any) -> Found:
@@ -52,6 +58,12 @@ def database(path: str, chunks: Iterator[bytes], folder: Path, *, is_kept: bool 
     return look
 
 
+def look_again(archive: Archive, folder: Path) -> None:
+    """Open every database of an archive where it was unpacked. Raises Refused when one is damaged."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda entry: look_at(folder / entry.path, entry.path), archive.manifest.databases))
+
+
 def look_at(file: Path, name: str) -> snapshots.Look:
     """What is in a database that nobody uses. Raises Refused when it is damaged."""
     try:
@@ -63,13 +75,16 @@ def look_at(file: Path, name: str) -> snapshots.Look:
     return look
 
 
-def read_files(archive: Archive, progress: Any, *, folder: Path | None = None) -> Found:
-    """Read and hash every file that is no database, and unpack it when there is a `folder`."""
+def read_files(archive: Archive, progress: Any, *, folder: Path | None = None, is_kept: bool = True) -> Found:
+    """Read and hash every file that is no database, and unpack it when there is a `folder`; see `unpack`."""
     found, before = Found(), sum(entry.bytes for entry in archive.manifest.databases)
     for entry, chunks in archive.files():
         checked = compared(entry.path, chunks, found)
         if folder:
-            write(folder / entry.path, checked)
+            file = folder / (entry.path if is_kept else PASSING)
+            write(file, checked)
+            if not is_kept:
+                file.unlink()
         else:
             reading.drain(checked)
         found.files += 1
@@ -80,11 +95,16 @@ def read_files(archive: Archive, progress: Any, *, folder: Path | None = None) -
 
 def write(file: Path, chunks: Iterator[bytes]) -> None:
     """Write a file that must not be there yet, for its owner alone."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with file.open("xb") as target:
-        file.chmod(0o600)
+    try:
+        handle = os.open(file, NEW, 0o600)
+    except FileNotFoundError:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(file, NEW, 0o600)
+    with os.fdopen(handle, "wb", buffering=0) as target:
         for chunk in chunks:
-            target.write(chunk)
+            left = memoryview(chunk)
+            while left:
+                left = left[target.write(left) :]
 
 
 def _databases(archive, folder, progress, *, is_kept):

@@ -9,12 +9,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
-from openclaw_web.html import after_post, render_page
+from openclaw_web.errors import Refused
+from openclaw_web.html import after_post, refuse_post, render_page
 from openclaw_web.paging import page_of, places
 
 from .. import file_answers, jobs, ticking
 from ..backups import runs
-from ..models import BackupRun
+from ..models import BackupRun, JobRun
 
 TONES = {"verified": "ok", "found": "info", "damaged": "bad", "failed": "bad", "gone": "", "running": "running"}
 
@@ -43,9 +44,13 @@ def backup_list(request):
 @require_POST
 @needs("admin")
 def backup_create(request):
-    """Start a backup; its job shows how far it is."""
+    """Start a backup; its job shows how far it is. Whoever is second is told so, and sees the job of the first."""
     params = {"by": request.user.username} | ({"with_exports": True} if request.POST.get("with_exports") else {})
-    return after_post(request, _("The backup is under way."), to=_started(request, "backup", params))
+    try:
+        job = jobs.start("backup", params, by=request.user.username, is_alone=True)
+    except Refused as refused:
+        return refuse_post(request, refused, to=JobRun(id=refused.reasons[0]["id"]))
+    return after_post(request, _("The backup is under way."), to=job)
 
 
 @require_POST

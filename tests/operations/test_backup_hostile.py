@@ -3,13 +3,14 @@
 import io
 import struct
 import tarfile
+import tracemalloc
 
 import orjson
 import pytest
 import zstandard
 
 from openclaw_web.errors import Refused
-from operations.backups import manifest, reading
+from operations.backups import contents, manifest, reading
 from tests.operations import backing_up
 
 pytestmark = pytest.mark.kill
@@ -113,6 +114,8 @@ def test_put_together_again_it_is_sound(parts):
             "",
         ),
         "agents/main/agent/openclaw-agent.sqlite",
+        *("Archive/main/2026-01/s.0123456789ab.jsonl.zst", "exports/01M802QPCKD3RD2B1CZH9PSDC7/e\u0301.json"),
+        *("artifacts\\meta", "exports/conversations-2026-01-01.jsonl\n"),
     ],
 )
 def test_a_file_without_a_place_in_a_home(parts, name):
@@ -121,6 +124,17 @@ def test_a_file_without_a_place_in_a_home(parts, name):
     parts.write()
     with pytest.raises(Refused, match=r"no place in a home|out of order"):
         read(parts.path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("exports/conversations-２０２６-01-01.jsonl", "archive/main/２０２６-01/s.0123456789ab.jsonl.zst"),
+        *("STATE/config.json", "state/config.json ", "state//config.json", "./state/config.json", "ﬆate/config.json"),
+    ],
+)
+def test_a_name_that_only_looks_like_one(name):
+    assert contents.role_of(name) is None
 
 
 @pytest.mark.parametrize(
@@ -146,6 +160,8 @@ def test_a_database_without_a_place_in_a_home(parts, path):
         (tarfile.GNUTYPE_SPARSE, "no plain file"),
         (tarfile.GNUTYPE_LONGNAME, "no plain file"),
         (tarfile.XHDTYPE, "no plain file"),
+        (tarfile.XGLTYPE, "no plain file"),
+        (tarfile.CONTTYPE, "no plain file"),
     ],
 )
 def test_what_is_no_plain_file(parts, kind, sentence):
@@ -285,6 +301,42 @@ def test_a_bomb_is_not_unpacked(parts):
     parts.write()
     with pytest.raises(Refused, match="more than its manifest declares"):
         read(parts.path)
+
+
+def with_last_part(sound, tmp_path, part):
+    """An archive whose manifest is another one."""
+    offset = struct.unpack("<II4sQ", sound[-20:])[3]
+    path = tmp_path / "archive"
+    path.write_bytes(sound[:offset] + part + sound[-20:])
+    return path
+
+
+def test_a_manifest_of_a_gigabyte_is_not_read(sound, tmp_path):
+    header = tarfile.TarInfo("manifest.json")
+    header.size = 1 << 30
+    packer = zstandard.ZstdCompressor().compressobj()
+    pieces = [packer.compress(header.tobuf(tarfile.GNU_FORMAT)), *(packer.compress(bytes(1 << 20)) for _ in range(64))]
+    path = with_last_part(sound, tmp_path, b"".join([*pieces, packer.flush()]))
+    tracemalloc.start()
+    with pytest.raises(Refused, match="no manifest where it should be"):
+        read(path)
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+
+
+def test_a_member_after_the_manifest(sound, parts, tmp_path):
+    data = orjson.dumps(parts.manifest)
+    last = packed(member("manifest.json", data) + member("more", b"more") + bytes(1024))
+    with pytest.raises(Refused, match="does not end where its manifest ends"):
+        read(with_last_part(sound, tmp_path, last))
+
+
+def test_a_window_that_takes_all_memory_is_refused(sound, tmp_path):
+    offset = struct.unpack("<II4sQ", sound[-20:])[3]
+    path = tmp_path / "archive"
+    path.write_bytes(sound[:offset] + bytes.fromhex("28b52ffd00ff010000") + sound[-20:])  # 3.75 TB
+    with pytest.raises(Refused, match="cannot be unpacked"):
+        read(path)
 
 
 def test_a_restore_of_a_changed_archive_leaves_the_home(parts, tmp_path):

@@ -3,6 +3,7 @@
 import orjson
 import pytest
 from django.core.management import call_command
+from django.test import Client
 
 from agents import clock, configuration
 from agents.models import AuditEntry
@@ -87,6 +88,24 @@ def test_the_buttons_start_jobs_and_leave_entries(as_admin):
         entry = AuditEntry.objects.get(action=f"{kind}_started")
         assert (entry.actor, entry.via, entry.object_id) == ("root", "page", job.id)
         assert as_admin.get(job.get_absolute_url()).status_code == 200
+
+
+def test_the_second_of_two_admins_is_told(as_admin):
+    mei = Client()
+    backend = "django.contrib.auth.backends.ModelBackend"
+    mei.force_login(UserFactory(username="mei", role="admin"), backend=backend)
+    mei.post(PAGE + "create/")
+    job = JobRun.objects.get(kind="backup")
+    answer = as_admin.post(PAGE + "create/", {"with_exports": "on"}, follow=True)
+    assert answer.redirect_chain[-1][0] == job.get_absolute_url()
+    assert "what mei started is under way" in answer.content.decode()
+    refused = as_admin.post("/api/v1/operations/backups", {}, "application/json")
+    assert refused.status_code == 409 and refused.json()["reasons"][0]["id"] == job.id
+    assert JobRun.objects.filter(kind="backup").count() == 1
+    # Whoever asks twice for the same thing gets the same job, as ever.
+    assert mei.post(PAGE + "create/")["Location"] == job.get_absolute_url()
+    JobRun.objects.update(state="finished")
+    assert as_admin.post(PAGE + "create/")["Location"] != job.get_absolute_url()
 
 
 @pytest.mark.parametrize("status", ["failed", "gone", "running"])

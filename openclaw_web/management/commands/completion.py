@@ -10,7 +10,7 @@ class Command(Verb):
         "completion fish > ~/.config/fish/completions/openclaw-web.fish",
     )
     statuses = (DONE, WRONG_USE)
-    needs_database = False
+    needs_database = works_in_home = False
     requires_system_checks = []  # a shell may ask at every start
 
     def add_arguments(self, parser):

@@ -42,7 +42,8 @@ class Command(Verb):
 
     def _parse(self, argv):
         options = super()._parse(argv)
-        self.needs_database = options["verb"] != "restore"  # an empty home stays empty until it is put back
+        if options["verb"] == "restore":  # an empty home stays empty until it is put back, and nobody else may be in it
+            self.needs_database = self.works_in_home = False
         return options
 
     def run(self, verb, quiet, **options):

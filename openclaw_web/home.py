@@ -1,0 +1,98 @@
+"""Our home as a whole: who works in it while a restore wants to exchange it, and a restore that was killed meanwhile.
+
+Everybody who works in a home holds a lock in it together with all others; a restore holds it alone. So whoever holds it
+knows that the folder stays where it is, until the end.
+"""
+
+import fcntl
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from .errors import Refused
+
+LOCK = Path("state") / "home.lock"
+# In a home that is restored, until the one before it has been put aside.
+MARK = Path("state") / "restoring"
+_prepared: dict[Path, tuple[int, int]] = {}
+
+
+def prepare(home: Path) -> None:
+    """Make the folder of a home where there is none, after what a restore that was killed left has been put right."""
+    _put_right(home)
+    (home / "state").mkdir(parents=True, exist_ok=True)
+    _prepared[home] = _identity(home)
+
+
+def enter(home: Path) -> int:
+    """Say that this process works in `home`, until the descriptor is closed or it and all that it forked have ended.
+
+    Raises Refused while the home is being restored.
+    """
+    handle = _open(home)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError as exc:
+        os.close(handle)
+        sentence = _("%(home)s is being restored. Try again when that has ended.")
+        raise Refused(sentence % {"home": home}) from exc
+    now = _identity(home)
+    # Another home has its name since this process began: the keys that were read are not its keys.
+    if not _is_file(handle, home / LOCK) or _prepared.get(home, now) != now:
+        os.close(handle)
+        raise Refused(_("%(home)s was restored a moment ago. Try again.") % {"home": home})
+    return handle
+
+
+def before_restore(home: Path, now: datetime) -> Path:
+    """Where the home goes that a restore replaces."""
+    return home.with_name(f"{home.name}.before-restore-{now:%Y%m%dT%H%M%SZ}")
+
+
+def between(home: Path) -> Path:
+    """Where it is for a moment on systems that cannot exchange two folders."""
+    return home.with_name(f"{home.name}.between")
+
+
+def _put_right(home):
+    """Give the old home its name back, or put it aside when the new one is there; a restore at work is waited for."""
+    old = between(home)
+    while old.is_dir():
+        try:
+            handle = _open(old)
+        except FileNotFoundError:  # somebody else was quicker
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if not _is_file(handle, old / LOCK):
+                continue
+            if not (home / MARK).exists():
+                with suppress(OSError):  # there is another home meanwhile
+                    old.rename(home)
+                    return
+            old.rename(before_restore(home, datetime.now(UTC)))
+            (home / MARK).unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
+def _identity(home):
+    found = home.stat()
+    return found.st_dev, found.st_ino
+
+
+def _open(home):
+    return os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _is_file(handle, path):
+    """Whether `path` still leads to the opened file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return False
+    opened = os.fstat(handle)
+    return (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)
