@@ -17,14 +17,22 @@ from agents import clock, databases
 from tests import factories, processes
 from tests.homes import Home
 
-# No time limits in tests: a slow machine is no fault of the code.
-settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+# No time limits in tests: a slow machine is no fault of the code. And the same examples every time: what passed passes
+# again. HUNT=1 looks for new ones.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not os.environ.get("HUNT"),
+)
 settings.load_profile("suite")
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # sync playwright keeps a loop in the test's thread
 ALL = ["default", "agent_ada", "agent_bob"]
 BACKEND = "django.contrib.auth.backends.ModelBackend"
+STARTERS = {"subprocess", "backing_up", "old_sessions"}  # what test files import that start processes
 ROLES = ("viewer", "labeller", "operator", "admin")
 
 
@@ -35,8 +43,8 @@ def pytest_collection_modifyitems(items):
         for mark in item.iter_markers("django_db"):
             mark.kwargs.setdefault("databases", ALL)
     tests = Counter(item.path for item in items)
-    with_processes = {item.path for item in items if item.get_closest_marker("kill")}
-    items.sort(key=lambda item: (item.path not in with_processes, -tests[item.path], item.path))
+    slow = {item.path for item in items if STARTERS & vars(item.module).keys() or item.get_closest_marker("kill")}
+    items.sort(key=lambda item: (item.path not in slow, -tests[item.path], item.path))
 
 
 @pytest.fixture(autouse=True)
