@@ -40,16 +40,15 @@ pytestmark = pytest.mark.kill
 
 
 @pytest.fixture
-def served(tmp_path):
+def served(tmp_path, migrated):
     """A home with samples and an OpenClaw home beside it, on a port that stays the same."""
     source = homes.Home(tmp_path / "openclaw")
     for _number in range(20):
         talk = source.transcript()
         for turn in range(20):
             talk.add(homes.user(f"Question {turn}"), homes.assistant(f"Answer {turn}"))
-    home = Home(tmp_path / "web")
+    home = Home.copied(migrated, tmp_path / "web")
     home.env["OPENCLAW_STATE_DIR"] = str(source.root)
-    assert home.start("migrate", "-v0").end() == 0
     yield Served(home, source, home.python(f"SAMPLES = {SAMPLES}\n{PREPARE}"))
     home.close()
 
