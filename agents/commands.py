@@ -46,6 +46,7 @@ class Verb(BaseCommand):
     is_server = False
     needs_database = True
     works_in_home = True  # whoever restores a backup has to wait for it
+    requires_system_checks = []  # `./dev check` runs them; here they would be two thirds of the start of every command
     # They still work; what people look for is found sooner without them.
     suppressed_base_arguments = {
         "--version", "-v", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",

@@ -1,9 +1,11 @@
 """Commands of openclaw-web as real processes on homes of their own: start them, look at them, end them."""
 
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-HANG = 120  # seconds until a wait is given up: a guard, not a measure
+HANG = 600  # seconds until a wait is given up: a guard, not a measure
 
 
 def wait_for(condition):
@@ -24,6 +26,39 @@ def wait_for(condition):
         assert time.monotonic() < deadline, f"waited too long for {condition}"
         time.sleep(0.02)
     return value
+
+
+def free_port():
+    """A port for a server that is started later, or again: not one that the kernel gives to others meanwhile."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 30_000)  # below /proc/sys/net/ipv4/ip_local_port_range
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
+
+
+class Killer:
+    """Kills processes at any moment of their work, which takes about so many seconds: `met` counts who still ran.
+
+    How long work takes differs between runs, and with what else the machine does. So a kill that came too late makes
+    the next ones earlier, and one in time makes them a little later.
+    """
+
+    def __init__(self, seed, seconds):
+        self.chance, self.seconds, self.met = random.Random(seed), seconds, 0
+
+    def kill(self, process):
+        """Kill a process; whether it was still at work."""
+        time.sleep(self.seconds * self.chance.random())  # the moment is meant to be any
+        was_at_work = process.poll() is None
+        process.kill()
+        process.communicate()
+        self.seconds *= 1.1 if was_at_work else 0.8
+        self.met += was_at_work
+        return was_at_work
 
 
 class Process:

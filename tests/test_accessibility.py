@@ -177,9 +177,9 @@ def full(tmp_path_factory, browser):
 
 
 @pytest.fixture(scope="module")
-def new(tmp_path_factory, browser):
+def new(tmp_path_factory, browser, migrated):
     """A site on which nothing has happened but that somebody was added."""
-    home = Home(tmp_path_factory.mktemp("new") / "home")
+    home = Home.copied(migrated, tmp_path_factory.mktemp("new") / "home")
     made = home.start("create_user", "ada", "--role", "admin")
     assert made.end() == 0, made.said
     yield Site(home, browser, re.search(r"http://[^/]+(/\S+)", made.said)[1], {})

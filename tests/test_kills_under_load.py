@@ -5,7 +5,6 @@ import json
 import os
 import random
 import signal
-import socket
 import sqlite3
 import threading
 import time
@@ -14,7 +13,7 @@ from contextlib import closing, suppress
 import pytest
 
 from tests import homes
-from tests.processes import Home, children, name_of, wait_for
+from tests.processes import Home, children, free_port, name_of, wait_for
 
 KILLS = 30
 SAMPLES = 3_000
@@ -41,16 +40,15 @@ pytestmark = pytest.mark.kill
 
 
 @pytest.fixture
-def served(tmp_path):
+def served(tmp_path, migrated):
     """A home with samples and an OpenClaw home beside it, on a port that stays the same."""
     source = homes.Home(tmp_path / "openclaw")
     for _number in range(20):
         talk = source.transcript()
         for turn in range(20):
             talk.add(homes.user(f"Question {turn}"), homes.assistant(f"Answer {turn}"))
-    home = Home(tmp_path / "web")
+    home = Home.copied(migrated, tmp_path / "web")
     home.env["OPENCLAW_STATE_DIR"] = str(source.root)
-    assert home.start("migrate", "-v0").end() == 0
     yield Served(home, source, home.python(f"SAMPLES = {SAMPLES}\n{PREPARE}"))
     home.close()
 
@@ -61,8 +59,7 @@ class Served:
     def __init__(self, home, source, token):
         self.home, self.source = home, source
         self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            self.port = found.getsockname()[1]
+        self.port = free_port()
         self.start()
 
     def start(self):
@@ -139,14 +136,15 @@ def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
     labellers = [Labeller(served, stop) for _ in range(LABELLERS)]
     for labeller in labellers:
         labeller.start()
-    asked, kills = [], 0
+    asked, kills, rounds = [], 0, 0
     while kills < KILLS:
-        key = f"export-{kills}"
+        key = f"export-{rounds}"
         asked += [key] if served.post("/exports", {"name": key, "format": "alpaca"}, key) else []
         served.post("/operations/collect", {})
-        served.source.transcript(homes.user(f"More {kills}"), homes.assistant("Yes"))
+        served.source.transcript(homes.user(f"More {rounds}"), homes.assistant("Yes"))
         time.sleep(0.2 + chance.random())
-        kills += served.kill(TARGETS[kills % len(TARGETS)])
+        kills += served.kill(TARGETS[kills % len(TARGETS)])  # none when the target is just being started again
+        rounds += 1
     stop.set()
     for labeller in labellers:
         labeller.join()
@@ -157,7 +155,7 @@ def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
     assert [problem for labeller in labellers for problem in labeller.unexpected] == []
     check_verdicts(served, [sample_id for labeller in labellers for sample_id in labeller.answered])
     check_jobs(served, set(asked))
-    check_store(served)
+    check_store(served, 20 + rounds, 20 * 41 + rounds * 3)
 
 
 def check_verdicts(served, answered):
@@ -180,11 +178,10 @@ def check_jobs(served, asked):
     assert asked <= {name for name, _state, _count in exports}
 
 
-def check_store(served):
+def check_store(served, sessions, wanted):
     """Every line of the OpenClaw home is there once."""
-    wanted = 20 * 41 + KILLS * 3
     with closing(sqlite3.connect(next(served.home.path.glob("agents/main/agent/openclaw-agent.sqlite")))) as db:
-        assert db.execute("SELECT count(*) FROM sessions").fetchone() == (20 + KILLS,)
+        assert db.execute("SELECT count(*) FROM sessions").fetchone() == (sessions,)
         events = db.execute("SELECT count(*), count(DISTINCT session_id || ' ' || seq) FROM transcript_events")
         assert events.fetchone() == (wanted, wanted)
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -21,10 +21,10 @@ print("done")
 
 
 @pytest.fixture
-def site(tmp_path, page):
+def site(tmp_path, page, migrated):
     openclaw = Home(tmp_path / "openclaw")
     script = openclaw.transcript(user("Hello"))
-    made = Site(tmp_path, openclaw, page)
+    made = Site(tmp_path, openclaw, page, migrated)
     made.collected(script.session)
     made.home.python(STASH % (EVIL, EVIL))
     yield made

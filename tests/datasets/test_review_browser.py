@@ -75,8 +75,8 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path, browser):
-    home = Home(tmp_path / "store")
+def site(tmp_path, browser, migrated):
+    home = Home.copied(migrated, tmp_path / "store")
     yield Site(home, browser)
     home.close()
 

@@ -15,13 +15,13 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 class Site:
     """A running `serve` on a home of its own (tests.homes.Home), with what its pages complained about."""
 
-    def __init__(self, folder, openclaw, page, *options):
-        self.home = Home(folder / "store")
+    def __init__(self, folder, openclaw, page, migrated):
+        self.home = Home.copied(migrated, folder / "store")
         self.home.env["OPENCLAW_STATE_DIR"] = str(openclaw.root)
         self.complaints = []
         self.page = page
         self._listen()
-        self.server = self.home.serve(*options)
+        self.server = self.home.serve()
         self.origin = self.server.address()
         self._sign_in()
 

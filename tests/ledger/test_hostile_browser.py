@@ -60,8 +60,8 @@ def script(openclaw):
 
 
 @pytest.fixture
-def site(tmp_path, openclaw, script, page):
-    made = Site(tmp_path, openclaw, page)
+def site(tmp_path, openclaw, script, page, migrated):
+    made = Site(tmp_path, openclaw, page, migrated)
     made.collected(script.session)
     yield made
     made.home.close()

@@ -24,9 +24,9 @@ def script(openclaw):
 
 
 @pytest.fixture
-def site(tmp_path, openclaw, script, page):
+def site(tmp_path, openclaw, script, page, migrated):
     page.add_init_script(HIDE)
-    made = Site(tmp_path, openclaw, page)
+    made = Site(tmp_path, openclaw, page, migrated)
     page.goto(made.collected(script.session))
     expect(page.locator("section.turn")).to_have_count(13)
     yield made

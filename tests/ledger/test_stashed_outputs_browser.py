@@ -13,11 +13,11 @@ HOSTILE = "<img src=x onerror='window.ran=true'><script>window.ran=true</script>
 
 
 @pytest.fixture
-def site(tmp_path, page):
+def site(tmp_path, page, migrated):
     openclaw = Home(tmp_path / "openclaw")
     script = openclaw.transcript(user("Look into the log"), assistant("", ("c1", "exec", {"command": "cat log"})))
     script.add(result("c1", lines(900, needle=f"pomegranate {HOSTILE}")), assistant("Done."))
-    made = Site(tmp_path, openclaw, page)
+    made = Site(tmp_path, openclaw, page, migrated)
     page.goto(made.collected(script.session))
     yield made
     made.home.close()

@@ -1,6 +1,6 @@
 """Archives, restores and removals that are killed at any moment: what is not here is in a sound archive, whole."""
 
-import random
+import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -10,6 +10,7 @@ import pytest
 
 from tests.operations import old_sessions
 from tests.operations.backing_up import run, start, tables
+from tests.processes import Killer
 
 pytestmark = pytest.mark.kill
 KILLS = 20
@@ -58,18 +59,6 @@ def span(home, *words):
     return time.monotonic() - started, time.monotonic() - first
 
 
-def killed(home, chance, seconds, *words, is_aimed=False):
-    """Start a run and kill it after any time, of the whole or (`is_aimed`) of its work; whether it still ran."""
-    process = start(home, *words)
-    if is_aimed:
-        begun(home, process)
-    time.sleep(seconds[is_aimed] * chance.random())  # the moment is meant to be any
-    was_at_work = process.poll() is None
-    process.kill()
-    process.communicate()
-    return was_at_work
-
-
 def archived(home):
     """The sessions that archives hold, read in full."""
     if not list((home / "archive").rglob("*.zst")):
@@ -84,17 +73,21 @@ def archived(home):
 def test_twenty_killed_archives_and_restores_lose_nothing(tmp_path):
     home = tmp_path / "own"
     old_sessions.fill(home, sessions=40)
-    before, chance = tables(home), random.Random(12)
-    everybody, at_work, met = whole(before, before), 0, set()
+    before, met = tables(home), set()
+    everybody = whole(before, before)
     runs = (("archive", *AGE, "--quiet"), ("archive", "restore", str(home / "archive"), "--quiet"))
-    spans = [span(home, *words) for words in runs]
+    # Of each: at any moment of the whole, and of its work once that has begun.
+    killers = [[Killer(12, seconds) for seconds in span(home, *words)] for words in runs]
     for kill in range(KILLS):
-        way = kill % 2
-        at_work += killed(home, chance, spans[way], *runs[way], is_aimed=kill % 4 > 1)
+        way, is_aimed = kill % 2, kill % 4 > 1
+        process = start(home, *runs[way])
+        if is_aimed:
+            begun(home, process)
+        killers[way][is_aimed].kill(process)
         here = whole(before, tables(home))
         met.add(len(here))
         assert here | archived(home) == everybody
-    assert at_work and len(met) > 2, "no kill ever met one at work"
+    assert any(killer.met for pair in killers for killer in pair) and len(met) > 2, "no kill ever met one at work"
     assert run(home, "archive", *AGE, "--quiet")[0] == 0
     assert not whole(before, tables(home)) and len(list((home / "archive").rglob("*.zst"))) == 40
     assert not list((home / "archive").glob(".*"))
@@ -106,13 +99,22 @@ def test_twenty_killed_archives_and_restores_lose_nothing(tmp_path):
 def test_twenty_killed_removals_leave_whole_sessions(tmp_path):
     home = tmp_path / "own"
     old_sessions.fill(home, sessions=60, turns=8)
-    before, chance, at_work, met = tables(home), random.Random(7), 0, set()
-    for _kill in range(KILLS):
-        at_work += killed(home, chance, (4,), "retention", "--days", "30", "--remove", "--quiet")
+    before, met, words = tables(home), set(), ("retention", "--days", "30", "--remove", "--quiet")
+    for copy in ("full", "other"):
+        shutil.copytree(home, tmp_path / copy)
+    killers = [Killer(7, seconds) for seconds in span(tmp_path / "other", *words)]
+    for kill in range(KILLS):
+        process = start(home, *words)
+        if kill % 2:
+            begun(home, process)
+        killers[kill % 2].kill(process)
         here = whole(before, tables(home))
         met.add(len(here))
-    assert at_work, "no kill ever met one at work"
-    assert run(home, "retention", "--days", "30", "--remove", "--quiet")[0] == 0
+        if not here:  # give the next one something to do
+            shutil.rmtree(home)
+            shutil.copytree(tmp_path / "full", home)
+    assert any(killer.met for killer in killers) and len(met) > 2, "no kill ever met one at work"
+    assert run(home, *words)[0] == 0
     after = tables(home)
     assert not whole(before, after)
     key = ("state/openclaw.sqlite", "agent_daily_stats")

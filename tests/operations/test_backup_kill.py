@@ -1,12 +1,12 @@
 """Backups and restores that are killed at any moment: no half archive, no half home, and the next run finishes."""
 
-import random
 import time
 
 import pytest
 
 from tests.operations import backing_up
 from tests.operations.backing_up import archives, receipt, run, start, tables
+from tests.processes import Killer
 
 pytestmark = pytest.mark.kill
 KILLS = 20
@@ -29,28 +29,18 @@ def span(process, folder, pattern):
     return time.monotonic() - began
 
 
-def killed(process, seconds):
-    """Kill a process so long after it has begun; whether it was still at work."""
-    time.sleep(seconds)  # the moment is meant to be any
-    was_at_work = process.poll() is None
-    process.kill()
-    process.communicate()
-    return was_at_work
-
-
 def test_twenty_killed_backups_leave_no_archive_that_is_not_one(tmp_path):
     home = tmp_path / "home"
     backing_up.fill(home, sessions=8, turns=60, artifacts=300)
-    rows, chance = tables(home), random.Random(5)
+    rows, left_behind = tables(home), 0
     (home / "backups").mkdir()
-    whole = span(start(home, "backup", "create"), home / "backups", ".backup.*")
-    at_work = left_behind = 0
+    killer = Killer(5, span(start(home, "backup", "create"), home / "backups", ".backup.*"))
     for _kill in range(KILLS):
         process = start(home, "backup", "create")
         begun(process, home / "backups", ".backup.*")
-        at_work += killed(process, whole * chance.random())
+        killer.kill(process)
         left_behind += len(list((home / "backups").glob(".*")))
-    assert at_work and left_behind, "no kill ever met one at work"
+    assert killer.met and left_behind, "no kill ever met one at work"
     receipt(home, "create")
     assert not list((home / "backups").glob(".*"))
     assert tables(home) == rows
@@ -68,16 +58,16 @@ def test_twenty_killed_restores_leave_one_of_both_homes(tmp_path):
     archive = archives(home)[0]
     wanted = tables(home)
     assert run(home, "create_user", "lena")[0] == 0
-    old, chance, at_work, left_behind = tables(home), random.Random(6), 0, 0
-    whole = span(start(tmp_path / "new", "backup", "restore", str(archive)), tmp_path, ".new.restoring.*")
+    old, left_behind = tables(home), 0
+    killer = Killer(6, span(start(tmp_path / "new", "backup", "restore", str(archive)), tmp_path, ".new.restoring.*"))
     for _kill in range(KILLS):
         process = start(home, "backup", "restore", str(archive), "--replace")
         begun(process, tmp_path, ".home.restoring.*")
-        at_work += killed(process, whole * chance.random())
+        killer.kill(process)
         assert tables(home) in (old, wanted)
         assert archives(home) == [archive]
         left_behind += len(list(tmp_path.glob(".home.restoring.*")))
-    assert at_work and left_behind, "no kill ever met one at work"
+    assert killer.met and left_behind, "no kill ever met one at work"
     receipt(home, "restore", str(archive), "--replace")
     assert tables(home) == wanted
     assert not list(tmp_path.glob(".home.restoring.*"))

@@ -1,8 +1,7 @@
 """A collect that is killed at any moment leaves a store that the next run completes."""
 
 import os
-import random
-import signal
+import shutil
 import subprocess
 import sys
 import time
@@ -12,10 +11,26 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, result, user
+from tests.processes import Killer
 from tests.sqlite_homes import SqliteHome
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
+
+
+def begun(home, process):
+    """Wait until a collect has begun (its run holds a file) or has ended."""
+    known = set((home / "state" / "running").glob("*"))  # what one before it left
+    while process.poll() is None and not set((home / "state" / "running").glob("*")) - known:
+        time.sleep(0.002)
+
+
+def span(home, process):
+    """How long a collect is at work, and its exit status."""
+    begun(home, process)
+    began = time.monotonic()
+    status = process.wait()
+    return time.monotonic() - began, status
 
 
 def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
@@ -28,20 +43,17 @@ def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
             script.add(assistant(f"Answer {turn}"))
     home.transcript(user("One")).raw("not a record\n")
     manage(tmp_path / "clean", "migrate", "-v0").wait()
-    assert manage(tmp_path / "clean", "collect", "--source", str(home.root)).wait() == 4  # a line that is no record
-    wanted = contents(tmp_path / "clean")
+    shutil.copytree(tmp_path / "clean", tmp_path / "killed")
+    seconds, status = span(tmp_path / "clean", manage(tmp_path / "clean", "collect", "--source", str(home.root)))
+    assert status == 4  # a line that is no record
 
-    manage(tmp_path / "killed", "migrate", "-v0").wait()
-    chance, kills = random.Random(7), 0
-    while kills < 20:
+    killer = Killer(7, seconds / 4)
+    for _kill in range(20):
         process = manage(tmp_path / "killed", "collect", "--source", str(home.root))
-        time.sleep(0.9 + chance.random() * 0.8)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        else:  # it got to its end: give it something new to do
+        begun(tmp_path / "killed", process)
+        if not killer.kill(process):  # it got to its end: give it something new to do
             home.transcript(*[user(f"More {n}") for n in range(300)], agent="main")
-        kills += 1
+    assert killer.met, "no kill ever met one at work"
     manage(tmp_path / "killed", "collect", "--source", str(home.root)).wait()
     manage(tmp_path / "clean", "collect", "--source", str(home.root)).wait()
     wanted = contents(tmp_path / "clean")
@@ -55,19 +67,18 @@ def test_kills_while_a_database_is_collected(tmp_path):
         turns = [one for turn in range(60) for one in (user(f"Question {turn}"), assistant("Answer " * 300))]
         home.session(str(uuid.UUID(int=number)), *turns, agent=("main", "research")[number % 2])
     home.archive(str(uuid.UUID(int=99)), user("Gone"))
-    manage(tmp_path / "killed", "migrate", "-v0").wait()
+    manage(tmp_path / "clean", "migrate", "-v0").wait()
+    for copy in ("killed", "measured"):
+        shutil.copytree(tmp_path / "clean", tmp_path / copy)
     words = ("collect", "--source", str(home.root), "--include-deleted")
-    chance = random.Random(7)
+    killer = Killer(7, span(tmp_path / "measured", manage(tmp_path / "measured", *words))[0] / 4)
     for number in range(20):
         process = manage(tmp_path / "killed", *words)
-        time.sleep(0.9 + chance.random() * 0.8)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        else:  # it got to its end: give it something new to do
+        begun(tmp_path / "killed", process)
+        if not killer.kill(process):  # it got to its end: give it something new to do
             home.append(str(uuid.UUID(int=1 + number)), *[user(f"More {n}", key=number) for n in range(300)])
+    assert killer.met, "no kill ever met one at work"
     assert manage(tmp_path / "killed", *words).wait() == 0
-    manage(tmp_path / "clean", "migrate", "-v0").wait()
     assert manage(tmp_path / "clean", *words).wait() == 0
     wanted = contents(tmp_path / "clean")
     assert contents(tmp_path / "killed") == wanted

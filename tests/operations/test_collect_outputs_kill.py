@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, result, user
+from tests.processes import Killer
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 20
@@ -99,18 +100,14 @@ def check(home):
 def killed_often(tmp_path, source, code, template, seconds):
     """Run `code`, which takes so many seconds, on copies of a home and kill it at random. The last home is left, and
     how many kills met it between its first and its last artifact."""
-    chance, home, met = random.Random(11), tmp_path / "killed", 0
+    killer, home, met = Killer(11, seconds), tmp_path / "killed", 0
     wanted = check(tmp_path / "clean")[1]
     for _kill in range(KILLS):
         if not home.exists():
             shutil.copytree(template, home)
         process = python(home, code, source)
         assert process.stdout.readline() == "ready\n"
-        time.sleep(chance.random() * seconds)
-        is_at_work = process.poll() is None
-        process.kill()
-        process.wait()
-        process.stdout.close()
+        is_at_work = killer.kill(process)
         met += 0 < check(home)[1] < wanted
         if not is_at_work:
             shutil.rmtree(home)

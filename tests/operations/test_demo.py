@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import signal
-import socket
 import urllib.request
 from io import StringIO
 
@@ -27,7 +26,7 @@ from operations.demo.slots import Slots
 from operations.models import AgentDailyStat, AgentSummary, CronJob, CronRunLog, SubagentRun
 from operations.progress import Progress
 from tests.operations.demo_records import calls, failure, lines, messages, read, recount
-from tests.processes import Home
+from tests.processes import Home, free_port
 
 READ, PUT_AWAY = ("live", "orphan"), ("reset", "deleted")
 
@@ -60,9 +59,7 @@ def test_it_works(tmp_path):
     try:
         first = home.start("demo", "--no-serve")
         assert first.end() == 0, first.said
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         second = home.start("demo", "--port", str(port))
         assert second.address() == f"http://127.0.0.1:{port}"
         links = [re.search(r"Sign in once, within a day: (\S+)", run.said)[1] for run in (first, second)]

@@ -1,7 +1,6 @@
 """Doctors that are killed at any moment or meet a full disk: nothing is lost or doubled, the next run finishes."""
 
 import os
-import random
 import shutil
 import subprocess
 import uuid
@@ -13,8 +12,9 @@ from tests.homes import Home
 from tests.operations import backing_up
 from tests.operations.backing_up import run, start
 from tests.operations.doctoring import doctor, picture, rows, talk
-from tests.operations.test_backup_kill import begun, killed, span
+from tests.operations.test_backup_kill import begun, span
 from tests.operations.test_collect_kill import contents
+from tests.processes import Killer
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
@@ -49,22 +49,22 @@ def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
     assert run(home, "doctor", "--fix", "--quiet")[0] == 0
     more(source, KILLS)
     remember(source, files)
-    whole = span(start(home, "doctor", "--fix", "--quiet"), home / "backups", ".backup.*")
-    chance, at_work, broken = random.Random(11), 0, 0
+    killer = Killer(11, span(start(home, "doctor", "--fix", "--quiet"), home / "backups", ".backup.*") * 0.9)
+    broken = 0
     for number in range(KILLS):
         more(source, number)
         remember(source, files)
         words = ("--sources", "archive") if number % 2 else ()
         process = start(home, "doctor", "--fix", "--quiet", *words)
         begun(process, home / "backups", ".backup.*")
-        at_work += killed(process, whole * 0.9 * chance.random())
+        killer.kill(process)
         broken += rows(home, "SELECT count(*) FROM migration_runs WHERE status = 'running'")[0][0]
         for agent in (None, *(file.parts[-3] for file in home.glob("agents/*/agent/openclaw-agent.sqlite"))):
             assert rows(home, "PRAGMA integrity_check", agent) == [("ok",)]
         for name, content in files.items():  # what is not in its place is in the backup folder, whole
             places = [source.root / name, *(home / "backups").glob(f"openclaw-sources-*/{name}")]
             assert any(place.is_file() and place.read_bytes() == content for place in places), name
-    assert at_work > KILLS // 4 and broken, "hardly a kill met one at work"
+    assert killer.met > KILLS // 4 and broken, "hardly a kill met one at work"
     doctor(home, "--fix", "--sources", "archive", status=0)
     assert not list(source.root.glob("agents/main/sessions/*.jsonl"))
     told = rows(home, "SELECT source_path FROM migration_sources WHERE removed_source")

@@ -14,9 +14,9 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture
-def site(tmp_path):
+def site(tmp_path, migrated):
     """A running `serve`: its address, and the link for the first admin."""
-    home = Home(tmp_path / "store")
+    home = Home.copied(migrated, tmp_path / "store")
     server = home.serve("--no-watch")
     server.address()
     link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", server.said))[1]

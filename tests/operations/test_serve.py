@@ -182,13 +182,16 @@ def test_the_page_of_a_job_moves_by_itself_and_comes_to_rest(home, tmp_path, pag
     answers = []
     page.on("response", lambda response: answers.append(response.status))
     link = home.python("from operations import accounts; print(accounts.add_user('root', 'admin', by='a test')[1])")
-    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=100, pause=0.05)
+    gate = tmp_path / "gate"
+    gate.write_text("50")
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=100, gate=str(gate))
     address = home.serve().address()
     page.goto(address + link)
     page.get_by_role("button", name="Sign in").click()
     page.goto(f"{address}/operations/jobs/{job_id}/")
     expect(page.locator("progress")).to_have_attribute("value", re.compile("[1-9]"), timeout=HANG * 1000)
     page.evaluate("document.body.dataset.same = 'page'")
+    gate.write_text("100")
     expect(page.locator("#job-state")).to_contain_text("Finished", timeout=HANG * 1000)
     expect(page.locator("progress")).to_have_attribute("value", "100")
     expect(page.locator("body")).to_have_attribute("data-same", "page")

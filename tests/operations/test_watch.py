@@ -5,13 +5,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.homes import Home, assistant, user
+from tests.processes import wait_for
 from tests.sqlite_homes import SqliteHome
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,12 +75,3 @@ def records(tmp_path):
         return store.execute("SELECT count(*) FROM transcript_events").fetchone()[0]
     finally:
         store.close()
-
-
-def wait_for(condition):
-    """Until it is so; gives up long after any machine would have managed, so that a hang shows as a failure."""
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it did not happen")

@@ -11,7 +11,6 @@ class Command(Verb):
     )
     statuses = (DONE, WRONG_USE)
     needs_database = works_in_home = False
-    requires_system_checks = []  # a shell may ask at every start
 
     def add_arguments(self, parser):
         parser.add_argument("shell", choices=list(completion.SHELLS))

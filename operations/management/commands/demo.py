@@ -13,7 +13,6 @@ class Command(Verb):
     schema = "openclaw-web.demo.v1"
     is_server = True
     needs_database = False  # brought up to date on the way
-    requires_system_checks = []  # the same as for serve
 
     def add_arguments(self, parser):
         parser.add_argument("--port", type=int, default=8765, help="(8765)")

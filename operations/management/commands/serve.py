@@ -10,7 +10,6 @@ class Command(Verb):
     statuses = (DONE, FAILED, WRONG_USE, REFUSED)
     is_server = True
     needs_database = False  # brought up to date on the way
-    requires_system_checks = []  # `./dev check` runs them; here they would cost a tenth of the start
 
     def add_arguments(self, parser):
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
