@@ -80,24 +80,13 @@ def _restored(path, home, by, progress, began):
     return Restored(path, home, manifest, facts, kept, clock.now_ms() - began)
 
 
-def build(
-    archive: reading.Archive,
-    home: Path,
-    *,
-    by: str,
-    progress: Any,
-    keeps: Path | None = None,
-    keeps_files: bool = True,
-) -> dict[str, Any]:
-    """Make the folder `home` a checked home out of an archive; what is in it. With the archives of `keeps`.
-
-    Without `keeps_files` only its databases stay: of everything else one file after the other is unpacked and checked.
-    """
+def build(archive: reading.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None) -> dict[str, Any]:
+    """Make the folder `home` a checked home out of an archive; what is in it. With the archives of `keeps`."""
     room.check(home.parent, archive.manifest.unpacked_bytes)
     home.mkdir(mode=0o700)
     (home / "state").mkdir(mode=0o700)
     (home / homes.MARK).touch(mode=0o600)
-    verifying.unpack(archive, home, progress, keeps_files=keeps_files)
+    verifying.unpack(archive, home, progress)
     if keeps:
         _share_archives(keeps, home)
     progress.update(archive.manifest.unpacked_bytes, archive.manifest.unpacked_bytes, _("Bringing it up to date"))

@@ -59,7 +59,7 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Restore the backup `params["backup"]` into a folder of its own, which is removed again. Raises Refused."""
     run, began = runs.wanted(params["backup"]), clock.now_ms()
     with _noted(run), reading.opened(Path(run.archive_path)) as archive, _space(run) as folder:
-        made = restoring.build(archive, folder / "home", by="drill", progress=progress, keeps_files=False)
+        made = restoring.build(archive, folder / "home", by="drill", progress=progress)
         verifying.look_again(archive, folder / "home")
     runs.note_proven(run, clock.now_ms() - began)
     run.refresh_from_db()

@@ -19,7 +19,6 @@ from . import contents, manifest, reading
 from .reading import Archive
 
 AT_ONCE = 2
-PASSING = "unpacked"
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 DAMAGED_NAMED = 100
 
@@ -33,13 +32,10 @@ class Found:
     damaged: list[str] = field(default_factory=list)
 
 
-def unpack(archive: Archive, folder: Path, progress: Any, *, keeps_files: bool = True) -> Found:
-    """Unpack everything into the empty `folder` and check it. Raises Refused for the first thing that is wrong.
-
-    Without `keeps_files` each file that is no database is written to a place where the next one follows it.
-    """
+def unpack(archive: Archive, folder: Path, progress: Any) -> Found:
+    """Unpack everything into the empty `folder` and check it. Raises Refused for the first thing that is wrong."""
     _databases(archive, folder, progress, is_kept=True)
-    return read_files(archive, progress, folder=folder, is_kept=keeps_files)
+    return read_files(archive, progress, folder=folder)
 
 
 def verify(archive: Archive, folder: Path, progress: Any) -> Found:
@@ -75,16 +71,13 @@ def look_at(file: Path, name: str) -> snapshots.Look:
     return look
 
 
-def read_files(archive: Archive, progress: Any, *, folder: Path | None = None, is_kept: bool = True) -> Found:
-    """Read and hash every file that is no database, and unpack it when there is a `folder`; see `unpack`."""
+def read_files(archive: Archive, progress: Any, *, folder: Path | None = None) -> Found:
+    """Read and hash every file that is no database, and unpack it when there is a `folder`."""
     found, before = Found(), sum(entry.bytes for entry in archive.manifest.databases)
     for entry, chunks in archive.files():
         checked = compared(entry.path, chunks, found)
         if folder:
-            file = folder / (entry.path if is_kept else PASSING)
-            write(file, checked)
-            if not is_kept:
-                file.unlink()
+            write(folder / entry.path, checked)
         else:
             reading.drain(checked)
         found.files += 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from ulid import ULID
 
 from datasets.exporting import exports
 from datasets.exporting.plain_rows import PlainRows
@@ -342,7 +343,7 @@ def test_a_folder_that_is_complete_is_taken_when_only_the_row_is_behind():
 def test_what_a_dead_build_left_is_cleared_away(home):
     make(1)
     export = exports.request("one", "alpaca", "reply", by="root")
-    left = home / "exports" / f".{export.id}.left"
+    left = home / "exports" / f".{export.id}.{ULID()}"
     left.mkdir(parents=True)
     (left / "alpaca.train.jsonl").write_text("half a row")
     exports.build(export.id, Steps())

@@ -217,4 +217,4 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
 
 
 def test_the_tabs_of_an_agent_lead_here(client):
-    assert f'href="{PAGE}"' in text_of(client.get("/agents/ada/sessions/"))
+    assert f'href="{PAGE}"' in text_of(client.get("/agents/ada/artifacts/"))

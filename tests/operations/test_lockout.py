@@ -58,7 +58,7 @@ def test_an_admin_unlocks(as_admin, stranger):
     for _ in range(5):
         answer("stranger", "wrong")
     assert answer("stranger", PASSWORD)[0] == 429
-    assert as_admin.get("/operations/users/").text.count("Unlock") == 1
+    assert as_admin.get("/operations/users/").text.count('/unlock/"') == 1
     as_admin.post("/operations/users/stranger/unlock/")
     assert answer("stranger", PASSWORD)[0] == 302
     assert "Unlock" not in as_admin.get("/operations/users/").text
