@@ -63,8 +63,8 @@ def _put_right(home):
     while old.is_dir():
         try:
             handle = _open(old)
-        except FileNotFoundError:  # somebody else was quicker
-            continue
+        except FileNotFoundError:  # somebody else was quicker, or it is no home of ours
+            return
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             if not _is_file(handle, old / LOCK):

@@ -96,6 +96,12 @@ class TestInSteps:
         assert process.communicate() and process.returncode == 0
         assert (home / "state" / "openclaw.sqlite").exists() and not away.exists()
 
+    def test_a_folder_of_others_of_that_name_stays(self, home):
+        others = home.parent / "home.between"
+        others.mkdir()
+        assert run(home, "jobs", "--json")[0] == 0
+        assert list(others.iterdir()) == []
+
 
 def is_waiting(pid):
     """Whether a process waits for a lock."""
