@@ -95,13 +95,16 @@ def from_files(folder):
     index = json.loads((folder / "sessions.json").read_bytes())
     nodes = [(key, entry["sessionId"], json.dumps(entry), 0) for key, entry in index.items()]
     live = (file for file in sorted(folder.glob("*.jsonl")) if ingest.TRANSCRIPT.fullmatch(file.name))
-    rows = (
-        (file.name[:36], seq, line, seq)
-        for file in live
-        for seq, line in enumerate(file.read_text(encoding="utf-8").split("\n"))
-        if line
-    )
-    return rows, nodes
+    return lines_of(live), nodes
+
+
+def lines_of(files):
+    """The events of transcripts in files, read line by line: see `from_database`."""
+    for file in files:
+        with file.open(encoding="utf-8", newline="\n") as lines:
+            for seq, line in enumerate(lines):
+                if line != "\n":
+                    yield file.name[:36], seq, line.removesuffix("\n"), seq
 
 
 def packed_row(row):
