@@ -3,7 +3,7 @@
 from typing import Any
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from openclaw_web.paging import Page
 
@@ -30,6 +30,12 @@ def failures(*statuses: int) -> dict[int, type[Schema]]:
     401, 403 and 422 are in every list; 429, 503 and what every write may answer come with openclaw_web.api.promises.
     """
     return dict.fromkeys(sorted({401, 403, 422, *statuses}), Problem)
+
+
+class Body(Schema):
+    """What a write is told. A name that it does not know is refused: it may be a wish that would not be heeded."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class PageQuery(Schema):

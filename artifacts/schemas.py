@@ -7,7 +7,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from agents.schemas import PageQuery
+from agents.schemas import Body, PageQuery
 
 from . import content_types, listing
 from .grepping import MAX_CONTEXT
@@ -89,7 +89,7 @@ class FetchQuery(Schema):
         return Selector(**self.dict())
 
 
-class StashIn(Schema):
+class StashIn(Body):
     """A text, or bytes as base64, and where it was used. The whole body has at most 5 MB."""
 
     text: str | None = None

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageQuery
+from agents.schemas import Body, PageQuery
 
 from .forms import LONGEST_NOTES, LONGEST_REPLY
 from .review import parts
@@ -113,7 +113,7 @@ class SampleDetailOut(SampleOut):
         return history(sample)
 
 
-class SamplesIn(Schema):
+class SamplesIn(Body):
     """Which turns: their numbers, or with `all` every turn that can be a sample and is none yet."""
 
     turns: list[Annotated[int, Field(ge=0, lt=10**9)]] = Field([], max_length=500)
@@ -132,7 +132,7 @@ class MadeOut(Schema):
     left: int = Field(description="turns that are left after this call: ask again")
 
 
-class LabelIn(Schema):
+class LabelIn(Body):
     status: Verdict
     output: str | None = Field(
         None, max_length=LONGEST_REPLY, pattern=NO_NUL, description="the reply as edited; null leaves it"

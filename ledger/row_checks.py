@@ -1,6 +1,7 @@
 """Whether a row that somebody else's file tells of can be one of ours: what pages and sums rely on without looking."""
 
 import hashlib
+import re
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -15,6 +16,7 @@ from . import trimming
 
 MOST_MS, MOST_COUNT, MOST_COST = 2**53, 10**15, 10**12
 LONGEST_ID = 500
+STEP_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def is_session_id(name: Any) -> bool:
@@ -54,6 +56,14 @@ def _is_json(text, _row):
 
 def _is_object(text, row):
     return _is_json(text, row) and isinstance(orjson.loads(text), dict)
+
+
+def _is_record(text, row):
+    return _is_object(text, row) and isinstance(orjson.loads(text).get("type"), str)
+
+
+def _is_step_id(text, _row):
+    return bool(STEP_ID.fullmatch(text))
 
 
 def _is_list(text, row):
@@ -96,11 +106,11 @@ def _is_of_session(text, row):
 RULES: dict[str, dict[str, Callable[[Any, dict[str, Any]], bool]]] = {
     "prompt_reports": {"id": _is_hash, "report_json": _is_object},
     "sessions": {"metadata": _is_object},
-    "transcript_events": {"event_json": _is_object, "trim_json": _is_trim},
+    "transcript_events": {"event_json": _is_record, "trim_json": _is_trim},
     "transcript_snapshots": {"metadata_json": _is_object},
     "conversation_turns": {"id": _is_of_session, "user_metadata": _is_json, "agent_metadata": _is_json},
     "session_days": {"date": _is_day},
     "session_tools": {"date": _is_day},
-    "trajectory_events": {"about_json": _is_object},
+    "trajectory_events": {"id": _is_step_id, "about_json": _is_object},
     "artifacts": {"handle": _is_handle, "meta_json": _is_object, "secret_kinds": _is_list},
 }

@@ -69,7 +69,7 @@ def told(step: TrajectoryEvent) -> Told:
         words=[word for word in words if isinstance(word, str) and word],
         given=[(label, found) for name, label in GIVEN.items() if (found := _sha256(facts.get(name)))],
         usage=usage if isinstance(usage, dict) else {},
-        is_failed=facts.get("success") is False or status in BAD,
+        is_failed=facts.get("success") is False or (isinstance(status, str) and status in BAD),
     )
 
 

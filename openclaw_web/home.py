@@ -6,7 +6,6 @@ knows that the folder stays where it is, until the end.
 
 import fcntl
 import os
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -49,12 +48,27 @@ def enter(home: Path) -> int:
 
 def before_restore(home: Path, now: datetime) -> Path:
     """Where the home goes that a restore replaces."""
-    return home.with_name(f"{home.name}.before-restore-{now:%Y%m%dT%H%M%SZ}")
+    return _free(home.with_name(f"{home.name}.before-restore-{now:%Y%m%dT%H%M%SZ}"))
 
 
 def between(home: Path) -> Path:
     """Where it is for a moment on systems that cannot exchange two folders."""
     return home.with_name(f"{home.name}.between")
+
+
+def put_back(home: Path) -> None:
+    """Give the old home its name again, or put it aside when the restored one has it. Whoever calls holds its lock."""
+    old = between(home)
+    if (home / MARK).exists():
+        old.rename(before_restore(home, datetime.now(UTC)))
+        (home / MARK).unlink(missing_ok=True)
+        return
+    if home.exists() and not (home / "state" / "openclaw.sqlite").exists():
+        home.rename(_free(home.with_name(f"{home.name}.blank")))  # made by who came while there was none
+    if home.exists():  # somebody has filled it meanwhile
+        old.rename(before_restore(home, datetime.now(UTC)))
+    else:
+        old.rename(home)
 
 
 def _put_right(home):
@@ -69,14 +83,19 @@ def _put_right(home):
             fcntl.flock(handle, fcntl.LOCK_EX)
             if not _is_file(handle, old / LOCK):
                 continue
-            if not (home / MARK).exists():
-                with suppress(OSError):  # there is another home meanwhile
-                    old.rename(home)
-                    return
-            old.rename(before_restore(home, datetime.now(UTC)))
-            (home / MARK).unlink(missing_ok=True)
+            put_back(home)
         finally:
             os.close(handle)
+
+
+def _free(path):
+    """A path like this one that nothing has."""
+    number = 1
+    found = path
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.name}-{number}")
+    return found
 
 
 def _identity(home):

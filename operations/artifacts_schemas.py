@@ -5,10 +5,10 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageQuery
+from agents.schemas import Body, PageQuery
 
 
-class ClearingIn(Schema):
+class ClearingIn(Body):
     older_than: str = Field("0s", max_length=12, description="only what was stashed longer ago: 12h, 7d, …")
     dry_run: bool = Field(True, description="only count what would go")
 

@@ -5,7 +5,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import needs
-from agents.schemas import PageQuery, failures, listed
+from agents.schemas import Body, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import jobs
@@ -15,7 +15,7 @@ from .schemas import JobOut
 router = Router(tags=["operations"])
 
 
-class BackupIn(Schema):
+class BackupIn(Body):
     with_exports: bool = Field(False, description="also the files of exports")
 
 

@@ -3,11 +3,12 @@
 from ninja import Schema
 from pydantic import Field
 
+from agents.schemas import Body
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
 from ledger.checkpoints.pack import Pack
 
 
-class CheckpointIn(Schema):
+class CheckpointIn(Body):
     compaction: str = Field("latest", min_length=1, max_length=300, description="`latest`, or the record's id")
     budget_chars: int = Field(USUAL_CHARS, ge=LEAST_CHARS, le=MOST_CHARS, description="of the text for a prompt")
 

@@ -8,7 +8,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import needs
-from agents.schemas import PageQuery, failures, listed
+from agents.schemas import Body, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import jobs
@@ -17,6 +17,7 @@ from .models import MigrationRun, MigrationSource
 from .schemas import JobOut
 
 router = Router(tags=["operations"])
+MOST = 1_000  # of a list in a receipt
 
 
 class LookOut(Schema):
@@ -36,11 +37,17 @@ class RunOut(Schema):
 
 
 class RunDetail(RunOut):
-    receipt: dict[str, Any] = Field(description="plan, backup, repairs, sessions that were new, warnings, removed")
+    receipt: dict[str, Any] = Field(
+        description="plan, backup, repairs, how many sessions were new by agent, warnings, removed; "
+        f"of longer lists the first {MOST}, and in `cut` how many there are"
+    )
 
     @staticmethod
     def resolve_receipt(run):
-        return orjson.loads(run.report_json)
+        found = orjson.loads(run.report_json)
+        found["sessions"] = {agent: len(ids) for agent, ids in found.get("sessions", {}).items()}
+        cut = {name: len(rows) for name, rows in found.items() if isinstance(rows, list) and len(rows) > MOST}
+        return found | {name: found[name][:MOST] for name in cut} | {"cut": cut}
 
 
 class SourceOut(Schema):
@@ -87,16 +94,16 @@ class IgnoredPage(Schema):
     previous: str | None
 
 
-class FixIn(Schema):
+class FixIn(Body):
     sources: Literal["keep", "archive", "remove"] = Field("keep", description="what becomes of imported legacy files")
     include_deleted: bool = Field(False, description="also deleted and reset sessions")
 
 
-class UndoIn(Schema):
+class UndoIn(Body):
     force: bool = Field(False, description="also when sources are no longer in their place")
 
 
-class UnignoreIn(Schema):
+class UnignoreIn(Body):
     what: str = Field(max_length=500, description="`agent/session`, or the id of a run that was undone")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageQuery
+from agents.schemas import Body, PageQuery
 from datasets.exporting import exports
 from datasets.exporting.options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
 from datasets.models import DatasetExport, DatasetSample
@@ -18,7 +18,7 @@ class ExportQuery(PageQuery):
     exported_by: str | None = Field(None, max_length=150, description="user name")
 
 
-class ExportIn(Schema):
+class ExportIn(Body):
     """A new export."""
 
     name: str = Field(max_length=LONGEST_NAME)

@@ -5,6 +5,8 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from agents.schemas import Body
+
 Role = Literal["viewer", "labeller", "operator", "admin"]
 NAME = Field(max_length=150, pattern=r"^[^\x00]*$")
 
@@ -54,12 +56,12 @@ class UserPage(Schema):
     previous: str | None
 
 
-class UserIn(Schema):
+class UserIn(Body):
     username: str = NAME
     role: Role = "viewer"
 
 
-class RoleIn(Schema):
+class RoleIn(Body):
     role: Role
 
 
@@ -70,7 +72,7 @@ class LinkOut(Schema):
     link: str = Field(description="signs the person in once, within a day")
 
 
-class TokenIn(Schema):
+class TokenIn(Body):
     name: str = Field(min_length=1, max_length=100, pattern=r"^[^\x00]*$", description="what it is for")
     role: Role
     days: int | None = Field(90, ge=1, le=3650, description="null: until it is revoked")
@@ -102,7 +104,7 @@ class TokenPage(Schema):
     previous: str | None
 
 
-class InvitationIn(Schema):
+class InvitationIn(Body):
     role: Role
     days: int = Field(7, ge=1, le=30)
     note: str = Field("", max_length=100, pattern=r"^[^\x00]*$", description="whom it is for")
@@ -142,5 +144,5 @@ class SettingList(Schema):
     items: list[SettingOut]
 
 
-class SettingIn(Schema):
+class SettingIn(Body):
     value: Any = Field(description="any JSON that fits the setting")

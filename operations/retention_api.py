@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from agents.schemas import Body, PageQuery, failures, listed
 from ledger.models import RemovedSession
 from openclaw_web.paging import page_of
 
@@ -19,8 +19,8 @@ from .schemas import JobOut
 router = Router(tags=["operations"])
 
 
-class RetentionIn(Schema):
-    days: int = Field(ge=1, le=36_500, description="sessions without activity for so many days")
+class RetentionIn(Body):
+    days: int = Field(strict=True, ge=1, le=36_500, description="sessions without activity for so many days")
 
 
 class RetentionRun(Schema):

@@ -7,7 +7,7 @@ from django.conf import settings
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageQuery
+from agents.schemas import Body, PageQuery
 
 LOG_SHOWN = 50_000  # characters
 
@@ -22,7 +22,7 @@ class JobQuery(PageQuery):
     started_by: str | None = Field(None, max_length=150, description="user name")
 
 
-class CollectIn(Schema):
+class CollectIn(Body):
     include_deleted: bool = Field(False, description="also read deleted and reset sessions")
 
     def params(self) -> dict[str, Any]:

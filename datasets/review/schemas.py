@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 from ninja import Schema
 from pydantic import Field
 
+from agents.schemas import Body
+
 from ..forms import LONGEST_NOTES
 from ..sample_lists import Filters
 from ..schemas import NO_NUL, LabelIn, SampleDetailOut, SampleOut, Status, Type
@@ -52,7 +54,7 @@ class JudgedOut(NextOut):
     judged: SampleOut
 
 
-class ReleaseIn(Schema):
+class ReleaseIn(Body):
     since: int | None = Field(None, ge=0, lt=2**63, description="only this claim, not one that was made later")
 
 
@@ -60,7 +62,7 @@ class ReleaseOut(Schema):
     released: bool
 
 
-class SkipIn(Schema):
+class SkipIn(Body):
     sample_id: SampleId
 
 
@@ -92,7 +94,7 @@ class ProgressOut(Schema):
     held_by_others: list[HolderOut]
 
 
-class BulkIn(Schema):
+class BulkIn(Body):
     """One verdict on every sample that fits; without a `filter_status` on those that wait."""
 
     status: Literal["approved", "rejected"]

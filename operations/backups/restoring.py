@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +62,9 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
             "%(home)s is a link or a mount point and cannot be exchanged. Set OPENCLAW_WEB_HOME to a folder in it."
         )
         raise Refused(sentence % {"home": home})
+    if (home / "backups").is_mount():
+        sentence = _("%(folder)s is a mount point, and would go aside with the old home. Mount it elsewhere meanwhile.")
+        raise Refused(sentence % {"folder": home / "backups"})
     connections.close_all()
     nothing = _("Nothing was restored; the home is what it was.")
     with _nobody_else(home), room.refusing(home.parent, nothing):
@@ -128,12 +131,13 @@ def _draft(home) -> Iterator[Path]:
         if (left / homes.MARK).is_file():
             shutil.rmtree(left)
     (home / homes.MARK).unlink(missing_ok=True)
-    try:
-        with draft_of(home.parent / f"{home.name}.restoring") as draft:
-            yield draft
-    except PermissionError as exc:
-        sentence = _("%(folder)s cannot be written, and the home is exchanged there: %(why)s.")
-        raise Refused(sentence % {"folder": home.parent, "why": exc.strerror}) from exc
+    with ExitStack() as held:
+        try:
+            draft = held.enter_context(draft_of(home.parent / f"{home.name}.restoring"))
+        except PermissionError as exc:
+            sentence = _("%(folder)s cannot be written, and the home is exchanged there: %(why)s.")
+            raise Refused(sentence % {"folder": home.parent, "why": exc.strerror}) from exc
+        yield draft
 
 
 def _put_in_place(home, restored):
@@ -163,7 +167,12 @@ def _exchange_in_steps(restored, home):
     # Whoever starts in between waits for us; when we have died, it puts right what is there (openclaw_web.home).
     between = homes.between(home)
     home.rename(between)
-    restored.rename(home)
+    try:
+        restored.rename(home)
+    except OSError as exc:  # who came while there was no home has made one
+        homes.put_back(home)
+        sentence = _("Somebody came into %(home)s meanwhile. Nothing was restored; the home is what it was.")
+        raise Refused(sentence % {"home": home}) from exc
     between.rename(restored)
 
 
@@ -176,8 +185,11 @@ def _share_archives(old, new):
     if found:
         (new / "backups").mkdir(mode=0o700)
     for file in found:
-        with suppress(OSError):  # on another disk, or on one without links: they are in the old home
+        try:
             os.link(file, new / "backups" / file.name)
+        except OSError:  # a file of another user, or a file system without links
+            shutil.copyfile(file, new / "backups" / file.name)
+            (new / "backups" / file.name).chmod(0o600)
 
 
 def _revive(home, backup_id, by, path):

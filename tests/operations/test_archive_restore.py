@@ -165,6 +165,8 @@ FORGED = {
     "a turn of another session": with_value("conversation_turns", "id", "other:r0"),
     "no JSON": with_value("transcript_events", "event_json", "{"),
     "JSON of another shape": with_value("transcript_events", "event_json", "[]"),
+    "a record without a type": with_value("transcript_events", "event_json", "{}"),
+    "a record of a type that is none": with_value("transcript_events", "event_json", '{"type": [1]}'),
     "notes of another shape": with_value("transcript_events", "trim_json", '{"stashed": [{"path": 1}]}'),
     "places that are none": with_value("transcript_events", "trim_json", '{"capped": [[1, 2, 3]]}'),
     "metadata": with_value("sessions", "metadata", "5"),

@@ -39,10 +39,10 @@ def restored(filled):
     return filled[1]
 
 
-def restore_in_steps(home, *, kill_before=0):
-    words = ("backup", "restore", str(backing_up.archives(home)[0]), "--replace", "--quiet")
+def restore_in_steps(home, *, what=0, archive=None):
+    words = ("backup", "restore", str(archive or backing_up.archives(home)[0]), "--replace", "--quiet")
     return subprocess.run(
-        [sys.executable, "-m", "tests.operations.without_exchange", str(kill_before), *words],
+        [sys.executable, "-m", "tests.operations.without_exchange", str(what), *words],
         cwd=backing_up.ROOT,
         env=backing_up.environment(home),
         capture_output=True,
@@ -69,7 +69,7 @@ class TestInSteps:
     def test_killed_between_the_steps(self, home, restored, step):
         """1: nothing has moved; 2: there is no home; 3: there is a new one, and the old one has no name to stay."""
         old = tables(home)
-        done = restore_in_steps(home, kill_before=step)
+        done = restore_in_steps(home, what=step)
         assert done.returncode == -9, done.stderr
         assert home.exists() == (step != 2)
         assert (home.parent / "home.between").exists() == (step != 1)
@@ -95,6 +95,26 @@ class TestInSteps:
             assert process.poll() is None and not home.exists()
         assert process.communicate() and process.returncode == 0
         assert (home / "state" / "openclaw.sqlite").exists() and not away.exists()
+
+    def test_somebody_who_makes_a_home_meanwhile(self, home):
+        """Nothing is lost, and what they made does not become the home."""
+        before = tables(home)
+        done = restore_in_steps(home, what="visit")
+        assert done.returncode == 3 and "Nothing was restored" in done.stderr
+        assert tables(home) == before and (home.parent / "home.blank" / "state").is_dir()
+        assert not (home.parent / "home.between").exists()
+        assert restore_in_steps(home).returncode == 0
+
+    def test_archives_that_get_no_second_name_are_copied(self, home, tmp_path, restored):
+        """The home is blank but for them, so it goes: they may not go with it."""
+        archive = backing_up.archives(home)[0]
+        blank = tmp_path / "blank"
+        (blank / "backups").mkdir(parents=True)
+        shutil.copy(archive, blank / "backups" / archive.name)
+        done = restore_in_steps(blank, what="links", archive=blank / "backups" / archive.name)
+        assert done.returncode == 0, done.stderr
+        assert tables(blank) == restored
+        assert (blank / "backups" / archive.name).read_bytes() == archive.read_bytes()
 
     def test_a_folder_of_others_of_that_name_stays(self, home):
         others = home.parent / "home.between"
@@ -170,6 +190,22 @@ def is_held(file):
         except BlockingIOError:
             return True
     return False
+
+
+@pytest.mark.skipif(os.getuid(), reason="only root can mount")
+def test_backups_on_a_disk_of_their_own_are_not_touched(home, tmp_path):
+    archive = backing_up.archives(home)[0]
+    blank = tmp_path / "blank"
+    (blank / "backups").mkdir(parents=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "none", blank / "backups"], capture_output=True).returncode:
+        pytest.skip("no mounts here")
+    try:
+        shutil.copy(archive, blank / "backups")
+        status, _out, err = run(blank, "backup", "restore", str(blank / "backups" / archive.name))
+        assert status == 3 and "is a mount point" in err
+        assert os.listdir(blank / "backups") == [archive.name]
+    finally:
+        subprocess.run(["umount", blank / "backups"], check=True)
 
 
 def test_backups_behind_a_link_stay_where_they_are(home, tmp_path):

@@ -36,14 +36,16 @@ def test_the_page_and_the_api_ask_for_the_same_job(as_admin):
 
 
 def test_runs_and_their_receipts(as_admin):
-    run = ran(2, report_json=orjson.dumps({"backup": {"path": "/b"}}).decode(), message=HOSTILE)
+    facts = {"backup": {"path": "/b"}, "sessions": {"ada": ["s1", "s2"]}, "warnings": [{}] * 1_001}
+    run = ran(2, report_json=orjson.dumps(facts).decode(), message=HOSTILE)
     ran(1)
     source = {"migration_kind": "transcript", "source_path": HOSTILE, "target_table": "transcript_events"}
     MigrationSource.objects.create(source_key="k", last_run=run, status="warning", **source)
     listed = as_admin.get(f"{ROOT}/runs", {"limit": 1}).json()
     assert [one["id"] for one in listed["items"]] == [run.id] and listed["next"]
     one = as_admin.get(f"{ROOT}/runs/{run.id}").json()
-    assert (one["receipt"], one["message"]) == ({"backup": {"path": "/b"}}, HOSTILE)
+    cut = {"sessions": {"ada": 2}, "warnings": [{}] * 1_000, "cut": {"warnings": 1_001}}
+    assert (one["receipt"], one["message"]) == ({"backup": {"path": "/b"}} | cut, HOSTILE)
     (told,) = as_admin.get(f"{ROOT}/runs/{run.id}/sources").json()["items"]
     assert (told["source_path"], told["status"], told["removed_source"]) == (HOSTILE, "warning", False)
     for path in ("runs/none", "runs/none/sources", "runs/..%2f"):

@@ -61,6 +61,16 @@ def test_days_that_are_none(as_admin, old, days):
     assert not JobRun.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "body",
+    [{"days": True}, {"days": "400"}, {"days": 400.0}, {"days": 400, "dry_run": True}, {"days": 400, "agent": "ada"}],
+)
+def test_what_is_no_clear_wish_removes_nothing(as_admin, old, body):
+    for what in ("count", "remove", "archive"):
+        assert started(as_admin, what, body).status_code == 422
+    assert not JobRun.objects.exists()
+
+
 def test_a_run_that_was_refused_has_no_numbers(as_admin, old):
     JobRun.objects.create(id="j", kind="retention", state="refused", params_json="{}", result_json=None, created_at=1)
     (run,) = as_admin.get(RUNS).json()["items"]

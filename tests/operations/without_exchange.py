@@ -1,7 +1,8 @@
-"""`python -m tests.operations.without_exchange NUMBER ...`: `openclaw-web ...` where folders cannot be exchanged.
+"""`python -m tests.operations.without_exchange WHAT ...`: `openclaw-web ...` where folders cannot be exchanged.
 
-The kernel itself says no (a seccomp filter), as it does on file systems that do not know how. Before rename NUMBER of a
-folder beside the home the process is killed; 0: never.
+The kernel itself says no (a seccomp filter), as it does on file systems that do not know how. WHAT is the number of the
+rename of a folder beside the home before which the process is killed (0: never); or `visit`: before the second one
+somebody else makes the home that is away for a moment; or `links`: archives get no second name, like those of others.
 """
 
 import ctypes
@@ -44,23 +45,27 @@ def forbid_exchange():
             raise OSError(ctypes.get_errno(), "prctl")
 
 
-def kill_before(number, home):
+def act_before(what, home):
     seen, steps = 0, {home, f"{home}.between"}
 
     def look(event, words):
         nonlocal seen
+        if event == "os.link" and what == "links" and os.fspath(words[0]).endswith(".tar.zst"):
+            raise PermissionError(errno.EPERM, "Operation not permitted")
         if event == "os.rename" and steps.intersection(map(os.fspath, words[:2])):
             seen += 1
-            if seen == number:
+            if what == "visit" and seen == 2:
+                os.makedirs(os.path.join(home, "state"))
+            elif str(seen) == what:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(look)
 
 
 def main():
-    number = int(sys.argv.pop(1))
+    what = sys.argv.pop(1)
     forbid_exchange()
-    kill_before(number, os.environ["OPENCLAW_WEB_HOME"])
+    act_before(what, os.environ["OPENCLAW_WEB_HOME"])
     sys.argv[0] = "openclaw-web"
     from openclaw_web.cli import main
 
