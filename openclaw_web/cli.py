@@ -5,7 +5,7 @@ import os
 import sys
 
 SERVERS = {"serve", "demo", "runserver"}
-NO_SUCH_COMMAND = 2
+NO_SUCH_COMMAND = WRONG_USE = 2
 REFUSED = 3
 INTERRUPTED = 130
 
@@ -72,6 +72,7 @@ def _run(words):
         os.environ.setdefault("OPENCLAW_WEB_BUSY_SECONDS", "30")  # a command waits for a writer; a page does not
     from django.core.management import ManagementUtility
 
+    _read_settings()
     if words[0] not in (*OURS, "help"):
         _check_exists(words[0])
         _enter_home()
@@ -84,6 +85,17 @@ def _run(words):
     except BrokenPipeError:  # `openclaw-web jobs | head`: whoever read has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _read_settings():
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        _ = settings.HOME_DIR  # reads them all
+    except ImproperlyConfigured as exc:
+        print(exc, file=sys.stderr)  # noqa: T201
+        sys.exit(WRONG_USE)
 
 
 def _enter_home():

@@ -29,9 +29,12 @@ def prepare(home: Path) -> None:
 def enter(home: Path) -> int:
     """Say that this process works in `home`, until the descriptor is closed or it and all that it forked have ended.
 
-    Raises Refused while the home is being restored.
+    Raises Refused while the home is being restored, and when its lock cannot be opened.
     """
-    handle = _open(home)
+    try:
+        handle = _open(home)
+    except OSError as exc:
+        raise Refused(_("%(file)s: %(why)s.") % {"file": home / LOCK, "why": exc.strerror}) from exc
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError as exc:

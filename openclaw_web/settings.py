@@ -49,10 +49,13 @@ STATE_DIR = env_path("OPENCLAW_STATE_DIR", "~/.openclaw")
 
 os.umask(0o077)  # whatever this process makes is for its owner only: folders 0700, files 0600
 FILE_UPLOAD_PERMISSIONS = 0o600  # Django's own default would open collected static files to everybody
-home.prepare(HOME_DIR)
+try:
+    home.prepare(HOME_DIR)
+    SECRET_KEY = secret_key(HOME_DIR / "secret.key")
+except OSError as exc:
+    raise ImproperlyConfigured(f"{HOME_DIR} cannot be a home (OPENCLAW_WEB_HOME): {exc.strerror}.") from exc
 
 DEBUG = env.bool("OPENCLAW_WEB_DEBUG", False)
-SECRET_KEY = secret_key(HOME_DIR / "secret.key")
 ALLOWED_HOSTS = env.list("OPENCLAW_WEB_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 HTTPS = env.bool("OPENCLAW_WEB_HTTPS", False)
 LOG_LEVEL = env.str("OPENCLAW_WEB_LOG_LEVEL", "INFO").upper()

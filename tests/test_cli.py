@@ -126,6 +126,19 @@ def test_a_mistyped_verb_is_corrected(run):
     assert err == "There is no command 'sign-in-lnk'. Did you mean sign_in_link?\n"
 
 
+def test_a_home_that_cannot_be_one_is_a_sentence(run, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    status, out, err = run("jobs", OPENCLAW_WEB_HOME=str(file))
+    assert (status, out, err) == (2, "", f"{file} cannot be a home (OPENCLAW_WEB_HOME): Not a directory.\n")
+    odd = tmp_path / "odd"
+    (odd / "state" / "home.lock").mkdir(parents=True)
+    status, out, err = run("jobs", OPENCLAW_WEB_HOME=str(odd))
+    assert (status, out, err) == (3, "", f"{odd}/state/home.lock: Is a directory.\n")
+    status, out, err = run("jobs", OPENCLAW_WEB_LOG_LEVEL="LOUD")
+    assert (status, out) == (2, "") and err.count("\n") == 1 and "DEBUG" in err
+
+
 @pytest.mark.kill
 def test_receipts_and_statuses(run, openclaw, tmp_path):
     """One home, from empty to failing, with every verb that answers programs."""
