@@ -100,13 +100,11 @@ def _read_settings():
 
 def _enter_home():
     # As our own verbs do, Django's commands work in the home until they end.
-    import django
     from django.conf import settings
 
     from . import home
     from .errors import Refused
 
-    django.setup()
     try:
         home.enter(settings.HOME_DIR)
     except Refused as refused:
@@ -115,9 +113,11 @@ def _enter_home():
 
 
 def _check_exists(word):
+    import django
     from django.core.management import get_commands
 
-    known = [*OURS, *get_commands()]
+    django.setup()  # apps bring commands as well
+    known = sorted({*OURS, *get_commands()})
     if word in known:
         return
     close = difflib.get_close_matches(word.replace("-", "_"), known, n=3, cutoff=0.5)

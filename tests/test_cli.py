@@ -28,7 +28,7 @@ DOCUMENTED = (ROOT / "docs" / "commands.md").read_text()
 RECEIPTS = {
     "archive": {
         "verb", "message", "dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents",
-        "failed", "failed_count", "restored", "there", "sound", "rows",
+        "failed", "failed_count", "restored", "there", "older", "sound", "rows",
     },
     "backup": {"verb", "message", "backup", "backups", "damaged", "removed", "home", "kept"},
     "collect": {
@@ -39,7 +39,7 @@ RECEIPTS = {
     "demo": {"link", "home", "source", "serves"},
     "doctor": {
         "verb", "message", "run", "source", "agents", "sources", "source_count", "to_read", "rejected",
-        "rejected_count", "skipped", "skipped_count", "store", "findings",
+        "rejected_count", "skipped", "skipped_count", "ignored", "ignored_count", "store", "findings",
     },
     "export": {"id", "name", "state", "folder", "manifest"},
     "jobs": {"jobs"},
