@@ -57,7 +57,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     progress.update(len(days), len(days))
     audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
     told = {name: f"{number:,}" for name, number in done.items()}
-    message = _("%(turns)s turns in %(files)s files, %(written)s of them written, %(removed)s old ones removed.")
+    message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old ones removed: %(removed)s.")
     return {"message": message % told, **done}
 
 

@@ -57,7 +57,7 @@ def moment(ms):
 
 @register.filter
 def duration(ms):
-    """Milliseconds as `340 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Milliseconds as `340 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `7 d`."""
     if ms is None:
         return "–"
     if ms < 1000:
@@ -67,9 +67,13 @@ def duration(ms):
         return f"{seconds:.1f} s"
     minutes, seconds = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {seconds} s"
+        return _both(minutes, "min", seconds, "s")
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+    return _both(hours, "h", minutes, "min") if hours < 48 else _both(hours // 24, "d", hours % 24, "h")
+
+
+def _both(large, unit, small, part):
+    return f"{large} {unit} {small} {part}" if small else f"{large} {unit}"
 
 
 @register.filter

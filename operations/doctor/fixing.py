@@ -141,8 +141,9 @@ def _work(row, made, todo, mendable, params, progress, facts):
 def _message(facts, warnings):
     counts = {"sources": facts.get("imported", 0), "sessions": sum(map(len, facts.get("sessions", {}).values()))}
     counts |= {"repairs": sum(one["is_done"] for one in facts["repairs"]), "warnings": warnings}
-    sentence = _("%(sources)s sources imported, %(sessions)s new sessions, %(repairs)s repairs, %(warnings)s warnings.")
-    return sentence % counts
+    words = _("Sources imported: %(sources)s. New sessions: %(sessions)s. ")
+    words += _("Repairs: %(repairs)s. Warnings: %(warnings)s.")
+    return words % counts
 
 
 def _mended(finding, progress):

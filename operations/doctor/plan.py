@@ -139,7 +139,7 @@ def sentence_of(plan: Plan) -> str:
         return _("Everything is in the store, and the store is sound.")
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
     words = {"new": len(plan.to_read), "rejected": len(plan.rejected), "wrong": wrong}
-    return _("%(new)s sources to read, %(rejected)s lines that will be rejected, %(wrong)s other findings.") % words
+    return _("Sources to read: %(new)s. Lines that will be rejected: %(rejected)s. Other findings: %(wrong)s.") % words
 
 
 def _interesting(plan):

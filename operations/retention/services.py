@@ -227,11 +227,11 @@ def _in_words(work, *, is_dry_run):
     told = {name: f"{number:,}" for name, number in (work.sums() | {"kept": kept}).items()}
     told["day"] = str(_day(work.before))
     if is_dry_run:
-        words = _("%(sessions)s sessions from before %(day)s can go (%(records)s records); %(kept)s stay.")
+        words = _("Sessions from before %(day)s that can go: %(sessions)s (records: %(records)s). That stay: %(kept)s.")
     elif work.into:
         words = _(
-            "%(sessions)s sessions from before %(day)s archived and removed (%(records)s records); %(kept)s stay."
+            "Sessions from before %(day)s archived and gone: %(sessions)s (records: %(records)s). That stay: %(kept)s."
         )
     else:
-        words = _("%(sessions)s sessions from before %(day)s removed (%(records)s records); %(kept)s stay.")
+        words = _("Sessions from before %(day)s removed: %(sessions)s (records: %(records)s). That stay: %(kept)s.")
     return words % told

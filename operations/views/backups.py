@@ -25,16 +25,16 @@ TONES = {"verified": "ok", "found": "info", "damaged": "bad", "failed": "bad", "
 def backup_list(request):
     """The backups, the newest first, and what runs by itself."""
     page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **places(request))
-    proven_at = runs.last_proven()
+    proven_at, folder = runs.last_proven(), runs.folder()
     newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
     context = {
         "page": page,
-        "rows": [(run, TONES[run.status], run.status in BackupRun.USABLE) for run in page],
+        "rows": [(run, TONES[run.status], run.status in BackupRun.USABLE, _file(run, folder)) for run in page],
         "newest": newest.defer("manifest_json").first(),
         "proven_at": proven_at,
         "is_overdue": runs.is_overdue(proven_at),
-        "folder": runs.folder(),
-        "free": _free(runs.folder()),
+        "folder": folder,
+        "free": _free(folder),
         "tasks": ticking.states(),
         "may_change": request.user.has_role("admin"),
     }
@@ -86,6 +86,12 @@ def _usable(backup_id):
 
 def _started(request, kind, params):
     return jobs.start(kind, params, by=request.user.username)
+
+
+def _file(run, folder):
+    """The name of a backup's file; with its own folder when they go to `folder` now."""
+    path = Path(run.archive_path)
+    return path.name if path.parent == folder else run.archive_path
 
 
 def _free(folder):
