@@ -37,12 +37,14 @@ class Verb(BaseCommand):
     """A verb of ours. Subclasses write `run(**options)`, not `handle`; what is refused there ends with status 3.
 
     `schema` names the receipt that `--json` prints; without one there is no `--json`. `has_progress` adds `--quiet`.
+    `is_mixed` is for verbs with a word that may be missing: options may then stand before it.
     """
 
     examples: tuple[str, ...] = ()
     statuses: tuple[int, ...] = (DONE, WRONG_USE, REFUSED, INTERRUPTED)
+    status_words: dict[int, str] = {}  # what they mean for this verb, where that is not what they mean for others
     schema = ""
-    has_progress = False
+    has_progress = is_mixed = False
     is_server = False
     needs_database = True
     works_in_home = True  # whoever restores a backup has to wait for it
@@ -69,7 +71,7 @@ class Verb(BaseCommand):
 
     def _epilog_of(self, lines):
         examples = "\n".join(f"  openclaw-web {line}" for line in lines)
-        statuses = ", ".join(f"{status} {STATUSES[status]}" for status in self.statuses)
+        statuses = ", ".join(f"{status} {(STATUSES | self.status_words)[status]}" for status in self.statuses)
         return f"examples:\n{examples}\n\nexit status: {statuses}"
 
     def run_from_argv(self, argv):
@@ -109,7 +111,7 @@ class Verb(BaseCommand):
     def _parse(self, argv):
         parser = self.create_parser("openclaw-web", argv[1])
         try:
-            return vars(parser.parse_args(argv[2:]))
+            return vars(parser.parse_intermixed_args(argv[2:]) if self.is_mixed else parser.parse_args(argv[2:]))
         except CommandError as error:
             self.is_json = bool(self.schema) and "--json" in argv
             parser.print_usage(sys.stderr)

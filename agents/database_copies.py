@@ -58,6 +58,11 @@ class Copies:
         self._lock: BinaryIO | None = None
 
     def __enter__(self) -> "Copies":
+        """Also removes what killed processes left: whether this one will need a copy is not known yet."""
+        parent = _parent()
+        if parent.is_dir():
+            with _turn(parent):
+                remove_leftovers(parent)
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -143,15 +148,26 @@ class Copies:
 
     def _own_folder(self):
         if self._folder is None:
-            parent = settings.HOME_DIR / "state" / "copies"
+            parent = _parent()
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with (parent / "lock").open("wb") as turn:  # nobody takes a folder for a leftover that has no lock yet
-                fcntl.flock(turn, fcntl.LOCK_EX)
+            with _turn(parent):
                 remove_leftovers(parent)
                 self._folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
                 self._lock = (self._folder / "lock").open("wb")
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
         return self._folder
+
+
+def _parent():
+    return settings.HOME_DIR / "state" / "copies"
+
+
+@contextmanager
+def _turn(parent):
+    """One process at a time: nobody takes a folder for a leftover that has no lock yet."""
+    with (parent / "lock").open("wb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
 
 
 def remove_leftovers(parent: Path) -> int:

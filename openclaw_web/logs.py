@@ -2,6 +2,9 @@
 
 import logging
 import re
+from copy import copy
+
+from django.core.exceptions import PermissionDenied
 
 SECRET = re.compile(r"(/welcome/|/join/|oc_[0-9a-f]{8}_)[\w%-]+")
 
@@ -17,4 +20,7 @@ class LineFormatter(logging.Formatter):
         return super().formatMessage(record) + (f" (reference {reference})" if reference else "")
 
     def format(self, record):
+        if record.exc_info and isinstance(record.exc_info[1], PermissionDenied):
+            record = copy(record)  # others may show where it was raised; who may not is no fault of the program
+            record.exc_info = record.exc_text = None
         return SECRET.sub(r"\1…", super().format(record))

@@ -29,6 +29,13 @@ def test_a_link_that_still_works_is_not_in_the_log(client, person, written):
     assert path.split("/")[2] not in written.getvalue()
 
 
+@pytest.mark.django_db
+def test_who_may_not_is_a_line_and_no_traceback(client, stranger, written):
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    assert client.get("/operations/users/").status_code == 403
+    assert written.getvalue().count("\n") == 1 and "Forbidden" in written.getvalue()
+
+
 def test_a_token_is_not_in_the_log(client, person, written):
     _, text = accounts.make_token(person, name="x", role="viewer")
     client.get(f"/{text}")

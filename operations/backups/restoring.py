@@ -8,10 +8,11 @@ import ctypes
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +35,11 @@ from . import contents, reading, room, verifying
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What a process makes in a home by only looking at it, or makes again.
 BLANK = re.compile(
-    r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite)"
+    r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite"
+    r"|copies/lock|openclaw\.sqlite-(?:wal|shm))"
 )
+GLOBAL = "state/openclaw.sqlite"
+OF_EVERY_HOME = {"django_migrations", "sqlite_sequence", "django_content_type", "auth_permission"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,18 @@ def is_blank(home: Path) -> bool:
 def _is_blank(home, file):
     name = file.relative_to(home).as_posix()
     is_archive = file.parent == home / "backups" and contents.NAME.fullmatch(file.name)
-    return bool(BLANK.fullmatch(name) or is_archive)
+    return bool(BLANK.fullmatch(name) or is_archive or (name == GLOBAL and _is_unused(file)))
+
+
+def _is_unused(file):
+    """Whether the global database holds no rows but those that every new one has."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            used = [name for name in tables if name not in OF_EVERY_HOME]
+            return not any(database.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in used)  # noqa: S608 - names of tables
+    except sqlite3.Error:
+        return False
 
 
 @contextmanager

@@ -119,12 +119,16 @@ def adopt(path: Path, *, by: str = "") -> BackupRun | None:
     return run
 
 
-def prune(keep: int) -> list[str]:
-    """Remove all but the newest `keep` verified backups; their paths. Others, and the last proven one, stay."""
+def prune(keep: int, folder: Path) -> list[str]:
+    """Remove all but the newest `keep` verified backups of a folder; their paths. The last proven one stays.
+
+    So does what is elsewhere: in a home that was restored, the rows are also of the backups of the home it was.
+    """
     verified = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
     proven = verified.exclude(proven_at=None).order_by("-proven_at").first()
+    here = [run for run in verified.defer("manifest_json") if Path(run.archive_path).parent == folder]
     removed = []
-    for run in verified[max(1, keep) :]:
+    for run in here[max(1, keep) :]:
         path = Path(run.archive_path)
         if run == proven or not contents.NAME.fullmatch(path.name):
             continue

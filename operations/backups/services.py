@@ -18,7 +18,7 @@ from . import creating, reading, restoring, room, runs, verifying
 def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Make a backup. `params`: `folder` and `keep` (none: the settings), `with_exports`, `by`. Raises Refused.
 
-    With `keep`, all but so many of the newest verified ones are removed when the new one is there.
+    With `keep`, all but so many of the newest verified ones of the folder are removed when the new one is there.
     """
     folder = Path(params["folder"]) if params.get("folder") else runs.folder()
     with creating.only_one(settings.HOME_DIR):
@@ -28,7 +28,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             exports = bool(params.get("with_exports"))
             made = creating.write(run.id, run.created_at, folder, with_exports=exports, progress=progress)
             runs.finish(run, made)
-        removed = runs.prune(params["keep"]) if params.get("keep") else []
+        removed = runs.prune(params["keep"], made.path.parent) if params.get("keep") else []
     for path in removed:
         progress.log(_("Removed %(path)s") % {"path": path})
     run.refresh_from_db()

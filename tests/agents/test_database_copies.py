@@ -131,3 +131,6 @@ def test_what_a_killed_process_left_is_removed(root, settings):
             assert "2-alive" in os.listdir(folder)
             assert len(os.listdir(folder)) == 3  # the one alive, ours, and the lock
     assert sorted(os.listdir(folder)) == ["2-alive", "lock"]
+    (folder / "4-dead").mkdir()
+    with Copies():  # also when nothing is copied
+        assert "4-dead" not in os.listdir(folder)

@@ -159,6 +159,26 @@ def test_keep_removes_the_oldest_and_never_the_proven_one(home, archive):
     assert archives(home) == sorted([archive, Path(done["backup"]["path"])])
 
 
+def test_keep_leaves_other_folders_alone(home, archive, tmp_path):
+    """A restored home knows the backups of the home that it was; they are not its own to remove."""
+    receipt(tmp_path / "new", "restore", str(archive))
+    other = tmp_path / "other"
+    first, second = (receipt(tmp_path / "new", "create", "--to", str(other))["backup"]["path"] for _ in range(2))
+    done = receipt(tmp_path / "new", "create", "--to", str(other), "--keep", "1")
+    assert sorted(done["removed"]) == sorted([first, second])
+    assert archive.is_file()
+
+
+def test_a_home_that_was_only_looked_at_is_blank(archive, tmp_path):
+    new = tmp_path / "new"
+    assert run(new, "backup", "list")[0] == 0 and run(new, "doctor")[0] in (0, 1, 2)
+    assert run(new, "backup", "restore", "--quiet", str(archive))[0] == 0  # the option may stand before the file
+    used = tmp_path / "used"
+    run(used, "create_user", "lena")
+    status, _out, err = run(used, "backup", "restore", str(archive))
+    assert status == 3 and "is no empty home" in err
+
+
 def test_wrong_use(home, archive):
     for words, sentence in (
         (("create", "--replace"), "create knows no --replace"),

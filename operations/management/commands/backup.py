@@ -31,13 +31,14 @@ class Command(Verb):
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
     schema = report.SCHEMA
     has_progress = True
+    is_mixed = True
 
     def add_arguments(self, parser):
         parser.add_argument("verb", choices=("create", "list", "verify", "restore", "drill"))
         parser.add_argument("archive", nargs="?", metavar="ARCHIVE", help="its file, its id, or latest")
         parser.add_argument("--to", metavar="DIR", help="create: where to (the setting backup.folder)")
         parser.add_argument("--with-exports", action="store_true", help="create: also the files of exports")
-        parser.add_argument("--keep", type=int, metavar="N", help="create: then remove all but the newest N")
+        parser.add_argument("--keep", type=int, metavar="N", help="create: then remove all but the newest N there")
         parser.add_argument("--replace", action="store_true", help="restore: move the home that is there aside first")
 
     def _parse(self, argv):

@@ -24,6 +24,7 @@ class Command(Verb):
         "doctor --unignore main/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11",
     )
     statuses = (DONE, FAILED, WRONG_USE, INTERRUPTED)
+    status_words = {DONE: "clean", FAILED: "it found something", WRONG_USE: "it could not run"}
     schema = report.SCHEMA
     has_progress = True
 
