@@ -1,5 +1,6 @@
 """Commands of openclaw-web as real processes on homes of their own: start them, look at them, end them."""
 
+import fcntl
 import os
 import random
 import re
@@ -59,6 +60,18 @@ class Killer:
         self.seconds *= 1.1 if was_at_work else 0.8
         self.met += was_at_work
         return was_at_work
+
+
+def is_locked(file):
+    """Whether some process holds a lock on a file."""
+    if not file.exists():
+        return False
+    with file.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 class Process:

@@ -1,6 +1,5 @@
 """`openclaw-web backup`: made while others write, opened again, restored and compared with what it was made of."""
 
-import fcntl
 import os
 import shutil
 import sqlite3
@@ -14,7 +13,7 @@ import pytest
 
 from tests.operations import backing_up
 from tests.operations.backing_up import archives, receipt, run, start, tables
-from tests.processes import Home, wait_for
+from tests.processes import Home, is_locked, wait_for
 
 pytestmark = pytest.mark.kill
 
@@ -99,15 +98,6 @@ def test_a_home_in_use_is_not_touched(home, archive):
     status, _out, err = run(home, "backup", "restore", str(archive), "--replace")
     assert status == 3 and "work.lock" in err
     worker.close()
-
-
-def is_locked(file):
-    with file.open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def test_an_old_home_is_only_replaced_when_asked_and_kept(home, archive):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.operations import backing_up, without_exchange
 from tests.operations.backing_up import receipt, run, start, tables
-from tests.processes import wait_for
+from tests.processes import is_locked, wait_for
 
 pytestmark = pytest.mark.kill
 LOCK = Path("state") / "home.lock"
@@ -159,7 +159,7 @@ class TestWhoIsThere:
             env=backing_up.environment(home),
             stdin=subprocess.PIPE,
         )
-        wait_for(lambda: is_held(home / LOCK))
+        wait_for(lambda: is_locked(home / LOCK))
         status, _out, err = run(home, "backup", "restore", archive, "--replace")
         assert status == 3 and "home.lock" in err
         process.communicate(b"")
@@ -179,17 +179,6 @@ class TestWhoIsThere:
         receipt(home, "restore", str(backing_up.archives(home)[0]), "--replace")
         _out, err = early.communicate("\n")
         assert early.returncode == 3 and "was restored a moment ago" in err
-
-
-def is_held(file):
-    if not file.exists():
-        return False
-    with file.open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 @pytest.mark.skipif(os.getuid(), reason="only root can mount")
