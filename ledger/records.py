@@ -116,6 +116,11 @@ def facts(record: dict[str, Any]) -> Facts:
     return found
 
 
+def identity(record: dict[str, Any], offset: int) -> str:
+    """What a record at `offset` is known by in its session: its id, or its place when it has none that can be used."""
+    return _identifier(record.get("id")) or f"@{offset}"
+
+
 def moment_ms(value: Any) -> int | None:
     """An ISO text or a number of milliseconds as milliseconds since 1970 UTC; None for anything absurd."""
     if isinstance(value, str):

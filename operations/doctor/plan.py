@@ -16,7 +16,7 @@ from ledger import stashing
 from openclaw_web.errors import Refused
 from operations import collect
 
-from . import ignoring, looking, own_store, runs, sources
+from . import ignoring, looking, own_store, places, runs, sources, things
 from .findings import FINDING, Finding
 from .secrets import places_left
 from .sources import LEFT, UNCHANGED, Source
@@ -95,10 +95,29 @@ def _look_at_home(plan, params, progress, copies):
 
 def _look_inside(plan, progress):
     total, done = sum(source.size for source in plan.to_read), 0
-    for source in plan.to_read:
-        progress.update(done, total, _("Looking into %(file)s") % {"file": source.name})
-        looking.inside(plan.collection, source, plan.rejected)
-        done += source.size
+
+    def hear(count):
+        nonlocal done
+        done += count
+        progress.update(min(done, total), total)
+
+    looker = things.Looker(plan.collection, plan.rejected)
+    for found in plan.collection.home.agents:
+        agent_id = plan.names[found.home_name]
+        own = [source for source in plan.sources if source.home_agent == found.home_name]
+        if any(source.is_to_read for source in own):
+            progress.update(done, total, _("Looking into what %(agent)s has") % {"agent": agent_id})
+            _look_into_agent(plan, looker, found, agent_id, own, hear)
+    looker.of_home([source for source in plan.sources if not source.home_agent])
+
+
+def _look_into_agent(plan, looker, found, agent_id, own, hear):
+    for source in own:
+        if source.is_to_read and source.kind in ("transcript", "leftover"):
+            looking.about(plan.collection, source)
+    with places.of_agent(plan.collection, found, agent_id, own, plan.rejected) as looked:
+        looking.records(looked, plan.rejected, hear)
+        looker.of_agent(looked, own, found.workspace)
 
 
 def _look_for_skipped(plan, home):

@@ -5,13 +5,17 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from agents import databases
-from agents.homes import NotReadable, open_regular
+from agents.homes import NotReadable
 from agents.models import CollectorSource
-from agents.sources import SourceBook
+from ledger.collectors import agent_database
+from ledger.collectors.database import Damaged
+from ledger.collectors.database_tables import AGENT
 from ledger.models import TranscriptEventIdentity
+from ledger.records import identity
 from operations import collect_databases
+from operations.collect_databases import Unreadable
 
-from . import looking
+from . import places
 from .sources import LEFTOVER, TRAJECTORY, Source
 
 Kind = CollectorSource.Kind
@@ -30,7 +34,7 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
             return _("Not read: somebody opted out, and this may be theirs.")
         return source.problem or _("It was not read; it will be tried again.")
     if source.kind == Kind.DATABASE and source.target == "transcript_events":
-        return _of_database(source, apart.get(source.agent, set()))
+        return _of_database(collection, source, apart.get(source.agent, set()))
     if source.kind in (Kind.TRANSCRIPT, LEFTOVER) and source.session_id not in apart.get(source.agent, set()):
         return _of_transcript(collection, source)
     return ""
@@ -51,32 +55,51 @@ def _is_read(collection, source):
 
 
 def _of_transcript(collection, source):
+    read = collection.book.offset(Kind.TRANSCRIPT, source.file)
+    end = places.END if places.is_packed(source) else read
     known = _ids(source.agent, source.session_id)
     missing = rejected = 0
     try:
-        with open_regular(collection.home.root, source.file) as file:
-            end = _end(collection.book, source)
-            for line in looking.lines(file, source.file, source.session_state):
-                if end is not None and line.offset >= end:
-                    break
-                rejected += line.record is None
-                missing += line.record is not None and looking.record_id(line) not in known
+        for line in places.lines_of(collection.home.root, source)(0):
+            if line.offset >= end:
+                break
+            rejected += line.record is None
+            missing += line.record is not None and identity(line.record, line.offset) not in known
     except NotReadable as exc:
         return str(exc)
     source.rejected = max(source.rejected, rejected)
-    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+    return _missing(missing)
 
 
-def _end(book: SourceBook, source):
-    return None if source.file.suffix == ".zst" else book.offset(Kind.TRANSCRIPT, source.file)
+def _of_database(collection, source, apart):
+    """Every record of every session, and of every archive, that was read of a database."""
+    missing, book = 0, collection.book
+    try:
+        with collect_databases.opened(collection, source.file, AGENT) as database:
+            for one in agent_database.contents(database):
+                part = book.part(f"{source.name}#{one.session_id}")
+                if part and one.session_id not in apart:
+                    lines = agent_database.events(database, one.session_id)
+                    read = (line for line in lines if line.offset < part.end)
+                    missing += _not_held(source.agent, one.session_id, read)
+            for archive in agent_database.archives(database):
+                is_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
+                blob = agent_database.blob_of(database, archive) if is_read else None
+                if blob is not None and archive.session_id not in apart:
+                    lines = agent_database.archived_lines(archive, blob)
+                    missing += _not_held(source.agent, archive.session_id, lines)
+    except (Unreadable, Damaged) as exc:
+        return str(exc)
+    return _missing(missing)
 
 
-def _of_database(source, apart):
-    missing = 0
-    for session_id, count in source.sessions.items():
-        if session_id not in apart:
-            missing += max(0, count - len(_ids(source.agent, session_id)))
-    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+def _not_held(agent_id, session_id, lines):
+    known = _ids(agent_id, session_id)
+    return sum(line.record is not None and identity(line.record, line.offset) not in known for line in lines)
+
+
+def _missing(count):
+    return _("%(count)s of its records are not in the store.") % {"count": count} if count else ""
 
 
 def _ids(agent_id, session_id):
