@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 
 from . import clock, databases, holdings, inspection
-from .models import Agent
+from .models import Agent, AgentDatabase
 
 AGAIN_MS = 60_000
 
@@ -16,7 +16,7 @@ def problem_of(agent: Agent) -> str:
 
     A page may ask every time: the file is opened when it is another one, or has changed, once a minute.
     """
-    noted = holdings.total(agent.agent_id)  # first: records are stored before they are noted
+    noted = _noted(agent)  # first: records are stored before they are noted
     file = databases.path(agent.agent_id)
     try:
         held = _records(file, noted)
@@ -38,8 +38,16 @@ def gone(agent_id: str) -> str:
 
 def problems() -> dict[str, str]:
     """Agent -> what is wrong with its file, of those with something wrong."""
-    told = ((agent.agent_id, problem_of(agent)) for agent in Agent.objects.order_by("agent_id"))
+    agents = Agent.objects.select_related("database").order_by("agent_id")
+    told = ((agent.agent_id, problem_of(agent)) for agent in agents)
     return {agent_id: sentence for agent_id, sentence in told if sentence}
+
+
+def _noted(agent):
+    try:
+        return agent.database.record_count
+    except AgentDatabase.DoesNotExist:  # the doctor says so
+        return 0
 
 
 def _ways_out(agent_id):
