@@ -17,6 +17,7 @@ PAGE_BYTES = 8_192
 
 _lock = threading.RLock()
 _current: set[str] = set()
+_files: set[str] = set()  # aliases that were registered here
 
 
 class UnknownAgent(LookupError):
@@ -28,7 +29,11 @@ class AgentExists(ValueError):
 
 
 class OldAgentFile(RuntimeError):
-    """An agent's file has another schema than this code."""
+    """An agent's file cannot be used as it is: it has another schema than this code, or cannot be read."""
+
+
+class LostAgentFile(OldAgentFile):
+    """An agent that is registered has no file any more. Nothing makes an empty one in its place."""
 
 
 def path(agent_id):
@@ -42,10 +47,7 @@ def alias(agent_id):
     Raises UnknownAgent without a file, OldAgentFile when `migrate_agents` has not brought it up to date.
     """
     name = f"agent_{agent_id}"
-    if name not in connections.settings:
-        if not path(agent_id).exists():
-            raise UnknownAgent(agent_id)
-        _register(name, path(agent_id))
+    _find(name, agent_id)
     if name not in _current:
         _refuse_old(name, agent_id)
         _current.add(name)
@@ -74,10 +76,7 @@ def create(agent_id):
 def migrate(agent_id):
     """Bring one agent's file up to the current schema."""
     name = f"agent_{agent_id}"
-    if name not in connections.settings:
-        if not path(agent_id).exists():
-            raise UnknownAgent(agent_id)
-        _register(name, path(agent_id))
+    _find(name, agent_id)
     _migrate(name)
 
 
@@ -118,6 +117,7 @@ def forget(name):
     connections[name].close()
     del connections[name]
     _current.discard(name)
+    _files.discard(name)
     with _lock:
         connections.settings = {k: v for k, v in connections.settings.items() if k != name}
 
@@ -125,7 +125,7 @@ def forget(name):
 def build_empty(file):
     """Write a fully migrated, empty agent file, safe to copy: nothing is left in a -wal."""
     name = "agent__template"
-    _register(name, file, first=f"PRAGMA page_size={PAGE_BYTES};")
+    _register(name, file, first=f"PRAGMA page_size={PAGE_BYTES};", mode="rwc")
     try:
         _migrate(name)
         with connections[name].cursor() as cursor:
@@ -134,14 +134,35 @@ def build_empty(file):
         forget(name)
 
 
-def _register(name, file, *, first=""):
+def is_on_disk(agent_id):
+    """Whether the file of an agent has to be at `path`: an alias of the settings may have its own elsewhere."""
+    name = f"agent_{agent_id}"
+    return name in _files or name not in connections.settings
+
+
+def _find(name, agent_id):
+    """Register the alias of an agent's file. Raises UnknownAgent without one, also when it went since."""
+    if is_on_disk(agent_id) and not path(agent_id).exists():
+        raise UnknownAgent(agent_id)
+    if name not in connections.settings:
+        _register(name, path(agent_id))
+
+
+def _register(name, file, *, first="", mode="rw"):
+    # "rw": a file that is gone is an error; SQLite would make an empty one.
     # Replace the mapping, never change it: other threads iterate over it at
     # the start and end of every request.
     with _lock:
-        entry = {**connections.settings["default"], "NAME": file, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
+        entry = {
+            **connections.settings["default"],
+            "NAME": f"{file.as_uri()}?mode={mode}",
+            "ATOMIC_REQUESTS": False,
+            "CONN_MAX_AGE": 0,
+        }
         options = entry.get("OPTIONS", {})
         entry["OPTIONS"] = options | {"init_command": first + options.get("init_command", "")}
         connections.settings = {**connections.settings, name: entry}
+        _files.add(name)
 
 
 def _migrate(name):

@@ -5,15 +5,21 @@ from functools import wraps
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 
+from . import presence
 from .models import Agent
 
 
 def agent_view(view):
-    """Turn the `agent` of the URL into an Agent. The one door to an agent's file."""
+    """Turn the `agent` of the URL into an Agent. The one door to an agent's file.
+
+    What is wrong with that file is said above the page (`request.agent_problem`); one that is gone is 503.
+    """
 
     @wraps(view)
     def wrapper(request, agent, *args, **kwargs):
-        return view(request, get_object_or_404(Agent, agent_id=agent), *args, **kwargs)
+        found = get_object_or_404(Agent.objects.select_related("database"), agent_id=agent)
+        request.agent_problem = presence.problem_of(found)
+        return view(request, found, *args, **kwargs)
 
     return wrapper
 

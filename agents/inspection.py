@@ -59,6 +59,16 @@ def session_ids(file: Path) -> list[str]:
         return []
 
 
+def record_count(file: Path) -> int | None:
+    """How many records the sessions of an agent's file say they have; None when it cannot be read."""
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+            (count,) = db.execute("SELECT coalesce(sum(record_count), 0) FROM sessions").fetchone()
+            return count
+    except sqlite3.Error:
+        return None
+
+
 def triggers() -> dict[str, str]:
     """The triggers of the global file by name, with the SQL that makes each."""
     made: list[str] = []

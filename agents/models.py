@@ -29,8 +29,13 @@ class Agent(models.Model):
 
     @property
     def db(self):
-        """The alias of this agent's own file; opening it is left to the first query."""
-        return databases.alias(self.agent_id)
+        """The alias of this agent's own file; opening it is left to the first query. Raises OldAgentFile."""
+        from . import presence  # here: it needs the models
+
+        try:
+            return databases.alias(self.agent_id)
+        except databases.UnknownAgent as exc:
+            raise databases.LostAgentFile(presence.gone(self.agent_id)) from exc
 
 
 class AgentDatabase(models.Model):
@@ -41,6 +46,8 @@ class AgentDatabase(models.Model):
     schema_version = Count()
     last_seen_at = EpochMs(null=True)
     size_bytes = Count(null=True)
+    # Ours.
+    record_count = Count(default=0, help_text="what the file has to hold: the sum of collector_sessions")
 
     class Meta:
         db_table = "agent_databases"
@@ -86,6 +93,30 @@ class CollectorSource(models.Model):
 
     def __str__(self):
         return f"{self.kind}:{self.path}"
+
+
+class CollectedSession(models.Model):
+    """What the store has to hold of one session, written down apart from it: see `agents.holdings`."""
+
+    class Why(models.TextChoices):
+        RETENTION = "retention"
+        ARCHIVE = "archive"
+        UNDONE = "undone"
+        OPTED_OUT = "opted_out"
+
+    pk = models.CompositePrimaryKey("agent_id", "session_id")
+    agent_id = models.TextField()
+    session_id = models.TextField()
+    kind_counts = models.TextField(default="{}", help_text="JSON: kind of record -> how many")
+    record_count = Count(default=0)
+    removed_why = models.TextField(default="", blank=True, choices=Why.choices, help_text="empty: it has to be there")
+    noted_at = EpochMs()
+
+    class Meta:
+        db_table = "collector_sessions"
+
+    def __str__(self):
+        return f"{self.agent_id}/{self.session_id}"
 
 
 class KeyValue(models.Model):

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from . import databases
+from . import databases, presence
 from .clock import now_ms
 from .models import Agent, AgentDatabase
 
@@ -27,10 +27,16 @@ def normalise_agent_id(name: str) -> str:
     return agent_id
 
 
-def register(agent_id: str, *, home_name: str = "") -> Agent:
-    """The agent `agent_id`, with its file; both are made when they are not there yet."""
+def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent:
+    """The agent `agent_id`, with its file; both are made when they are not there yet.
+
+    Raises LostAgentFile when it was registered before and its file is gone: an empty one in its place would hide that.
+    `anew` makes one all the same, for whoever fills it again.
+    """
     if not AGENT_ID.fullmatch(agent_id):
         raise Refused(_("“%(name)s” cannot be an agent's name. Use letters, digits, - and _.") % {"name": agent_id})
+    if not anew and is_lost(agent_id):
+        raise databases.LostAgentFile(presence.gone(agent_id))
     with suppress(databases.AgentExists):
         databases.create(agent_id)
     file = databases.path(agent_id).relative_to(settings.HOME_DIR).as_posix()
@@ -43,6 +49,12 @@ def register(agent_id: str, *, home_name: str = "") -> Agent:
         if created:
             AgentDatabase.objects.create(agent=agent, path=file, schema_version=databases.schema_version())
     return agent
+
+
+def is_lost(agent_id: str) -> bool:
+    """Whether an agent is registered and its file is gone."""
+    is_missing = databases.is_on_disk(agent_id) and not databases.path(agent_id).exists()
+    return is_missing and Agent.objects.filter(agent_id=agent_id).exists()
 
 
 def refresh_database_row(agent: Agent) -> None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from . import services
+from . import databases, services
 from .clock import now_ms
 from .homes import Home, normalise_or_empty
 from .models import Agent, CollectorSource
@@ -138,13 +138,29 @@ def source_key(root: Path, kind: str, name: str) -> str:
     return hashlib.sha256(f"{root}\0{kind}\0{name}".encode()).hexdigest()
 
 
-def claim(home: Home, *, as_name: str | None = None) -> dict[str, Agent]:
-    """The agents of a home by their own names; new ones are registered. Raises Refused for a name that is taken.
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The agents of a home by their own names, and what is said of those whose file is gone, by their names here."""
 
-    `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>.
+    agents: dict[str, Agent]
+    lost: dict[str, str]
+
+
+def claim(home: Home, *, as_name: str | None = None, anew: frozenset[str] = frozenset()) -> Claimed:
+    """The agents of a home; new ones are registered. Raises Refused for a name that is taken, or when all are lost.
+
+    `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>. Those in
+    `anew` get a new file when theirs is gone.
     """
-    wanted = names_here(home, as_name=as_name)
-    return {name: _register(home.root, name, agent_id) for name, agent_id in wanted.items()}
+    agents, lost = {}, {}
+    for name, agent_id in names_here(home, as_name=as_name).items():
+        try:
+            agents[name] = _register(home.root, name, agent_id, anew=agent_id in anew)
+        except databases.LostAgentFile as exc:
+            lost[agent_id] = str(exc)
+    if lost and not agents:
+        raise Refused(" ".join(lost.values()))
+    return Claimed(agents, lost)
 
 
 def names_here(home: Home, *, as_name: str | None = None) -> dict[str, str]:
@@ -177,8 +193,8 @@ def _wanted(name, names, as_name):
     return base if name == first else services.normalise_agent_id(f"{base}-{name}")
 
 
-def _register(root, name, agent_id):
-    agent = services.register(agent_id, home_name=name)
+def _register(root, name, agent_id, *, anew):
+    agent = services.register(agent_id, home_name=name, anew=anew)
     with transaction.atomic():
         CollectorSource.objects.get_or_create(
             source_key=source_key(root, CollectorSource.Kind.AGENT, name),

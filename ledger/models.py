@@ -73,6 +73,9 @@ class Session(Totals):
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
     leaf_record_id = models.TextField(null=True, help_text="the record the active branch ends with")
     record_count = Count(default=0)
+    kind_counts = models.TextField(
+        default="{}", db_default="", help_text="JSON: kind -> records; empty when nobody counted them yet"
+    )
     turn_count = Count(default=0, help_text="on the active branch")
     compaction_count = Count(default=0)
     withheld_count = Count(default=0, help_text="records not kept because their sender opted out")
@@ -98,6 +101,8 @@ class Session(Totals):
             models.Index(fields=["total_tokens", "id"], name="idx_session_tokens"),
             models.Index(fields=["error_count", "id"], name="idx_session_errors"),
             models.Index(fields=["turn_count", "id"], name="idx_session_turns"),
+            # Few or none: sessions of an older version whose records were not counted by kind.
+            models.Index(fields=["id"], name="idx_session_uncounted", condition=models.Q(kind_counts="")),
         ]
 
     def __str__(self):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from agents.clock import now_ms
 from openclaw_web.errors import Refused
 
-from . import session_rows, tool_days
+from . import counting, session_rows, tool_days
 from .models import PromptReport, RemovedSession, Session, SessionDay
 
 FREED_PAGES = 2_000  # given back to the file system in one go
@@ -87,6 +87,7 @@ def put_back(db: str, session_id: str, rows: Iterable[tuple[str, dict[str, Any]]
     for name, some in groupby(rows, key=itemgetter(0)):
         session_rows.insert(db, session_id, session_rows.BY_NAME[name], map(itemgetter(1), some))
     tool_days.put_back(db, session_id)
+    counting.count_again(db, session_id)
     if session_rows.digest(db, session_id) != digest:
         raise Refused(_("What was written is not what the archive holds."))
 

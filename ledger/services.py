@@ -12,7 +12,7 @@ from django.db import connections, transaction
 
 from agents.clock import now_ms
 
-from . import removing, stashing, tool_days, turns
+from . import counting, removing, stashing, tool_days, turns
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
 from .models import PromptReport, RejectedRecord, Session, SessionDay
@@ -39,12 +39,13 @@ class Transcript:
 
 @dataclass(slots=True)
 class Stored:
-    """What a file added to the store."""
+    """What a file added to the store; `held` is what its session has then by kind, None when not counted."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     repeated: int = 0
     end: int = 0
+    held: dict[str, int] | None = None
 
     @property
     def records(self) -> int:
@@ -56,6 +57,7 @@ class Stored:
         self.kinds += other.kinds
         self.rejected += other.rejected
         self.repeated += other.repeated
+        self.held = other.held
 
 
 def store_transcript(
@@ -172,6 +174,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs):
         tool_days.add(db, session, rows)
         _add_up(db, session, rows)
     session.save(using=db, force_insert=session._state.adding)
+    stored.held = counting.known(session)
 
 
 def _session(db, transcript):
@@ -277,6 +280,7 @@ def _add_up(db, session, rows):
     session.created_at = min(moments) if is_new else min(session.created_at, *moments)
     session.last_activity_at = max(session.last_activity_at, *moments)
     session.record_count += len(rows)
+    counting.add(session, Counter(row.facts.kind for row in rows))
     for sums in days.values():
         for name in TOTALS:
             setattr(session, name, getattr(session, name) + getattr(sums, name))

@@ -31,6 +31,7 @@ from .models import (
 
 BYTES = "base64"
 ROWS = 500
+COUNTED = {(Session, "kind_counts")}
 
 
 class WrongRow(Refused):
@@ -52,8 +53,9 @@ class Table:
 
     @property
     def columns(self) -> dict[str, models.Field]:
-        """Its columns by name."""
-        return {field.column: field for field in self.model._meta.concrete_fields}
+        """Its columns by name, without those that are counted anew where the rows are put back."""
+        fields = self.model._meta.concrete_fields
+        return {field.column: field for field in fields if (self.model, field.column) not in COUNTED}
 
     @property
     def condition(self) -> str:

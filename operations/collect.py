@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import configuration, databases
+from agents import configuration, databases, presence
 from agents.clock import now_ms
 from agents.database_copies import Copies
 from agents.homes import Home, read_home
@@ -50,7 +50,7 @@ class Collection:
     """One collect under way: the home, its agents here, what was read before, and what it found so far."""
 
     home: Home
-    agents: dict[str, Agent]
+    agents: dict[str, Agent]  # by the home's names
     book: SourceBook
     opted_out: frozenset[str]
     include_deleted: bool
@@ -58,6 +58,7 @@ class Collection:
     stashes_outputs: bool
     copies: Copies
     ignored: dict[str, frozenset[str]] = field(default_factory=dict)  # by agent: sessions that were undone
+    lost: dict[str, str] = field(default_factory=dict)  # agents whose file is gone: what is said of it
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
@@ -81,9 +82,11 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     kept = room.refusing(settings.HOME_DIR, _("What was read is kept. Make room and collect again."))
     with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
+        claimed = claim(home, as_name=params.get("as"))
         collection = Collection(
             home=home,
-            agents=claim(home, as_name=params.get("as")),
+            agents=claimed.agents,
+            lost=claimed.lost,
             book=SourceBook(source),
             opted_out=frozenset(configuration.get("collector.optedOutSenders")),
             include_deleted=bool(params.get("include_deleted")),
@@ -96,12 +99,15 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
 
 
 def _collect(collection):
-    plans = {found.home_name: collect_agent.plan(collection, found) for found in collection.home.agents}
+    here = [found for found in collection.home.agents if found.home_name in collection.agents]
+    plans = {found.home_name: collect_agent.plan(collection, found) for found in here}
     collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values())
     collection.total_bytes += collect_state.bytes_to_read(collection)
-    for found in collection.home.agents:
+    for found in here:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
+        if problem := presence.problem_of(agent):
+            collection.lost[agent.agent_id] = problem
         message = _("Reading %(agent)s") % {"agent": agent.agent_id}
         collection.progress.update(collection.bytes_read, collection.total_bytes or None, message)
         databases.expect_many_writes(agent.db)
@@ -127,6 +133,7 @@ def _result(collection, schedules):
         "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
         "schedules": schedules,
         "notes": collection.home.notes,
+        "lost": collection.lost,
     }
 
 

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
+from agents import holdings
 from agents.clock import now_ms
 from agents.homes import NotReadable, is_text, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
-from ledger import removing
+from ledger import counting, removing
 from ledger import services as ledger
 from ledger.collectors import jsonl, session_index
 from ledger.collectors.jsonl import Line
@@ -27,6 +29,7 @@ from . import (
     collect_archives,
     collect_around,
     collect_consent,
+    collect_counts,
     collect_outputs,
     collect_removed,
 )
@@ -63,22 +66,24 @@ class Plan:
     unchanged: int = 0
     bytes_to_read: int = 0
     imported: list[TranscriptFile] = field(default_factory=list)
+    uncounted: set[str] = field(default_factory=set)  # sessions to be read from their start, and counted then
     database: collect_agent_database.Plan = field(default_factory=lambda: collect_agent_database.Plan(None))
 
 
 def plan(collection, found) -> Plan:
     """Compare the transcripts of an agent with what was read before."""
-    made = Plan(database=collect_agent_database.plan(collection, found.database))
+    uncounted = counting.uncounted(collection.agents[found.home_name].db)
+    made = Plan(database=collect_agent_database.plan(collection, found.database, uncounted), uncounted=uncounted)
     made.bytes_to_read = made.database.bytes_to_read
     made.imported = imported(found)
     for file in transcripts(found.sessions):
         if file.state != Session.State.LIVE and not collection.include_deleted:
             made.renamed.append(file)
-        elif collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
+        elif file.session_id not in uncounted and collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
             made.unchanged += 1
         else:
             made.to_read.append(file)
-            offset = collection.book.offset(Kind.TRANSCRIPT, file.path)
+            offset = 0 if file.session_id in uncounted else collection.book.offset(Kind.TRANSCRIPT, file.path)
             made.bytes_to_read += file.stat.st_size - (offset if offset <= file.stat.st_size else 0)
     return made
 
@@ -101,10 +106,11 @@ def collect(collection, found, agent, plan, report) -> None:
         may_read = collect_consent.without_ignored(collection, agent, report, may_read)
         removed = removing.ids(agent.db)
         were_removed = len(removed)
+        source.from_start = plan.uncounted
         may_read = collect_removed.without(removed, may_read)
         source.archives(may_read)
         to_read = collect_removed.files(collection, agent, plan.to_read, removed, report)
-        _files(collection, agent, to_read, source, may_read, report)
+        _files(collection, agent, to_read, source, may_read, report, plan.uncounted)
         collect_removed.transcripts(source, removed)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
         if len(removed) < were_removed:
@@ -112,6 +118,7 @@ def collect(collection, found, agent, plan, report) -> None:
         collect_around.database(source, may_read)
     collect_around.files(collection, found, agent, report, may_read)
     _leftovers(collection, agent, plan, source.known, may_read, report)
+    collect_counts.count_again(agent, plan.uncounted & (source.were_read | {file.session_id for file in to_read}))
     live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE} | source.live
     for file in plan.renamed:
         if file.path.name in source.names:  # noted when the database said so
@@ -123,7 +130,7 @@ def collect(collection, found, agent, plan, report) -> None:
         _workspace(collection, found.workspace, agent, report)
 
 
-def _files(collection, agent, files, source, may_read, report):
+def _files(collection, agent, files, source, may_read, report, uncounted):
     for group in _groups(files):
         with collect_outputs.taking(collection, agent, report) as outputs:
             _write_ahead(collection, [file for file in group if file.path.name not in source.names], outputs)
@@ -131,7 +138,8 @@ def _files(collection, agent, files, source, may_read, report):
                 if file.path.name in source.names:  # the database holds the same
                     _is_read(collection, agent, file)
                 elif may_read(file.session_id):
-                    _guarded(partial(_transcript, outputs=outputs), collection, agent, file, report)
+                    read = partial(_transcript, outputs=outputs, from_start=file.session_id in uncounted)
+                    _guarded(read, collection, agent, file, report)
                 else:
                     collection.add_bytes(file.stat.st_size)
 
@@ -195,7 +203,7 @@ def transcripts(folder, pattern=TRANSCRIPT) -> list[TranscriptFile]:
     return sorted(files, key=lambda file: (file.stat.st_mtime_ns, file.path.name))
 
 
-def _transcript(collection, agent, file, report, *, outputs=None):
+def _transcript(collection, agent, file, report, *, outputs=None, from_start=False):
     if file.path.suffix == collect_archives.SUFFIX:
         _packed_transcript(collection, agent, file, report, outputs)
         return
@@ -205,6 +213,8 @@ def _transcript(collection, agent, file, report, *, outputs=None):
         report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": exc})
         return
     with opened:
+        if from_start or collect_counts.is_short(agent, file.session_id):
+            collection.book.forget_part(collection.book.name(file.path))
         reading = collection.book.reading(Kind.TRANSCRIPT, file.path, opened)
         stat = os.fstat(opened.fileno())
         opened.seek(0)
@@ -219,37 +229,34 @@ def _transcript(collection, agent, file, report, *, outputs=None):
         is_closed = file.state != Session.State.LIVE
         stored = ledger.store_transcript(
             agent.db,
-            ledger.Transcript(
-                session_id=file.session_id,
-                file=collection.book.name(file.path),
-                modified_ms=_modified_ms(stat.st_mtime_ns),
-                state=file.state,
-                opted_out=collection.opted_out,
-            ),
+            _about(collection, file, stat),
             jsonl.read_lines(opened, reading.offset, is_closed=is_closed),
             outputs=outputs,
             on_bytes=hear,
         )
     end = max(stored.end, reading.offset)
     _count(report, reading.why, stored, unfinished=end < stat.st_size and not is_closed)
-    collection.book.save(
-        Kind.TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, offset=end, head=head[: min(HEAD, end)]
-    )
+    with transaction.atomic():
+        holdings.note(agent.agent_id, file.session_id, stored.held)
+        collection.book.save(
+            Kind.TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, offset=end, head=head[: min(HEAD, end)]
+        )
+
+
+def _about(collection, file, stat):
+    modified, name = _modified_ms(stat.st_mtime_ns), collection.book.name(file.path)
+    return ledger.Transcript(file.session_id, name, modified, file.state, collection.opted_out)
 
 
 def _packed_transcript(collection, agent, file, report, outputs):
     """A packed transcript is whole: nobody appends to it."""
-    about = ledger.Transcript(
-        file.session_id,
-        collection.book.name(file.path),
-        _modified_ms(file.stat.st_mtime_ns),
-        file.state,
-        collection.opted_out,
-    )
+    about = _about(collection, file, file.stat)
     stored = collect_archives.store_packed(collection, agent, file.path, about, report, outputs)
     if stored is not None:
         _count(report, "new", stored, unfinished=False)
-        _is_read(collection, agent, file)
+        with transaction.atomic():
+            holdings.note(agent.agent_id, file.session_id, stored.held)
+            _is_read(collection, agent, file)
 
 
 def _is_read(collection, agent, file):

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
+from agents import holdings
 from agents.clock import now_ms
 from agents.sources import Part
 from ledger import services as ledger
@@ -20,7 +22,7 @@ from ledger.models import Session
 from ledger.records import moment_ms
 from ledger.stashing import Outputs
 
-from . import collect_archives, collect_consent, collect_databases, collect_outputs
+from . import collect_archives, collect_consent, collect_counts, collect_databases, collect_outputs
 from .collect_databases import Stats, Unreadable
 from .collect_guard import guarding
 
@@ -36,9 +38,13 @@ class Plan:
     bytes_to_read: int = 0
 
 
-def plan(collection: Any, source: Path | None) -> Plan:
-    """Compare an agent's database with what was read before."""
-    if source is None or collect_databases.is_known(collection, source):
+def plan(collection: Any, source: Path | None, uncounted: set[str] = frozenset()) -> Plan:
+    """Compare an agent's database with what was read before; `uncounted` sessions of it are to be read again."""
+    if source is None:
+        return Plan(source)
+    start = f"{collection.book.name(source)}#"
+    is_short = uncounted and any(name.removeprefix(start) in uncounted for name in collection.book.parts(start))
+    if collect_databases.is_known(collection, source) and not is_short:
         return Plan(source)
     return Plan(source, is_unchanged=False, bytes_to_read=collect_databases.size_of(source))
 
@@ -56,6 +62,8 @@ class Source:
     entries: list[IndexEntry] = field(default_factory=list)
     put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
     names: set[str] = field(default_factory=set)  # files that the database holds as well
+    from_start: set[str] = field(default_factory=set)  # sessions that are read whole, whatever was read of them before
+    were_read: set[str] = field(default_factory=set)
     is_whole: bool = True  # nothing of it has to be tried again
 
     @property
@@ -180,19 +188,24 @@ class Source:
 
     def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:
         book, name = self.collection.book, self.prefix + one.session_id
-        part = book.part(name)
+        part = None if one.session_id in self.from_start else book.part(name)
         mark = generation or agent_database.prefix(database, one.session_id, part.end if part else 0)
         why = why_read(part, one, mark)
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return
+        if why == "appended" and collect_counts.is_short(self.agent, one.session_id):
+            why = "replaced"
         start = part.end if part and why == "appended" else 0
         lines = agent_database.events(database, one.session_id, start)
         stored = ledger.store_transcript(self.agent.db, self._about(one.session_id, name), lines, outputs=outputs)
         self._count(why, stored)
         end = max(stored.end, start)
         mark = generation or agent_database.prefix(database, one.session_id, end)
-        book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+        with transaction.atomic():
+            holdings.note(self.agent.agent_id, one.session_id, stored.held)
+            book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+        self.were_read.add(one.session_id)
 
     def _archive(self, database: Database, archive: Archive, state: str, outputs: Outputs) -> None:
         book = self.collection.book
@@ -212,7 +225,9 @@ class Source:
             self._count("new", stored)
             if archive.session_id in self.put_away:
                 ledger.store_index(self.agent.db, [self.put_away[archive.session_id]])
-            book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
+            with transaction.atomic():
+                holdings.note(self.agent.agent_id, archive.session_id, stored.held)
+                book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
 
     def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
         modified = moment_ms(self.stats[0].st_mtime_ns // 1_000_000) or now_ms()

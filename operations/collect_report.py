@@ -26,9 +26,22 @@ def in_words(result: dict) -> str:
     if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
         lines.append(_("  background: %(tasks)s tasks, %(flows)s flows, %(deliveries)s deliveries") % schedules)
     lines += [f"  {note}" for note in result["notes"]]
-    if result["rejected"]:
-        lines.append(rejected_words(result))
+    lines += _problems(result)
     return "\n".join(lines)
+
+
+def is_partly(result: dict) -> bool:
+    """Whether something was not imported as it should be."""
+    return bool(result["rejected"] or result["lost"])
+
+
+def problems(result: dict) -> str:
+    """What was not imported as it should be, in sentences."""
+    return "\n".join(_problems(result))
+
+
+def _problems(result):
+    return [*result["lost"].values(), *([rejected_words(result)] if result["rejected"] else [])]
 
 
 def rejected_words(result: dict) -> str:

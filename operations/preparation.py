@@ -19,7 +19,7 @@ from django.urls import get_resolver
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from agents import databases
+from agents import databases, presence
 from agents.models import Agent
 from openclaw_web.errors import Refused
 
@@ -39,6 +39,8 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
             call_command("migrate_agents", verbosity=0)
         except CommandError as exc:  # their pages say so; everybody else's work
             say(str(exc))
+    for problem in presence.problems().values():
+        say(problem)
     connections.close_all()
     if collecting and os.waitpid(collecting, 0)[1]:
         raise Refused(_("The static files could not be collected. The lines above say why."))
@@ -58,7 +60,9 @@ def load_site() -> None:
 def _is_old(agent_id):
     try:
         databases.alias(agent_id)
-    except (databases.OldAgentFile, databases.UnknownAgent):
+    except databases.UnknownAgent:  # what is wrong with it is said apart
+        return False
+    except databases.OldAgentFile:
         return True
     return False
 

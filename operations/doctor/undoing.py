@@ -7,7 +7,7 @@ import orjson
 from django.db import connections, transaction
 from django.utils.translation import gettext as _
 
-from agents import audit, databases
+from agents import audit, databases, holdings
 from agents.models import Agent, CollectorSource
 from ledger import session_rows, tool_days
 from ledger.models import Session, SessionDay
@@ -39,6 +39,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             for session_id in ids:
                 progress.update(done, total, _("Taking sessions out of %(agent)s") % {"agent": agent_id})
                 removed[agent_id] += _remove(agent_id, db, session_id)
+                holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
                 done += 1
             repairs.rebuild_tool_sums(db)
             summaries.refresh(Agent.objects.get(agent_id=agent_id))

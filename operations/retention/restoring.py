@@ -11,11 +11,11 @@ from typing import Any
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
-from agents import audit, configuration, databases
+from agents import audit, configuration, databases, holdings
 from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
-from ledger import removing, session_rows
+from ledger import counting, removing, session_rows
 from ledger.models import Session
 from ledger.trimming import stashed
 from openclaw_web.errors import Refused
@@ -143,7 +143,9 @@ def _put_back(db, archive: Reader, summary: Summary):
         rows = (_own(told, kept) for told in chain(first, lines))
         with transaction.atomic(using=db, durable=True):
             removing.put_back(db, summary.session, rows, digest=summary.rows_sha256)
-            _check_consent(Session.objects.using(db).get(id=summary.session))
+            session = Session.objects.using(db).get(id=summary.session)
+            _check_consent(session)
+    holdings.note(summary.agent, summary.session, counting.known(session))
 
 
 def _own(told, kept):

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import audit, clock, configuration, databases
+from agents import audit, clock, configuration, databases, holdings
 from agents.models import Agent
 from artifacts.errors import Damaged, NoSuchArtifact
 from datasets.exporting.folders import draft_of
@@ -171,6 +171,7 @@ def _session(work, agent_id, db, session, draft):
         return str(choosing.WHY[needed]) if needed else ""
 
     removing.remove(db, session.id, before=work.before, needed_by=needed_by, **told)
+    holdings.note_removed(agent_id, [session.id], told["why"])
 
 
 def _archived(work, db, session: Session, draft):

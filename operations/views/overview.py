@@ -5,6 +5,7 @@ from django.db import connection
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
+from agents import presence
 from agents.decorators import needs
 from openclaw_web.html import render_page
 from operations.overview import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, summaries, sums_in, totals
@@ -26,6 +27,7 @@ def overview(request):
         "chart": activity(chosen, rows),
         "chosen": chosen,
         "ranges": list(RANGES),
+        "problems": presence.problems().values(),
     }
     return render_page(request, "operations/overview.html", context)
 
@@ -43,6 +45,7 @@ def agent_list(request):
         "order": order,
         "agents": None if period else summaries(order),
         "sums": sums_in(period) if period else None,
+        "problems": presence.problems().values(),
     }
     return render_page(request, "operations/agent_list.html", context)
 

@@ -33,6 +33,6 @@ class Command(Verb):
         if result is None:
             self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)
         words = collect_report.in_words(result)
-        if result["rejected"]:
-            self.end_partly(result, words, collect_report.rejected_words(result))
+        if collect_report.is_partly(result):
+            self.end_partly(result, words, collect_report.problems(result))
         self.answer(result, words)

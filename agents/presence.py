@@ -1,0 +1,83 @@
+"""Whether an agent's file is there and holds what was noted: said wherever somebody would take it for whole."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from . import clock, databases, holdings, inspection
+from .models import Agent, AgentDatabase
+
+AGAIN_MS = 60_000
+
+
+def problem_of(agent: Agent) -> str:
+    """What is wrong with an agent's file, with the ways out, in sentences; empty when nothing is.
+
+    A page may ask every time: the file is opened when it is another one, or has changed, once a minute.
+    """
+    noted = _noted(agent)  # first: records are stored before they are noted
+    file = databases.path(agent.agent_id)
+    try:
+        held = _records(file, noted)
+    except FileNotFoundError:
+        return gone(agent.agent_id) if databases.is_on_disk(agent.agent_id) else ""
+    if held is None or held >= noted:
+        return ""
+    words = {"agent": agent.agent_id, "held": f"{held:,}", "noted": f"{noted:,}"}
+    sentence = _("The file of agent %(agent)s holds %(held)s of the %(noted)s records that were imported.")
+    return f"{sentence % words} {_ways_out(agent.agent_id)}"
+
+
+def gone(agent_id: str) -> str:
+    """The sentences for an agent whose file is not there."""
+    noted = holdings.total(agent_id)
+    sentence = _("The file of agent %(agent)s is gone, and %(noted)s records with it.")
+    return f"{sentence % {'agent': agent_id, 'noted': f'{noted:,}'}} {_ways_out(agent_id)}"
+
+
+def problems() -> dict[str, str]:
+    """Agent -> what is wrong with its file, of those with something wrong."""
+    agents = Agent.objects.select_related("database").order_by("agent_id")
+    told = ((agent.agent_id, problem_of(agent)) for agent in agents)
+    return {agent_id: sentence for agent_id, sentence in told if sentence}
+
+
+def _noted(agent):
+    try:
+        return agent.database.record_count
+    except AgentDatabase.DoesNotExist:  # the doctor says so
+        return 0
+
+
+def _ways_out(agent_id):
+    return _(
+        "Restore a backup, or import the agent again: on the page Doctor, or in a terminal with "
+        "“openclaw-web backup restore FILE” or “openclaw-web collect --again --agent %(agent)s”."
+    ) % {"agent": agent_id}
+
+
+def _records(file: Path, noted: int) -> int | None:
+    about, log = file.stat(), file.with_name(f"{file.name}-wal")
+    written = log.stat() if log.exists() else about
+    state = (about.st_ino, about.st_mtime_ns, written.st_size, written.st_mtime_ns)
+    known = _known.get(file)
+    if known is None or (known.state != state and not known.still_counts(state, noted)):
+        known = _known[file] = _Look(state, inspection.record_count(file), clock.now_ms())
+    return known.records
+
+
+class _Look(NamedTuple):
+    """What a file held when it was opened last, and the state it was in."""
+
+    state: tuple[int, ...]
+    records: int | None
+    at: int
+
+    def still_counts(self, state: tuple[int, ...], noted: int) -> bool:
+        """Whether it is the same file, had enough then, and that was not long ago."""
+        is_enough = self.records is not None and self.records >= noted
+        return is_enough and self.state[0] == state[0] and clock.now_ms() < self.at + AGAIN_MS
+
+
+_known: dict[Path, _Look] = {}

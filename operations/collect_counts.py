@@ -1,0 +1,24 @@
+"""Whether the store holds what was noted of a session while its source is read, and what to note of older ones."""
+
+from collections.abc import Iterable
+
+from agents import holdings
+from agents.models import Agent
+from ledger import counting
+from ledger.models import Session
+
+
+def is_short(agent: Agent, session_id: str) -> bool:
+    """Whether the store has fewer records of a session than were noted: then reading on would hide the loss."""
+    noted = holdings.count_of(agent.agent_id, session_id)
+    if not noted:
+        return False
+    rows = Session.objects.using(agent.db).filter(id=session_id)
+    return (rows.values_list("record_count", flat=True).first() or 0) < noted
+
+
+def count_again(agent: Agent, session_ids: Iterable[str]) -> None:
+    """Note what sessions hold that an older version stored, now that their sources were read from the start."""
+    for session_id in sorted(session_ids):
+        counts = counting.count_again(agent.db, session_id)
+        holdings.note(agent.agent_id, session_id, counts)
