@@ -15,6 +15,7 @@ from agents.clock import now_ms
 from . import counting, removing, stashing, tool_days, turns
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
+from .envelopes import fingerprint
 from .models import PromptReport, RejectedRecord, Session, SessionDay
 from .records import sender_ids
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
@@ -189,7 +190,7 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
     """The rows that are not in the store yet, numbered, and the record the branch ends with."""
     rows: list[Row] = []
     bad: list[Line] = []
-    seen: dict[str, int] = {}
+    seen: dict[str, int | str] = {}
     hidden = {record_id for record_id, (_, _, kind, _) in known.items() if kind == "withheld"}
     before, leaf_id = turns.last_row(session, known), None
     seq = max((node.seq for node, *_ in known.values()), default=-1)
@@ -205,7 +206,7 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
             else:
                 bad.append(line)
             continue
-        seen[row.record_id] = _digest(line)
+        seen[row.record_id] = fingerprint(line.raw, line.record)
         if transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden):
             hidden.add(row.record_id)
             row = withheld(row)
@@ -221,13 +222,10 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
     return rows, leaf_id
 
 
-def _digest(line):
-    return hash(line.raw)  # told apart within one run only
-
-
 def _says_the_same(line, row, seen):
     """Whether a record that is known came again; another record under its id is told apart and rejected."""
-    if seen.setdefault(row.record_id, _digest(line)) == _digest(line):
+    mark = fingerprint(line.raw, line.record)
+    if seen.setdefault(row.record_id, mark) == mark:
         return True
     line.reason, line.detail = "duplicate_id", row.record_id
     return False

@@ -12,6 +12,7 @@ from django.db import connections
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from ledger.collectors.database import Damaged
+from ledger.envelopes import fingerprint
 from ledger.records import facts, identity
 from operations import collect_archives
 
@@ -47,7 +48,7 @@ def _guarded(look, looked, place: Place, session_id, known, rejected):
 
 def _new_of(looked, place, session_id, known, rejected):
     """Records that are neither in the store nor in an earlier place; another one under a known id is rejected."""
-    seen: dict[str, int] = {}
+    seen: dict[str, int | str] = {}
     waiting: dict[str, str] = {}
     for line in place.lines(place.begin):
         if line.offset < place.begin:  # a packed one is read from its start
@@ -55,7 +56,7 @@ def _new_of(looked, place, session_id, known, rejected):
         if line.record is None:
             _reject(place.source, rejected, session_id, line.offset, line.reason, line.detail)
             continue
-        name, digest = identity(line.record, line.offset), hash(line.raw)
+        name, digest = identity(line.record, line.offset), fingerprint(line.raw, line.record)
         if seen.setdefault(name, digest) != digest:
             _reject(place.source, rejected, session_id, line.offset, "duplicate_id", name)
         elif name not in known and name not in waiting:
