@@ -77,6 +77,10 @@ class Copies:
         self._folder = self._lock = None
         self._known.clear()
 
+    def place(self, name: str) -> Path:
+        """Where something else of this process can lie that goes with its copies."""
+        return self._own_folder() / name
+
     @contextmanager
     def of(self, root: Path, source: Path) -> Iterator[Copy]:
         """A copy of the database `source` in the home `root`, there while the block runs.

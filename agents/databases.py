@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import threading
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -120,6 +121,20 @@ def forget(name):
     _files.discard(name)
     with _lock:
         connections.settings = {k: v for k, v in connections.settings.items() if k != name}
+
+
+@contextmanager
+def beside(file):
+    """The alias of an empty agent's file at `file`, of nobody's, while the block runs; then it is removed."""
+    name = f"agent__{file.stem}"
+    shutil.copyfile(_template(), file)
+    _register(name, file)
+    try:
+        yield name
+    finally:
+        forget(name)
+        for suffix in ("", "-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
 
 
 def build_empty(file):

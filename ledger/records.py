@@ -110,15 +110,10 @@ def facts(record: dict[str, Any]) -> Facts:
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
         found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
         _read_other(found, record)
-    found.record_id = _identifier(record.get("id"))
-    found.parent_id = _identifier(record.get("parentId"))
+    found.record_id = identifier(record.get("id"))
+    found.parent_id = identifier(record.get("parentId"))
     found.created_at = moment_ms(record.get("timestamp")) or (message and moment_ms(message.get("timestamp"))) or None
     return found
-
-
-def identity(record: dict[str, Any], offset: int) -> str:
-    """What a record at `offset` is known by in its session: its id, or its place when it has none that can be used."""
-    return _identifier(record.get("id")) or f"@{offset}"
 
 
 def moment_ms(value: Any) -> int | None:
@@ -307,7 +302,7 @@ def _plain(value):
     return value if isinstance(value, int) and abs(value) < 2**53 else None
 
 
-def _identifier(value):
+def identifier(value: Any) -> str | None:
     """An id that can stand in a column and in an address; anything else is as good as none."""
     usable = isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
     return value if usable and not value.startswith("@") else None  # @<offset> is what we call a record without one

@@ -9,6 +9,7 @@ from django.db import connections, transaction
 from django.utils.translation import gettext as _
 
 from agents.clock import now_ms
+from artifacts.models import Artifact
 from openclaw_web.errors import Refused
 
 from . import counting, session_rows, tool_days
@@ -69,6 +70,20 @@ def remove(
             },
         )
     return session
+
+
+def take_out(db: str, session_id: str) -> list[str]:
+    """Remove a session with all its rows and sums, in a transaction of its own; the handles of its artifacts.
+
+    Nothing is written down of it in this file: whoever takes it out says elsewhere why.
+    """
+    with transaction.atomic(using=db, durable=True):
+        uses = Artifact.objects.using(db).filter(session_id=session_id).order_by()
+        handles = list(uses.values_list("handle", flat=True).distinct())
+        session_rows.delete(db, session_id)
+        SessionDay.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.take_back(db, session_id)
+    return handles
 
 
 def make_way(db: str, session_id: str) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
@@ -25,6 +25,7 @@ from .trees import Node, Tree
 CHUNK_LINES = 5_000
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
+WITHHELD_TYPE = "withheld"  # of a record that was withheld before and is stored again
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class Transcript:
     modified_ms: int
     state: str = Session.State.LIVE
     opted_out: frozenset[str] = frozenset()
+    turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
 
 
 @dataclass(slots=True)
@@ -165,7 +167,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs):
     session.source_state = transcript.state
     if rows or has_moved:
         tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
-        refresh = turns.place(db, session, tree, rows, known)
+        refresh = turns.place(db, session, tree, rows, known, transcript.turn_numbers)
         if outputs:
             outputs.set_turns(session.id, turns.users(rows, known))
         _insert(db, session, rows)
@@ -207,7 +209,9 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
                 bad.append(line)
             continue
         seen[row.record_id] = fingerprint(line.raw, line.record)
-        if transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden):
+        if row.facts.type == WITHHELD_TYPE or (
+            transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden)
+        ):
             hidden.add(row.record_id)
             row = withheld(row)
             session.withheld_count += 1

@@ -9,7 +9,7 @@ import orjson
 
 from agents import configuration
 from artifacts import adoption, services
-from artifacts.errors import Damaged, NoRoom
+from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
 from artifacts.models import Artifact
 from artifacts.services import Place, Stashing
 
@@ -26,6 +26,7 @@ ROLES = (b'"toolResult"', b'"tool"')
 BREAK = rb"\n"  # as JSON has it
 OPENS = re.compile(rb'"text": ?"(?:[\[{<%]|\\n)')
 UNWRITABLE = (NoRoom, Damaged)  # what the store says when it cannot take anything
+UNREADABLE = (NoSuchArtifact, Damaged)  # what it says of an output that it cannot give back
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Turns of a session kept true while its transcript grows: numbers, sums, words, and what is on the active branch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
 
@@ -19,6 +19,7 @@ TITLE = 120
 TITLE_TURNS = 20
 EPOCH = date(1970, 1, 1).toordinal()
 BATCH = 500
+NONE: Mapping[str, int] = {}
 
 
 def utc_day(ms: int) -> str:
@@ -53,16 +54,21 @@ def last_row(session: Session, known: Known) -> Row | None:
     return row
 
 
-def place(db: str, session: Session, tree: Tree, rows: list[Row], known: Known) -> set[int]:
-    """Give new rows their turn and branch, move known ones; returns the numbers of stored turns to refresh."""
+def place(
+    db: str, session: Session, tree: Tree, rows: list[Row], known: Known, before: Mapping[str, int] = NONE
+) -> set[int]:
+    """Give new rows their turn and branch, move known ones; returns the numbers of stored turns to refresh.
+
+    `before` are the numbers that turns had before, by record: those get them again, and nobody else does.
+    """
     active = tree.active(session.leaf_record_id)
     numbers = {record_id: number for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
-    highest = max(numbers.values(), default=0)
+    highest = max((*numbers.values(), *before.values()), default=0)
     stored = set(numbers.values())
     by_id = {row.record_id: row for row in rows}
     refresh: set[int] = set()
     for turn in tree.turns(active):
-        number = numbers.get(turn.user.record_id)
+        number = numbers.get(turn.user.record_id) or _number_before(turn, before)
         if number is None:
             highest = number = highest + 1
         for node in turn.nodes:
@@ -72,6 +78,11 @@ def place(db: str, session: Session, tree: Tree, rows: list[Row], known: Known) 
     for row in rows:
         row.is_active = row.record_id in active
     return (refresh | _move(db, session, active, known)) & stored
+
+
+def _number_before(turn, before):
+    known = (before.get(record_id) for record_id in (turn.user.record_id, *(node.record_id for node in turn.nodes)))
+    return next(filter(None, known), None) if before else None
 
 
 def users(rows: list[Row], known: Known) -> dict[int, str]:
@@ -103,7 +114,7 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         session.turn_count = stored.active().count()
         words = stored.active().order_by("first_seq").values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
     if not session.title:
-        session.title = _title(words)
+        session.title = title_of(words)
 
 
 def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) -> None:
@@ -213,7 +224,7 @@ def _snapshot(session, tree, row):
     )
 
 
-def _title(words):
+def title_of(words: Iterable[tuple[str, str | None]]) -> str:
     """The first words a person said; the first injected prompt when nobody said any."""
     first = ""
     for text, metadata in words:

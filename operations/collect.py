@@ -16,11 +16,12 @@ from agents.clock import now_ms
 from agents.database_copies import Copies
 from agents.homes import Home, read_home
 from agents.models import Agent
-from agents.sources import SourceBook, claim
+from agents.services import is_lost
+from agents.sources import SourceBook, claim, names_here
 from ledger import stashing
 from openclaw_web.errors import Refused
 
-from . import collect_agent, collect_schedules, collect_state, summaries
+from . import collect_again, collect_agent, collect_schedules, collect_state, still_held, summaries
 from .backups import room
 from .doctor.runs import ignored_sessions
 
@@ -59,6 +60,10 @@ class Collection:
     copies: Copies
     ignored: dict[str, frozenset[str]] = field(default_factory=dict)  # by agent: sessions that were undone
     lost: dict[str, str] = field(default_factory=dict)  # agents whose file is gone: what is said of it
+    only: str | None = None  # the one agent that is read
+    is_again: bool = False  # sessions are made anew afterwards:
+    again: frozenset[str] | None = None  # these, or all
+    made_again: dict[str, collect_again.Again] = field(default_factory=dict)
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
@@ -72,9 +77,10 @@ class Collection:
 def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> dict[str, Any]:
     """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
 
-    `params` may hold `as` (another name for the agents) and `include_deleted`. Raises Refused when there is nothing
-    to read, a name is taken or the disk is full. Running it again is harmless and reads only what is new. `copies` are
-    those that a watcher keeps of databases.
+    `params` may hold `as` (another name for the agents), `include_deleted`, and `agent` (read only this one). Raises
+    Refused when there is nothing to read, a name is taken or the disk is full. Running it again is harmless and reads
+    only what is new. With `again`, sessions are made anew from their sources after that: those in `session` (ids or
+    keys), else all. `copies` are those that a watcher keeps of databases.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
     if source.resolve() == settings.HOME_DIR.resolve():
@@ -82,7 +88,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     kept = room.refusing(settings.HOME_DIR, _("What was read is kept. Make room and collect again."))
     with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
-        claimed = claim(home, as_name=params.get("as"))
+        claimed = _claimed(home, params)
         collection = Collection(
             home=home,
             agents=claimed.agents,
@@ -94,29 +100,54 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
             stashes_outputs=configuration.get(stashing.SETTING),
             copies=own_copies,
             ignored=ignored_sessions(source),
+            only=params.get("agent"),
+            again=frozenset(params["session"]) if params.get("session") else None,
+            is_again=bool(params.get("again")),
         )
         return _collect(collection)
 
 
+def _claimed(home, params):
+    """The agents of the home. To be collected again, one whose file is gone gets an empty one, to be filled now."""
+    only, names = params.get("agent"), names_here(home, as_name=params.get("as")).values()
+    if only and only not in names:
+        raise Refused(
+            _("This home has no agent %(agent)s. Its agents: %(names)s.") % {"agent": only, "names": ", ".join(names)}
+        )
+    anew = frozenset(one for one in names if params.get("again") and only in (None, one) and is_lost(one))
+    claimed = claim(home, as_name=params.get("as"), anew=anew)
+    for agent_id in anew:
+        collect_again.prepare(home.root, agent_id)
+    return claimed
+
+
 def _collect(collection):
-    here = [found for found in collection.home.agents if found.home_name in collection.agents]
+    here = [found for found in collection.home.agents if _is_chosen(collection, found)]
     plans = {found.home_name: collect_agent.plan(collection, found) for found in here}
     collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values())
     collection.total_bytes += collect_state.bytes_to_read(collection)
     for found in here:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
-        if problem := presence.problem_of(agent):
-            collection.lost[agent.agent_id] = problem
         message = _("Reading %(agent)s") % {"agent": agent.agent_id}
         collection.progress.update(collection.bytes_read, collection.total_bytes or None, message)
         databases.expect_many_writes(agent.db)
         collect_agent.collect(collection, found, agent, plans[found.home_name], report)
+        if collection.is_again:
+            again = collect_again.run(collection, found, agent, report, collection.again)
+            collection.made_again[agent.agent_id] = again
+        if problem := presence.problem_of(agent):
+            collection.lost[agent.agent_id] = problem
         databases.expect_few_writes(agent.db)
         summaries.refresh(agent, collected_at=now_ms())
     schedules = collect_schedules.collect(collection)
     collect_state.collect(collection, schedules)
     return _result(collection, schedules)
+
+
+def _is_chosen(collection, found):
+    agent = collection.agents.get(found.home_name)
+    return agent is not None and collection.only in (None, agent.agent_id)
 
 
 def _result(collection, schedules):
@@ -134,6 +165,8 @@ def _result(collection, schedules):
         "schedules": schedules,
         "notes": collection.home.notes,
         "lost": collection.lost,
+        "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},
+        "still_held": still_held.tell(collection.made_again),
     }
 
 

@@ -244,7 +244,7 @@ def _transcript(collection, agent, file, report, *, outputs=None, from_start=Fal
 
 
 def _about(collection, file, stat):
-    modified, name = _modified_ms(stat.st_mtime_ns), collection.book.name(file.path)
+    modified, name = modified_ms(stat.st_mtime_ns), collection.book.name(file.path)
     return ledger.Transcript(file.session_id, name, modified, file.state, collection.opted_out)
 
 
@@ -265,7 +265,7 @@ def _is_read(collection, agent, file):
     collection.book.save(Kind.TRANSCRIPT, file.path, file.stat, agent_id=agent.agent_id, offset=size)
 
 
-def _modified_ms(mtime_ns):
+def modified_ms(mtime_ns):
     """A file's time, or now when it lies where no calendar of ours goes."""
     return moment_ms(mtime_ns // 1_000_000) or now_ms()
 
@@ -318,6 +318,6 @@ def _workspace(collection, folder, agent, report):
         except NotReadable as exc:
             report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": entry.name, "reason": exc})
             continue
-        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=_modified_ms(entry.mtime_ns))
+        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=modified_ms(entry.mtime_ns))
         report.file_versions += kept
         collection.book.save(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id, offset=len(data))

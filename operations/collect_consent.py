@@ -34,9 +34,9 @@ def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> C
     """
     if not collection.opted_out:
         return lambda session_id: True
-    entries = [*in_database, *_entries(collection, found, report, in_database)]
-    withheld = {entry.session_id for entry in entries if has_opted_out(entry, collection.opted_out)}
-    named = {entry.session_id for entry in entries} | _named_before(agent, collection.opted_out)
+    named_now = [*in_database, *entries(collection, found, report, in_database)]
+    withheld = {entry.session_id for entry in named_now if has_opted_out(entry, collection.opted_out)}
+    named = {entry.session_id for entry in named_now} | _named_before(agent, collection.opted_out)
 
     def may_read(session_id):
         report.unnamed_sessions += session_id not in named
@@ -70,7 +70,8 @@ def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) 
     return may_read_now
 
 
-def _entries(collection, found, report, in_database):
+def entries(collection, found, report, in_database) -> list[IndexEntry]:
+    """What sessions.json says now; nothing, with a note, when it cannot be read."""
     path = found.sessions / "sessions.json" if found.sessions else None
     if path is None or (in_database and not path.exists()):
         return []

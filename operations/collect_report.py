@@ -18,6 +18,7 @@ def in_words(result: dict) -> str:
     for agent_id, agent in result["agents"].items():
         lines.append(f"  {agent_id}: {_agent_line(agent)}")
         lines += [f"    {note}" for note in agent["notes"]]
+        lines += _again_lines(result["again"].get(agent_id))
     schedules = result["schedules"]
     if any(schedules.values()):
         lines.append(
@@ -26,6 +27,7 @@ def in_words(result: dict) -> str:
     if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
         lines.append(_("  background: %(tasks)s tasks, %(flows)s flows, %(deliveries)s deliveries") % schedules)
     lines += [f"  {note}" for note in result["notes"]]
+    lines += _held_lines(result["still_held"])
     lines += _problems(result)
     return "\n".join(lines)
 
@@ -52,6 +54,35 @@ def rejected_words(result: dict) -> str:
         result["rejected"],
     )
     return text % {"count": result["rejected"]}
+
+
+def _again_lines(again):
+    if again is None:
+        return []
+    added = sum(again["added"].values())
+    first = _("again: %(rebuilt)s sessions rebuilt, %(new)s new, %(unchanged)s as they were; %(added)s records added")
+    parts = [first % (again | {"added": f"{added:,}"})]
+    for number, words in (
+        (again["kept"], _("%(count)s records kept that no source holds any more")),
+        (sum(again["withheld"].values()), _("%(count)s records withheld")),
+        (len(again["taken_out"]), _("%(count)s sessions of people who opted out taken out")),
+        (len(again["without_source"]), _("%(count)s sessions have no source any more and stay as they are")),
+        (len(again["undecided"]), _("%(count)s sessions stay as they are: whose they are cannot be told")),
+    ):
+        if number:
+            parts.append(words % {"count": f"{number:,}"})
+    return ["    " + "; ".join(parts)]
+
+
+def _held_lines(held):
+    """Where words that were withheld or taken out still are."""
+    words = {
+        "samples": _("Samples that still hold words withheld now: %(what)s"),
+        "artifacts": _("Artifacts that still hold them, until “openclaw-web artifact gc” removes them: %(what)s"),
+        "backups": _("Backups that still hold them: %(what)s"),
+    }
+    named = {**held, "artifacts": [one["handle"] for one in held["artifacts"]]}
+    return [words[kind] % {"what": ", ".join(found)} for kind, found in named.items() if found]
 
 
 def _agent_line(agent):

@@ -11,8 +11,7 @@ from agents.homes import NotReadable
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
 from ledger.envelopes import content_digest
-from ledger.records import identity
-from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, row_of
+from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, record_id_of, row_of
 from ledger.trimming import untrim
 from openclaw_web.errors import Refused
 
@@ -101,7 +100,7 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 
 def _lines(looked, place, lines: list[Line], one):
-    names = [identity(line.record, line.offset) for line in lines if line.record is not None]
+    names = [record_id_of(line) for line in lines if line.record is not None]
     stored = _stored(looked.db, place.session_id, names) if looked.db else {}
     for name, line in zip(names, lines, strict=True):
         row = stored.get(name)

@@ -13,7 +13,8 @@ from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from ledger.collectors.database import Damaged
 from ledger.envelopes import fingerprint
-from ledger.records import facts, identity
+from ledger.records import facts
+from ledger.rows import record_id_of
 from operations import collect_archives
 
 from .places import AgentPlaces, Place
@@ -56,7 +57,7 @@ def _new_of(looked, place, session_id, known, rejected):
         if line.record is None:
             _reject(place.source, rejected, session_id, line.offset, line.reason, line.detail)
             continue
-        name, digest = identity(line.record, line.offset), fingerprint(line.raw, line.record)
+        name, digest = record_id_of(line), fingerprint(line.raw, line.record)
         if seen.setdefault(name, digest) != digest:
             _reject(place.source, rejected, session_id, line.offset, "duplicate_id", name)
         elif name not in known and name not in waiting:

@@ -11,7 +11,7 @@ from ledger.collectors import agent_database
 from ledger.collectors.database import Damaged
 from ledger.collectors.database_tables import AGENT
 from ledger.models import TranscriptEventIdentity
-from ledger.records import identity
+from ledger.rows import record_id_of
 from operations import collect_databases
 from operations.collect_databases import Unreadable
 
@@ -64,7 +64,7 @@ def _of_transcript(collection, source):
             if line.offset >= end:
                 break
             rejected += line.record is None
-            missing += line.record is not None and identity(line.record, line.offset) not in known
+            missing += line.record is not None and record_id_of(line) not in known
     except NotReadable as exc:
         return str(exc)
     source.rejected = max(source.rejected, rejected)
@@ -95,7 +95,7 @@ def _of_database(collection, source, apart):
 
 def _not_held(agent_id, session_id, lines):
     known = _ids(agent_id, session_id)
-    return sum(line.record is not None and identity(line.record, line.offset) not in known for line in lines)
+    return sum(line.record is not None and record_id_of(line) not in known for line in lines)
 
 
 def _missing(count):

@@ -9,6 +9,7 @@ class Command(Verb):
         "collect",
         "collect --source /srv/openclaw --as lab",
         "collect --watch",
+        "collect --again --agent main",
         "collect --json --quiet | jq .agents",
     )
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
@@ -20,10 +21,19 @@ class Command(Verb):
         parser.add_argument("--as", dest="as_name", metavar="NAME", help="another name for this home's agents")
         parser.add_argument("--watch", action="store_true", help="keep running and collect whenever something changes")
         parser.add_argument("--include-deleted", action="store_true", help="also read deleted and reset sessions")
+        parser.add_argument("--agent", metavar="NAME", help="only this agent")
+        parser.add_argument("--again", action="store_true", help="rebuild sessions from every source that holds them")
+        parser.add_argument("--session", metavar="ID", action="append", help="--again: only this session, by id or key")
 
-    def run(self, source, as_name, watch, include_deleted, quiet, **options):
-        params = {"source": source, "as": as_name, "include_deleted": include_deleted}
+    def run(self, source, as_name, watch, include_deleted, agent, again, session, quiet, **options):
+        if watch and again:
+            self.fail("Say either --watch or --again.", WRONG_USE)
+        if session and not again:
+            self.fail("--session is for --again.", WRONG_USE)
+        params = {"source": source, "as": as_name, "include_deleted": include_deleted, "again": again, "agent": agent}
         params = {name: value for name, value in params.items() if value}
+        if session:  # a session is one agent's
+            params |= {"agent": agent or "main", "session": sorted(set(session))}
         if watch:
             watching.watch(params, say=self.say)
             return
