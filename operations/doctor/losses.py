@@ -57,6 +57,7 @@ class Counts:
     more: Counter[str] = field(default_factory=Counter)  # by agent: records that nobody noted
     not_noted: Counter[str] = field(default_factory=Counter)  # by agent: sessions without a note
     held: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)  # agent -> session -> kind -> rows
+    gone: set[str] = field(default_factory=set)  # agents without a file
 
     def of_agent(self, agent_id: str) -> list[Loss]:
         """The losses of one agent."""
@@ -67,6 +68,7 @@ def count(agent_id: str, db: str | None, counts: Counts) -> None:
     """Compare the rows of an agent's file with what was noted; without a file (`db` None) everything noted is lost."""
     noted = holdings.noted(agent_id)
     held = counts.held[agent_id] = held_rows(db) if db else {}
+    counts.gone.update([] if db else [agent_id])
     not_noted = {session_id for session_id in held if session_id not in noted}
     not_noted |= counting.uncounted(db) if db else set()
     counts.not_noted[agent_id] += len(not_noted)
@@ -98,7 +100,9 @@ def held_rows(db: str) -> dict[str, Counter[str]]:
 def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Finding]:
     """What is to be said of one agent: each session that lost something, how many more, and what was not compared."""
     by_session: dict[str, list[Loss]] = {}
-    for loss in counts.of_agent(agent_id):
+    for loss in (
+        counts.of_agent(agent_id) if agent_id not in counts.gone else ()
+    ):  # of a file that is gone one is enough
         by_session.setdefault(loss.session_id, []).append(loss)
     for session_id, some in list(by_session.items())[:NAMED]:
         words = {"agent": agent_id, "session": session_id, "what": _kinds(some)}

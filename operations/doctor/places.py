@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents import databases
+from agents import databases, holdings
 from agents.homes import NotReadable, open_regular
 from agents.models import Agent, CollectorSource
 from ledger import removing
@@ -14,7 +14,7 @@ from ledger.collectors import agent_database, jsonl, packed
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.jsonl import Line
-from ledger.models import Session
+from ledger.models import RemovedSession, Session
 from operations import collect, collect_agent_database, collect_archives, collect_consent, collect_databases
 from operations.collect_databases import Unreadable
 
@@ -72,7 +72,7 @@ def of_agent(
         files = [source for source in own if source.kind in (Kind.TRANSCRIPT, LEFTOVER)]
         mine = next((one for one in own if one.kind == Kind.DATABASE and one.target == "transcript_events"), None)
         db = alias(agent_id)
-        removed = removing.ids(db) if db else set()
+        removed = removing.ids(db) if db else _removed(agent_id)
         looked = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=mine)
         if mine is not None and (mine.is_to_read or is_deep):
             looked.database = _opened(stack, collection, mine, rejected)
@@ -80,6 +80,12 @@ def of_agent(
         _places(collection, looked, files, may_read, removed, is_deep)
         looked.may_read = _without(may_read, removed)
         yield looked
+
+
+def _removed(agent_id):
+    """The sessions that were removed, of an agent whose own file cannot say so any more."""
+    whys = {why.value for why in RemovedSession.Why}
+    return {session_id for session_id, why in holdings.removed(agent_id).items() if why in whys}
 
 
 def alias(agent_id: str) -> str | None:

@@ -96,7 +96,7 @@ def _unreadable(plan):
         if plan.is_deep and source.problem and not source.is_to_read:
             words = {"path": source.name, "why": source.problem.rstrip(".")}
             yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words, source.name)
-        for table, number in sorted(source.lost.items()):
+        for table, number in sorted(source.lost.items()) if source.agent not in plan.counts.gone else ():
             words = {"path": source.name, "count": f"{number:,}", "table": table}
             sentence = _("%(count)s rows of %(table)s that were read from %(path)s are missing.") % words
             yield Finding("lost_rows", sentence, source.name, repair=losses.AGAIN, agent=source.agent)

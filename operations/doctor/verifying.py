@@ -10,7 +10,7 @@ from agents.models import CollectorSource
 from ledger.collectors import agent_database
 from ledger.collectors.database import Damaged
 from ledger.collectors.database_tables import AGENT
-from ledger.models import TranscriptEventIdentity
+from ledger.models import Session, TranscriptEventIdentity
 from ledger.rows import record_id_of
 from operations import collect_databases
 from operations.collect_databases import Unreadable
@@ -29,7 +29,7 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
     """
     if not source.file.is_file():
         return _("It is gone.")
-    if not _is_read(collection, source):
+    if not _is_read(collection, source) and not _is_left(collection, source):
         if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX):
             return _("Not read: somebody opted out, and this may be theirs.")
         return source.problem or _("It was not read; it will be tried again.")
@@ -47,6 +47,11 @@ def is_whole(collection: Any, source: Source) -> bool:
     return is_read and not source.rejected
 
 
+def _is_left(collection, source):
+    """Whether nobody asked for a file that is not live any more: what was read of it before has to be there."""
+    return source.session_state not in ("", Session.State.LIVE) and not collection.include_deleted
+
+
 def _is_read(collection, source):
     if source.kind == Kind.DATABASE:
         return collect_databases.is_known(collection, source.file)
@@ -56,7 +61,7 @@ def _is_read(collection, source):
 
 def _of_transcript(collection, source):
     read = collection.book.offset(Kind.TRANSCRIPT, source.file)
-    end = places.END if places.is_packed(source) else read
+    end = read if read and not places.is_packed(source) else places.END
     known = _ids(source.agent, source.session_id)
     missing = rejected = 0
     try:
