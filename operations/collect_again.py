@@ -45,6 +45,7 @@ class Again:
     taken_out: list[str] = field(default_factory=list)  # conversations with people who opted out
     without_source: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)  # somebody opted out, and whose these are cannot be told
+    words: dict[str, set[str]] = field(default_factory=dict)  # session -> texts that were withheld
     artifacts: set[str] = field(default_factory=set)
 
     def as_json(self) -> dict[str, Any]:
@@ -158,7 +159,7 @@ def _count(made, session_id, came: Reread):
     made.kept += came.kept
     made.artifacts.update(came.artifacts)
     if came.withheld:
-        made.withheld[session_id] = came.withheld
+        made.withheld[session_id], made.words[session_id] = came.withheld, came.words
 
 
 def _take_out(collection, agent, stored, sources, made):
