@@ -297,7 +297,7 @@ class SessionDay(Totals):
     # Sums stay when their session is removed because of its age (ledger.removing).
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="days")
     date = models.TextField(help_text="YYYY-MM-DD, UTC")
-    turn_count = Count(default=0)
+    turn_count = Count(default=0)  # of the active branch, by the day of their user messages (ledger.day_sums)
     record_count = Count(default=0)
 
     class Meta:

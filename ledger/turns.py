@@ -1,5 +1,6 @@
 """Turns of a session kept true while its transcript grows: numbers, sums, words, and what is on the active branch."""
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from functools import lru_cache
@@ -80,8 +81,11 @@ def users(rows: list[Row], known: Known) -> dict[int, str]:
     return found | {row.turn_number: row.record_id for row in rows if row.facts.kind == "user" and row.turn_number}
 
 
-def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> None:
-    """Write the turns that new rows begin, and compute the turns in `refresh` again from what is stored."""
+def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> Counter[str]:
+    """Write the turns that new rows begin, and compute the turns in `refresh` again from what is stored.
+
+    Returns how many turns of the active branch each UTC day has; all of them are the session's `turn_count`.
+    """
     members: dict[int, list[Row]] = {}
     for row in rows:
         if row.turn_number is not None and row.turn_number not in refresh:
@@ -94,16 +98,24 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         )
     if not session.record_count:  # a new session: its turns are at hand
         current = [turn for turn in values if turn["is_active"]]
-        session.turn_count = len(current)
+        days = Counter(utc_day(turn["created_at"]) for turn in current)
         words = [(turn["user_message_content"], turn["user_metadata"]) for turn in current[:TITLE_TURNS]]
     else:
         stored = ConversationTurn.objects.using(db).filter(session_id=session.id)
         for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
             stored.filter(id=turn.id).update(**_summed(_stored_rows(db, turn)))
-        session.turn_count = stored.active().count()
+        days = by_day(db, session.id)
         words = stored.active().order_by("first_seq").values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
+    session.turn_count = days.total()
     if not session.title:
         session.title = _title(words)
+    return days
+
+
+def by_day(db: str, session_id: str) -> Counter[str]:
+    """How many turns of the active branch a session has on each UTC day: what a turn counts for, everywhere."""
+    turns = ConversationTurn.objects.using(db).filter(session_id=session_id).active()
+    return Counter(map(utc_day, turns.values_list("created_at", flat=True).iterator()))
 
 
 def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) -> None:
