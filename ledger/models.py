@@ -309,7 +309,10 @@ class SessionDay(Totals):
 
 
 class ToolSums(models.Model):
-    """What outputs of a tool add up to. Characters are those of the whole texts."""
+    """What outputs of a tool add up to. Characters are those of the whole texts.
+
+    They follow their session when the index says later that it was in another channel.
+    """
 
     date = models.TextField(help_text="YYYY-MM-DD, UTC")
     tool = models.TextField(help_text="empty when the record does not say")

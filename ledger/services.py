@@ -300,6 +300,8 @@ def _apply_entry(db, session, entry, reports):
         session.prompt_report_id = _report(db, entry.report, reports)
     if session._state.adding or session.__dict__ != before:
         session.save(using=db, force_insert=session._state.adding)
+    if session.channel_id != before["channel_id"] and session.record_count:
+        tool_days.move(db, session.id, session.channel_id)
 
 
 def _report(db, report, reports):

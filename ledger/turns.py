@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from functools import lru_cache
+from typing import Any
 
 import orjson
 from django.db import connections
@@ -108,7 +109,7 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         words = stored.active().order_by("first_seq").values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
     session.turn_count = days.total()
     if not session.title:
-        session.title = _title(words)
+        session.title = title_of(words)
     return days
 
 
@@ -123,6 +124,16 @@ def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) 
     TranscriptSnapshot.objects.using(db).bulk_create(
         [_snapshot(session, tree, row) for row in rows if row.facts.kind == "compaction"], ignore_conflicts=True
     )
+
+
+def turn_row(session: Session, rows: list[Row]) -> dict[str, Any]:
+    """The values of TURN_COLUMNS of the turn that these records are, its user message first."""
+    return {**_begun(session, rows[0]), **_summed(rows)}
+
+
+def snapshot_row(session: Session, tree: Tree, row: Row) -> TranscriptSnapshot:
+    """What is written down of a compaction, not saved yet."""
+    return _snapshot(session, tree, row)
 
 
 def _move(db, session, active, known):
@@ -225,7 +236,7 @@ def _snapshot(session, tree, row):
     )
 
 
-def _title(words):
+def title_of(words: Iterable[tuple[str, str | None]]) -> str:
     """The first words a person said; the first injected prompt when nobody said any."""
     first = ""
     for text, metadata in words:
