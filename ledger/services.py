@@ -12,10 +12,10 @@ from django.db import connections, transaction
 
 from agents.clock import now_ms
 
-from . import counting, removing, stashing, tool_days, turns
+from . import counting, day_sums, removing, stashing, tool_days, turns
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
-from .models import PromptReport, RejectedRecord, Session, SessionDay
+from .models import PromptReport, RejectedRecord, Session
 from .records import sender_ids
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
 from .stashing import Outputs
@@ -170,11 +170,11 @@ def _store_chunk(db, transcript, chunk, stored, outputs):
         if outputs:
             outputs.set_turns(session.id, turns.users(rows, known))
         _insert(db, session, rows)
-        turns.store_turns(db, session, rows, refresh)
+        turns_by_day = turns.store_turns(db, session, rows, refresh)
         turns.store_snapshots(db, session, tree, rows)
-    if rows:
-        tool_days.add(db, session, rows)
-        _add_up(db, session, rows)
+        if rows:
+            tool_days.add(db, session, rows)
+        _add_up(db, session, rows, turns_by_day)
     session.save(using=db, force_insert=session._state.adding)
     stored.held = counting.known(session)
 
@@ -272,40 +272,24 @@ def _insert(db, session, rows):
         )
 
 
-def _add_up(db, session, rows):
+def _add_up(db, session, rows, turns_by_day):
     days: dict[str, Sums] = {}
+    is_new = not session.record_count
     for row in rows:
         days.setdefault(turns.utc_day(row.created_at), Sums()).add(row)
         session.compaction_count += row.facts.kind == "compaction"
         if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.facts.model:
             session.model = row.facts.model
-    moments = [row.created_at for row in rows]
-    is_new = not session.record_count
-    session.created_at = min(moments) if is_new else min(session.created_at, *moments)
-    session.last_activity_at = max(session.last_activity_at, *moments)
-    session.record_count += len(rows)
-    counting.add(session, Counter(row.facts.kind for row in rows))
+    if rows:
+        moments = [row.created_at for row in rows]
+        session.created_at = min(moments) if is_new else min(session.created_at, *moments)
+        session.last_activity_at = max(session.last_activity_at, *moments)
+        session.record_count += len(rows)
+        counting.add(session, Counter(row.facts.kind for row in rows))
     for sums in days.values():
         for name in TOTALS:
             setattr(session, name, getattr(session, name) + getattr(sums, name))
-    _add_days(db, session.id, days, is_new=is_new)
-
-
-def _add_days(db, session_id, days, *, is_new):
-    stored = {}
-    if not is_new:
-        stored = {day.date: day for day in SessionDay.objects.using(db).filter(session_id=session_id, date__in=days)}
-    names = (*TOTALS, "turn_count", "record_count")
-    fresh = []
-    for date, sums in days.items():
-        day = stored.get(date) or SessionDay(session_id=session_id, date=date)
-        for name in names:
-            setattr(day, name, getattr(day, name) + getattr(sums, name))
-        if date in stored:
-            day.save(using=db)
-        else:
-            fresh.append(day)
-    SessionDay.objects.using(db).bulk_create(fresh)
+    day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
 
 
 def _apply_entry(db, session, entry, reports):
@@ -324,6 +308,8 @@ def _apply_entry(db, session, entry, reports):
         session.prompt_report_id = _report(db, entry.report, reports)
     if session._state.adding or session.__dict__ != before:
         session.save(using=db, force_insert=session._state.adding)
+    if session.channel_id != before["channel_id"] and session.record_count:
+        tool_days.move(db, session.id, session.channel_id)
 
 
 def _report(db, report, reports):

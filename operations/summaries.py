@@ -5,6 +5,7 @@ from django.db.models import Count, Max, Sum
 
 from agents import services as agents
 from agents.models import Agent
+from ledger import day_sums
 from ledger.models import RejectedRecord, Session, SessionDay
 from ledger.rows import TOTALS
 
@@ -15,6 +16,7 @@ SUMMED = (*TOTALS, "turn_count", "record_count")
 
 def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
     """Bring the global sums of one agent up to what its file holds."""
+    day_sums.settle_turns(agent.db)
     days, summary = _days(agent), _summary(agent)
     if collected_at:
         summary["last_collected_at"] = collected_at
