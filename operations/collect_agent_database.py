@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents import holdings
+from agents import holdings, reasons
 from agents.clock import now_ms
 from agents.sources import Part
 from ledger import services as ledger
@@ -149,7 +149,7 @@ class Source:
             self._fail(exc.reason, str(exc))
             return
         except FileNotFoundError as exc:  # gone since the home was looked at
-            self._fail("database_not_copied", exc.strerror)
+            self._fail("database_not_copied", reasons.of_system(exc))
             return
         self.database = database
         if database.version not in agent_database.KNOWN_VERSIONS:
@@ -246,7 +246,7 @@ class Source:
         try:
             yield self.database
         except Damaged as exc:
-            self._fail("bad_database", str(exc))
+            self._fail("bad_database", reasons.of_sqlite(str(exc)))
 
     def _fail(self, reason, detail):
         self.database = None

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from agents import reasons
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from ledger.collectors import agent_database, jsonl, packed, session_index
@@ -139,8 +140,8 @@ def _database(collection, source, rejected):
         source.problem = str(exc)
         _reject(source, rejected, 0, exc.reason, str(exc))
     except Damaged as exc:
-        source.problem = str(exc)
-        _reject(source, rejected, 0, "bad_database", str(exc))
+        source.problem = reasons.of_sqlite(str(exc))
+        _reject(source, rejected, 0, "bad_database", source.problem)
 
 
 def tables_left(database: Database) -> list[dict[str, str]]:

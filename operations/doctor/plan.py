@@ -99,6 +99,8 @@ def _look_inside(plan, progress):
         progress.update(done, total, _("Looking into %(file)s") % {"file": source.name})
         looking.inside(plan.collection, source, plan.rejected)
         done += source.size
+    if total:
+        progress.update(total, total, _("Looked into everything that is new"))
 
 
 def _look_for_skipped(plan, home):
