@@ -19,6 +19,7 @@ TITLE = 120
 TITLE_TURNS = 20
 EPOCH = date(1970, 1, 1).toordinal()
 BATCH = 500
+FROM = ("sender_id", "senderId", "id", "sender", "e164", "username", "name", "label")  # what best says who spoke
 
 
 def utc_day(ms: int) -> str:
@@ -230,5 +231,4 @@ def _words(text):
 
 
 def _sender(sender):
-    found = sender.get("sender_id") or sender.get("senderId") or sender.get("sender")
-    return str(found) if found else None
+    return next((str(sender[key]) for key in FROM if sender.get(key)), None)

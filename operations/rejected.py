@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from ledger.models import RejectedRecord, Session
+from ledger.services import UNKNOWN_ENVELOPE
 from openclaw_web import glyphs
 from openclaw_web.paging import Page
 
@@ -26,6 +27,8 @@ REASONS = {
     "nul_bytes": _("NUL bytes, as a crash leaves them"),
     "too_long": _("Too long for a record"),
     "truncated": _("Cut off before its end"),
+    "unforeseen": _("A record that this version cannot read"),
+    UNKNOWN_ENVELOPE: _("Stored, with lines of OpenClaw around the words that are not understood"),
 }
 FIRST = 48
 
