@@ -11,16 +11,7 @@ from django.utils.translation import gettext as _
 from ledger import services
 from ledger.stashing import UNWRITABLE
 
-UNFORESEEN = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    DataError,
-    ProgrammingError,
-)
+UNFORESEEN = (*services.UNFORESEEN, DataError, ProgrammingError)
 
 log = logging.getLogger(__name__)
 

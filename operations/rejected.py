@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.db.models import Q
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -45,8 +46,9 @@ class Rejected:
 
 
 def agents_with_some():
-    """The summaries of agents with rejected lines, most first."""
-    return AgentSummary.objects.filter(rejected_count__gt=0).order_by("-rejected_count", "agent_id")
+    """The summaries of agents with rejected lines, or envelopes that are not understood, most first."""
+    found = AgentSummary.objects.filter(Q(rejected_count__gt=0) | Q(unknown_envelope_count__gt=0))
+    return found.order_by("-rejected_count", "-unknown_envelope_count", "agent_id")
 
 
 def in_words(agent: Agent, page: Page) -> list[Rejected]:
