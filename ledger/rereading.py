@@ -31,6 +31,7 @@ from .models import (
 from .rows import record_id_of
 from .services import Transcript
 from .trimming import untrim
+from .withholding import WITHHELD_TYPE
 
 BESIDE = "beside"
 # In the order in which they are put back.
@@ -141,7 +142,7 @@ def _stored_line(db, session_id, record_id, seq):
         record = untrim(event.event_json, event.full_zstd)
     if event.kind == WITHHELD:
         parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
-        record = {"type": services.WITHHELD_TYPE, "id": record_id, "parentId": parent, "timestamp": event.created_at}
+        record = {"type": WITHHELD_TYPE, "id": record_id, "parentId": parent, "timestamp": event.created_at}
     offset = int(record_id[1:]) if record_id[:1] == "@" and record_id[1:].isdecimal() else seq
     return Line(offset, offset, orjson.dumps(record), record)
 

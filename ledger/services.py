@@ -1,6 +1,7 @@
 """Every write to the ledger: session index entries, transcripts, rejected lines."""
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -15,16 +16,21 @@ from agents.clock import now_ms
 from . import counting, day_sums, removing, stashing, tool_days, turns
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
+from .envelopes import fingerprint
 from .models import PromptReport, RejectedRecord, Session
-from .records import sender_ids
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
 from .stashing import Outputs
 from .trees import Node, Tree
+from .withholding import Withholding
 
 CHUNK_LINES = 5_000
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
-WITHHELD_TYPE = "withheld"  # of a record that was withheld before and is stored again
+UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
+# What a record of odd types may raise in code that did not foresee it: it costs that record.
+UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -37,6 +43,7 @@ class Transcript:
     state: str = Session.State.LIVE
     opted_out: frozenset[str] = frozenset()
     turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
+    session_key: str = ""  # for a session that no index has named yet
 
 
 @dataclass(slots=True)
@@ -45,6 +52,8 @@ class Stored:
 
     kinds: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # by senders.Why
+    unknown_envelopes: int = 0
     repeated: int = 0
     end: int = 0
     held: dict[str, int] | None = None
@@ -58,6 +67,8 @@ class Stored:
         """Count in what a chunk added."""
         self.kinds += other.kinds
         self.rejected += other.rejected
+        self.withheld += other.withheld
+        self.unknown_envelopes += other.unknown_envelopes
         self.repeated += other.repeated
         self.held = other.held
 
@@ -191,15 +202,15 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
     """The rows that are not in the store yet, numbered, and the record the branch ends with."""
     rows: list[Row] = []
     bad: list[Line] = []
-    seen: dict[str, int] = {}
-    hidden = {record_id for record_id, (_, _, kind, _) in known.items() if kind == "withheld"}
+    seen: dict[str, int | str] = {}
+    withholding = Withholding(session, known, transcript.opted_out, transcript.session_key)
     before, leaf_id = turns.last_row(session, known), None
     seq = max((node.seq for node, *_ in known.values()), default=-1)
     for line in chunk:
-        if line.record is None:
+        if line.record is None or (row := _row(line, before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
-        before = row = row_of(line, before=before, fallback_ms=transcript.modified_ms)
+        before = row
         leaf_id = _leaf(row, line.record) or leaf_id
         if row.record_id in known or row.record_id in seen:
             if _says_the_same(line, row, seen):
@@ -207,31 +218,39 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
             else:
                 bad.append(line)
             continue
-        seen[row.record_id] = _digest(line)
-        if row.facts.type == WITHHELD_TYPE or (
-            transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden)
-        ):
-            hidden.add(row.record_id)
+        seen[row.record_id] = fingerprint(line.raw, line.record)
+        if row.facts.sender.get("envelope"):
+            stored.unknown_envelopes += 1
+            bad.append(Line(line.offset, line.end, line.raw, None, UNKNOWN_ENVELOPE))
+        if why := withholding.why(row, line.record):
             row = withheld(row)
             session.withheld_count += 1
+            stored.withheld[why.value] += 1
         else:
             fill(row, line, outputs.keeper(session.id, row))
         seq += 1
         row.seq = seq
         rows.append(row)
     stored.kinds.update(row.facts.kind for row in rows)
-    stored.rejected.update(line.reason for line in bad)
+    stored.rejected.update(line.reason for line in bad if line.reason != UNKNOWN_ENVELOPE)
     _reject_of(db, transcript, bad)
     return rows, leaf_id
 
 
-def _digest(line):
-    return hash(line.raw)  # told apart within one run only
+def _row(line, before, fallback_ms):
+    """The row of a line's record; None, with the reason in the line, when nobody foresaw what it holds."""
+    try:
+        return row_of(line, before=before, fallback_ms=fallback_ms)
+    except UNFORESEEN as exc:
+        log.exception("a record at %s was not read", line.offset)
+        line.record, line.reason, line.detail = None, "unforeseen", type(exc).__name__
+        return None
 
 
 def _says_the_same(line, row, seen):
     """Whether a record that is known came again; another record under its id is told apart and rejected."""
-    if seen.setdefault(row.record_id, _digest(line)) == _digest(line):
+    mark = fingerprint(line.raw, line.record)
+    if seen.setdefault(row.record_id, mark) == mark:
         return True
     line.reason, line.detail = "duplicate_id", row.record_id
     return False
@@ -251,13 +270,6 @@ def _leaf(row, record):
         target = record.get("targetId")
         return target if isinstance(target, str) else None
     return row.record_id if row.facts.kind != "session" else None
-
-
-def _is_withheld(row, opted_out, hidden):
-    if row.facts.kind == "user":
-        return bool(sender_ids(row.facts.sender) & opted_out)
-    is_summary = row.facts.kind in ("compaction", "branch_summary")  # of records that are no parents of it
-    return row.parent_id in hidden or (is_summary and bool(hidden))
 
 
 def _node(row):

@@ -15,6 +15,7 @@ from artifacts import blobs, handles, layout, packing
 from .models import TranscriptEvent
 from .records import KINDS_BY_ROLE
 from .records import TEXT_BLOCKS as BLOCKS
+from .repeats import without_repeated_output
 
 CAP = 8_000  # characters of one text; a record of no more bytes has none that is longer
 # Of what a tool answered, most of a store: the longest text that stays whole, and how much of a longer one does.
@@ -56,7 +57,7 @@ def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple
     tool output that was left out, `stashed` holds the notes, `capped` lists `[path, characters, characters kept]` of
     texts that were cut. `full_zstd` holds the rests of those.
     """
-    told, left_out = _without_repeated_output(record)
+    told, left_out = without_repeated_output(record)
     told, notes = _with_previews(told, keep) if keep else (told, [])
     return _trimmed(told, orjson.dumps(told) if told is not record else line, left_out, notes)
 
@@ -124,23 +125,6 @@ def _at(value, way):
     for name in way:
         value = value[int(name)] if isinstance(value, list) else value[name]
     return value
-
-
-def _without_repeated_output(record):
-    """A command's output stands in the content and again in `details.aggregated`: keep the first."""
-    message = record.get("message")
-    details = message.get("details") if isinstance(message, dict) else None
-    aggregated = details.get("aggregated") if isinstance(details, dict) else None
-    if not isinstance(aggregated, str) or not aggregated:
-        return record, None
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    for block in blocks:
-        text = block.get("text") if isinstance(block, dict) else None
-        if isinstance(text, str) and aggregated in text:
-            details = {key: value for key, value in details.items() if key != "aggregated"}
-            return {**record, "message": {**message, "details": details}}, len(aggregated)
-    return record, None
 
 
 def _with_previews(record, keep):

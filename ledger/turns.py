@@ -22,6 +22,7 @@ TITLE_TURNS = 20
 EPOCH = date(1970, 1, 1).toordinal()
 BATCH = 500
 NONE: Mapping[str, int] = {}
+FROM = ("sender_id", "senderId", "id", "sender", "e164", "username", "name", "label")  # what best says who spoke
 
 
 def utc_day(ms: int) -> str:
@@ -264,5 +265,4 @@ def _words(text):
 
 
 def _sender(sender):
-    found = sender.get("sender_id") or sender.get("senderId") or sender.get("sender")
-    return str(found) if found else None
+    return next((str(sender[key]) for key in FROM if sender.get(key)), None)

@@ -33,6 +33,8 @@ class AgentReport:
     transcripts: Counter[str] = field(default_factory=Counter)  # new, appended, replaced, truncated, unchanged, ...
     records: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # records by why: senders.Why
+    unknown_envelopes: int = 0
     repeated: int = 0
     unfinished: int = 0
     opted_out_sessions: int = 0
@@ -190,6 +192,8 @@ def _as_json(report):
         "transcripts": dict(sorted(report.transcripts.items())),
         "records": dict(sorted(report.records.items())),
         "rejected": dict(sorted(report.rejected.items())),
+        "withheld": dict(sorted(report.withheld.items())),
+        "unknown_envelopes": report.unknown_envelopes,
         "repeated": report.repeated,
         "unfinished": report.unfinished,
         "opted_out_sessions": report.opted_out_sessions,

@@ -274,6 +274,8 @@ def _count(report, why, stored, *, unfinished):
     report.transcripts[why] += 1
     report.records += stored.kinds
     report.rejected += stored.rejected
+    report.withheld += stored.withheld
+    report.unknown_envelopes += stored.unknown_envelopes
     report.repeated += stored.repeated
     report.unfinished += unfinished
 

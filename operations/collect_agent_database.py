@@ -231,13 +231,16 @@ class Source:
 
     def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
         modified = moment_ms(self.stats[0].st_mtime_ns // 1_000_000) or now_ms()
-        opted_out = self.collection.opted_out
-        return ledger.Transcript(session_id, name, created_at or modified, state, opted_out)
+        entry = self.put_away.get(session_id)
+        key = entry.session_key if entry else ""
+        return ledger.Transcript(session_id, name, created_at or modified, state, self.collection.opted_out, key)
 
     def _count(self, why, stored):
         self.report.transcripts[why] += 1
         self.report.records += stored.kinds
         self.report.rejected += stored.rejected
+        self.report.withheld += stored.withheld
+        self.report.unknown_envelopes += stored.unknown_envelopes
         self.report.repeated += stored.repeated
 
     @contextmanager

@@ -8,9 +8,10 @@ from typing import Any
 from django.db import DataError, ProgrammingError
 from django.utils.translation import gettext as _
 
+from ledger import services
 from ledger.stashing import UNWRITABLE
 
-UNFORESEEN = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, DataError, ProgrammingError)
+UNFORESEEN = (*services.UNFORESEEN, DataError, ProgrammingError)
 
 log = logging.getLogger(__name__)
 

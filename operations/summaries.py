@@ -8,6 +8,7 @@ from agents.models import Agent
 from ledger import day_sums
 from ledger.models import RejectedRecord, Session, SessionDay
 from ledger.rows import TOTALS
+from ledger.services import UNKNOWN_ENVELOPE
 
 from .models import AgentDailyStat, AgentSummary
 
@@ -42,6 +43,8 @@ def _days(agent):
 
 
 def _summary(agent):
+    rejected = RejectedRecord.objects.using(agent.db)
+    unknown = rejected.filter(reason=UNKNOWN_ENVELOPE).count()
     total = Session.objects.using(agent.db).aggregate(
         sessions=Count("id"),
         turns=Sum("turn_count"),
@@ -56,6 +59,7 @@ def _summary(agent):
         "error_count": total["errors"] or 0,
         "total_tokens": total["tokens"] or 0,
         "cost_usd": total["cost"] or 0,
-        "rejected_count": RejectedRecord.objects.using(agent.db).count(),
+        "rejected_count": rejected.count() - unknown,
+        "unknown_envelope_count": unknown,
         "last_activity_at": total["last"],
     }

@@ -15,6 +15,7 @@ from ledger.collectors import agent_database, jsonl, packed, session_index
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import AGENT, MEMORY, STATE
 from ledger.collectors.jsonl import Line
+from ledger.envelopes import fingerprint
 from ledger.models import Session
 from operations import collect_archives, collect_databases
 from operations.collect_databases import Unreadable
@@ -86,12 +87,12 @@ def _lines_of(collection, source):
 
 def _count(source, found: Iterable[Line], rejected):
     """Count records; another record under a known id is one that will be rejected."""
-    seen: dict[str, int] = {}
+    seen: dict[str, int | str] = {}
     for line in found:
         if line.record is None:
             _reject(source, rejected, line.offset, line.reason, line.detail)
             continue
-        name, digest = record_id(line), hash(line.raw)
+        name, digest = record_id(line), fingerprint(line.raw, line.record)
         if seen.setdefault(name, digest) != digest:
             _reject(source, rejected, line.offset, "duplicate_id", name)
             continue
@@ -182,14 +183,14 @@ def _sessions(collection, source, database, rejected):
 
 
 def _session(source, session_id, found, part, rejected):
-    seen: dict[str, int] = {}
+    seen: dict[str, int | str] = {}
     start = part.end if part else 0
     for line in found:
         if line.record is None:
             if line.offset >= start:
                 _reject(source, rejected, line.offset, line.reason, f"{session_id} {line.detail}".strip())
             continue
-        name, digest = record_id(line), hash(line.raw)
+        name, digest = record_id(line), fingerprint(line.raw, line.record)
         if seen.setdefault(name, digest) != digest:
             _reject(source, rejected, line.offset, "duplicate_id", f"{session_id} {name}")
         elif line.offset >= start:
