@@ -26,7 +26,7 @@ MAX_NAME, MAX_KEYS, MAX_OTHERS = 256, 40, 20
 
 
 class Why(StrEnum):
-    """Why a record is withheld: its sender opted out, cannot be told, it may quote such a person, it follows one, or it was before."""
+    """Why a record is withheld: its sender opted out or cannot be told, it may quote or follow one, or was before."""
 
     SENDER = "sender"
     UNKNOWN_SENDER = "unknown_sender"

@@ -42,8 +42,8 @@ class Transcript:
     modified_ms: int
     state: str = Session.State.LIVE
     opted_out: frozenset[str] = frozenset()
-    turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
     session_key: str = ""  # for a session that no index has named yet
+    turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
 
 
 @dataclass(slots=True)

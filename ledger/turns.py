@@ -70,10 +70,15 @@ def place(
     stored = set(numbers.values())
     by_id = {row.record_id: row for row in rows}
     refresh: set[int] = set()
+    taken, last = {*numbers.values(), *before.values()}, 0
     for turn in tree.turns(active):
         number = numbers.get(turn.user.record_id) or _number_before(turn, before)
+        if number is None and before and last + 1 not in taken:
+            number = last + 1  # nothing of it is left but the gap
         if number is None:
-            highest = number = highest + 1
+            number = highest + 1
+        taken.add(number)
+        highest, last = max(highest, number), number
         for node in turn.nodes:
             if row := by_id.get(node.record_id):
                 row.turn_number = number

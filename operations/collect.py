@@ -148,9 +148,10 @@ def _collect(collection):
         collection.begin(plans[found.home_name].bytes_to_read, message)
         databases.expect_many_writes(agent.db)
         collect_agent.collect(collection, found, agent, plans[found.home_name], report)
-        if collection.is_again:
-            again = collect_again.run(collection, found, agent, report, collection.again)
-            collection.made_again[agent.agent_id] = again
+        short = frozenset(plans[found.home_name].short)
+        if collection.is_again or short:
+            wanted = collection.again if collection.is_again else short
+            collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
         if problem := presence.problem_of(agent):
             collection.lost[agent.agent_id] = problem
         databases.expect_few_writes(agent.db)

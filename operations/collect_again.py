@@ -97,8 +97,8 @@ def run(collection: Any, found: Any, agent: Agent, report: Any, wanted: frozense
         _take_out(collection, agent, [stored[one] for one in ids if one in stored], sources, made)
         beside = stack.enter_context(databases.beside(collection.copies.place(f"{agent.agent_id}.sqlite")))
         may_read = _reader(collection, found, agent, report, sources, made)
-        for done, session_id in enumerate(ids):
-            collection.progress.update(done, len(ids), _("Reading %(session)s again") % {"session": session_id})
+        for session_id in ids:
+            collection.begin(0, _("Reading %(session)s again") % {"session": session_id})
             if may_read(session_id):
                 with guarding(report, session_id, "unreadable_session"):
                     _session(collection, agent, beside, session_id, sources, made)

@@ -64,6 +64,7 @@ class Source:
     names: set[str] = field(default_factory=set)  # files that the database holds as well
     from_start: set[str] = field(default_factory=set)  # sessions that are read whole, whatever was read of them before
     were_read: set[str] = field(default_factory=set)
+    short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
     is_whole: bool = True  # nothing of it has to be tried again
 
     @property
@@ -194,8 +195,9 @@ class Source:
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return
-        if why == "appended" and collect_counts.is_short(self.agent, one.session_id):
-            why = "replaced"
+        if collect_counts.is_short(self.agent, one.session_id):
+            self.short.add(one.session_id)
+            return
         start = part.end if part and why == "appended" else 0
         lines = agent_database.events(database, one.session_id, start)
         stored = ledger.store_transcript(self.agent.db, self._about(one.session_id, name), lines, outputs=outputs)

@@ -333,10 +333,9 @@ def test_a_lost_file_is_filled_again(home):
     assert everything() == before
 
 
-def test_a_file_from_before_is_noticed(home, as_admin):
+def test_a_file_from_before_is_noticed(home, as_admin, later):
     conversation(home)
     run(home)
-    shutil.copy(databases.path("main"), home.root.parent / "older.sqlite")
     with connections[MAIN].cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copy(databases.path("main"), home.root.parent / "older.sqlite")
@@ -345,6 +344,7 @@ def test_a_file_from_before_is_noticed(home, as_admin):
     lose("main")
     shutil.copy(home.root.parent / "older.sqlite", databases.path("main"))
     databases.alias("main")
+    later(seconds=10)
     page = as_admin.get("/agents/main/sessions/")
     assert page.status_code == 200
     assert "holds 18 of the 27 records" in page.text
@@ -352,6 +352,7 @@ def test_a_file_from_before_is_noticed(home, as_admin):
     assert AgentDatabase.objects.get(agent="main").record_count == 27  # a collect does not lower what was noted
     assert run(home, again=True)["lost"] == {}
     assert events() == 27
+    later(seconds=20)
     assert "of the 27 records" not in as_admin.get("/agents/main/sessions/").text
 
 
