@@ -88,7 +88,8 @@ class Verb(BaseCommand):
         except CommandError as error:
             if options.get("traceback"):
                 raise
-            sys.stderr.write(f"{error}\n")
+            if str(error):
+                sys.stderr.write(f"{error}\n")
             sys.exit(error.returncode)
         finally:
             connections.close_all()
@@ -152,7 +153,9 @@ class Verb(BaseCommand):
         """Print the receipt of what was done and what was not, and end with status 4, or another one."""
         failure = {"error": sentence, "reasons": list(reasons)}
         self._print(_receipt(ok=False, schema=self.schema, **facts, **failure) if self.is_json else words)
-        raise CommandError(_with_reasons(sentence, failure["reasons"]), returncode=status)
+        # On a terminal both streams are one: what the report has said is not said again.
+        is_said = not self.is_json and sentence in words.splitlines()
+        raise CommandError(_with_reasons("" if is_said else sentence, failure["reasons"]), returncode=status)
 
     def fail(self, sentence: str, status: int, *, reasons: Iterable = ()) -> NoReturn:
         """End with `status`; each of `reasons` is `{"id": ..., "reason": ...}`."""
@@ -173,7 +176,7 @@ def _receipt(**facts):
 def _with_reasons(sentence, rows):
     shown = [f"  {row['id']}: {row['reason']}" for row in rows[:REASONS_SHOWN]]
     more = ["  … and more: --json lists all of them"] if len(rows) > REASONS_SHOWN else []
-    return "\n".join([str(sentence), *shown, *more])
+    return "\n".join([line for line in (str(sentence), *shown, *more) if line])
 
 
 def _make_database():

@@ -19,7 +19,9 @@ from typing import BinaryIO
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from . import reasons
 from .homes import NotReadable, open_regular
+from .templatetags.formatting import size as in_words
 
 CHUNK = 1024 * 1024
 SPARE_BYTES = 64 * 1024 * 1024  # what stays free after a copy
@@ -103,7 +105,7 @@ class Copies:
                     raise NotCopied(_("it was written to all the time while it was copied")) from exc
                 time.sleep(pause)
             except OSError as exc:
-                raise NotCopied(exc.strerror or type(exc).__name__) from exc
+                raise NotCopied(reasons.of_system(exc)) from exc
             else:
                 if self.is_kept:
                     self._known[source] = copy
@@ -143,8 +145,8 @@ class Copies:
     def _check_room(self, source, size):
         free = shutil.disk_usage(self._own_folder()).free
         if size + SPARE_BYTES > free:
-            sizes = {"size": f"{size:,}", "spare": f"{SPARE_BYTES:,}", "free": f"{free:,}"}
-            words = _("a copy needs %(size)s bytes, %(spare)s have to stay free, and only %(free)s are free")
+            sizes = {"size": in_words(size), "spare": in_words(SPARE_BYTES), "free": in_words(free)}
+            words = _("a copy needs %(size)s, %(spare)s have to stay free, and only %(free)s are free")
             raise NotCopied(words % sizes)
 
     def _place(self, source, known):
@@ -172,6 +174,26 @@ def _turn(parent):
     with (parent / "lock").open("wb") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         yield
+
+
+def leftovers() -> list[Path]:
+    """Folders of copies whose process is gone; those that a living process works on are none."""
+    parent = _parent()
+    if not parent.is_dir():
+        return []
+    with _turn(parent):
+        return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not _is_in_use(entry))
+
+
+def _is_in_use(folder):
+    try:
+        with (folder / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def remove_leftovers(parent: Path) -> int:

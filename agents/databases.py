@@ -13,6 +13,8 @@ from django.core.management import call_command
 from django.db import DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
 
+from . import reasons
+
 # Of a new agent's file: a record is often longer than half a page of SQLite's 4,096, which then holds only one.
 PAGE_BYTES = 8_192
 
@@ -200,7 +202,7 @@ def _refuse_old(name, agent_id):
             applied = set(cursor.fetchall())
     except DatabaseError as exc:
         raise OldAgentFile(
-            f"The file of agent {agent_id} cannot be read: {exc}. Check the file and its permissions."
+            f"The file of agent {agent_id} cannot be read: {reasons.of(exc)}. Check the file and its permissions."
         ) from exc
     if _known_migrations() - applied:
         raise OldAgentFile(f"The file of agent {agent_id} is older than this version. Run: openclaw-web migrate_agents")

@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
+from . import reasons
+
 BUSY_SECONDS = 5
 # The migrations that make triggers of the global file: what they make now is what has to be there.
 TRIGGER_MIGRATIONS = (
@@ -37,7 +39,7 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
             check = "integrity_check(1)" if is_deep else "quick_check(1)"
             (answer,) = db.execute(f"PRAGMA {check}").fetchone()
-            found.damage = "" if answer == "ok" else answer
+            found.damage = "" if answer == "ok" else reasons.of_sqlite(answer)
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
             found.tables = {name for kind, name, _sql in rows if kind == "table"}
             found.triggers = {name: sql for kind, name, sql in rows if kind == "trigger"}
@@ -46,7 +48,7 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
             if is_deep:
                 found.dangling = sum(1 for _row in db.execute("PRAGMA foreign_key_check"))
     except sqlite3.Error as exc:
-        found.damage = str(exc)
+        found.damage = reasons.of(exc)
     return found
 
 

@@ -15,7 +15,7 @@ COUNTING_MS = 8  # for the number in a title: no list waits longer for it
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a list says: its title (a lazy plural of `count`, with `shown`), the same without a number, when empty."""
+    """What a list says: how many rows (a lazy plural of `count`, with `shown`), its title, when empty."""
 
     counted: str
     uncounted: str
@@ -33,11 +33,12 @@ def answer_page(
     `known` is how many rows there are (an Amount), for a list that can count them quicker.
     """
     known = known or amount(found.all, column=_counted(found.order), budget_ms=COUNTING_MS)
-    title = _title(words, known, page, context.get("agent"))
+    about = {"agent": context.get("agent")}
     context |= {
         "filters": filters,
         "page": page,
-        "title": title,
+        "title": str(words.uncounted) % about,
+        "counted": _counted_words(words, known, page, about),
         "heads": filters.heads(columns),
         "rows": rows,
         "window": found.window,
@@ -65,9 +66,9 @@ def _counted(order):
     return names[-1] if names[-1] == "id" else names[0]
 
 
-def _title(words, known, page, agent):
-    about = {"agent": agent}
-    if known.is_more and not known.count and not page:  # the time was over before the first one
-        return str(words.uncounted) % about
+def _counted_words(words, known, page, about):
+    """How many rows there are, as far as that is known by now; never part of the title, which stays what it is."""
     count = max(known.count, len(page))
+    if not count:
+        return ""
     return capfirst(words.counted % (about | {"count": count, "shown": in_words(known, at_least=count)}))

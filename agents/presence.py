@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 from . import clock, databases, holdings, inspection
 from .models import Agent, AgentDatabase
 
-AGAIN_MS = 60_000
+AGAIN_MS = 5_000
 
 
 def problem_of(agent: Agent) -> str:
     """What is wrong with an agent's file, with the ways out, in sentences; empty when nothing is.
 
-    A page may ask every time: the file is opened when it is another one, or has changed, once a minute.
+    A page may ask every time: the file is opened when it is another one, or has changed, every five seconds at most.
     """
     noted = _noted(agent)  # first: records are stored before they are noted
     file = databases.path(agent.agent_id)

@@ -15,7 +15,7 @@ from . import handles, layout
 from .errors import Damaged, NoSuchArtifact
 
 CHUNK = 1024 * 1024
-MAX_BYTES = 4 * 1024**3  # of one artifact, unpacked
+MAX_BYTES = 4_000_000_000  # of one artifact, unpacked
 MAX_META_BYTES = 1024 * 1024
 
 

@@ -19,6 +19,8 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
+from agents.templatetags.formatting import size as in_words
+
 from . import blobs, handles, layout, locks
 from .errors import Damaged, NoRoom, NoSuchArtifact
 from .measuring import Measure
@@ -218,7 +220,7 @@ def _copy(chunks, handle, measured, is_compressed):
         if measured:
             measured.feed(chunk)
         if measured and measured.bytes > blobs.MAX_BYTES:
-            raise NoRoom(_("An artifact may have %(gigabytes)s GB. Nothing was stashed.") % {"gigabytes": 4})
+            raise NoRoom(_("An artifact may have %(most)s. Nothing was stashed.") % {"most": in_words(blobs.MAX_BYTES)})
         size += _write(handle, packer.compress(chunk) if packer else chunk)
     return size + (_write(handle, packer.flush()) if packer else 0)
 

@@ -5,16 +5,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import configuration
 from gate.models import MemoryGateDecision
-from ledger.models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
-from ledger.records import Facts, facts, sender_ids
+from ledger import origins
+from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from ledger.records import Facts, facts
+from ledger.senders import Why, why_withheld
 from ledger.trimming import full_record
 
 from .models import DatasetSample
 
 TYPE = DatasetSample.Type.ANNOTATED_TURN
+NOT_USED = {
+    Why.SENDER: gettext_lazy("Its sender opted out, so its words are not used."),
+    Why.UNKNOWN_SENDER: gettext_lazy(
+        "Somebody opted out, and who sent this cannot be told, so its words are not used."
+    ),
+    Why.QUOTE: gettext_lazy("It may quote somebody who opted out, so its words are not used."),
+}
 
 
 @dataclass(slots=True)
@@ -34,8 +44,8 @@ def sample_id(agent_id: str, turn_id: str) -> str:
 def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """What was said in each of these turns of one session, by turn id."""
     opted_out = frozenset(configuration.get("collector.optedOutSenders"))
-    records = _records(db, turns)
-    return {turn.id: _exchange(turn, records, opted_out) for turn in turns}
+    records, is_group = _records(db, turns), bool(opted_out) and _is_group(db, turns)
+    return {turn.id: _exchange(turn, records, opted_out, is_group) for turn in turns}
 
 
 def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
@@ -87,14 +97,21 @@ def _records(db, turns):
     return {seqs[event.seq]: (event.kind, facts(full_record(event))) for event in events.iterator(chunk_size=50)}
 
 
-def _exchange(turn, records, opted_out):
+def _is_group(db, turns):
+    session = Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
+    return session is None or origins.is_group(session)
+
+
+def _exchange(turn, records, opted_out, is_group):
     nothing: tuple[str, Facts | None] = ("", None)
     user_kind, user = records.get(turn.user_message_id, nothing)
     reply_kind, reply = records.get(turn.agent_message_id, nothing)
     if not turn.is_active:
         return Exchange(problem=_("It is on a branch that the conversation left."))
-    if "withheld" in (user_kind, reply_kind) or (user and sender_ids(user.sender) & opted_out):
+    if "withheld" in (user_kind, reply_kind):
         return Exchange(problem=_("Its sender opted out, so its words are not used."))
+    if opted_out and user and (why := why_withheld(user.sender, user.around, opted_out, is_group=is_group)):
+        return Exchange(problem=NOT_USED[why])
     if turn.agent_message_id is None:
         return Exchange(problem=_("It has no reply."))
     if user is None or reply is None:

@@ -10,6 +10,7 @@ from .words import EVENT_WORDS, STATE_WORDS
 
 COST = {"label": _("Cost at least, $"), "required": False, "min_value": 0}
 TOKENS = {"label": _("Tokens at least"), "required": False, "min_value": 0, "max_value": BIGGEST}
+SEARCHED = _("Words: searches the start of long texts. Search inside a session to cover everything.")
 DAYS = {"from", "to", "sort", "format"}
 
 
@@ -55,7 +56,7 @@ class EventFilters(AgentFilters):
     ORDERS, DEFAULT = listing.EVENT_ORDERS, listing.NEWEST_EVENTS
     RARE = ("model", "session")
     OFFERED = {"model": "model"}
-    q = forms.CharField(label=_("Words in the record"), required=False, max_length=200)
+    q = forms.CharField(label=_("Words in the record"), required=False, max_length=200, help_text=SEARCHED)
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=EVENT_WORDS.items())
     tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)

@@ -10,7 +10,7 @@ from agents.decorators import agent_view, needs
 from agents.list_pages import Words, answer_file, answer_page
 from openclaw_web.paging import places
 
-from . import list_markup, listing, trimming
+from . import list_markup, listing
 from .filters import EventFilters, SessionFilters, TurnFilters
 
 HOW = _("What this agent says and does appears here once its home has been collected.")
@@ -97,7 +97,6 @@ def event_list(request, agent):
         words=EVENTS,
         columns=list_markup.EVENT_COLUMNS,
         rows=list_markup.event_rows(page, listing.titles(agent.db, page)),
-        reach={"text": trimming.CAP, "result": trimming.RESULT_CAP, "kept": trimming.RESULT_KEPT},
         agent=agent,
     )
 

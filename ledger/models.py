@@ -302,7 +302,7 @@ class SessionDay(Totals):
     # Sums stay when their session is removed because of its age (ledger.removing).
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="days")
     date = models.TextField(help_text="YYYY-MM-DD, UTC")
-    turn_count = Count(default=0)
+    turn_count = Count(default=0)  # of the active branch, by the day of their user messages (ledger.day_sums)
     record_count = Count(default=0)
 
     class Meta:
@@ -314,7 +314,10 @@ class SessionDay(Totals):
 
 
 class ToolSums(models.Model):
-    """What outputs of a tool add up to. Characters are those of the whole texts."""
+    """What outputs of a tool add up to. Characters are those of the whole texts.
+
+    They follow their session when the index says later that it was in another channel.
+    """
 
     date = models.TextField(help_text="YYYY-MM-DD, UTC")
     tool = models.TextField(help_text="empty when the record does not say")

@@ -5,17 +5,33 @@ Only keys are read here. What a key leads to (a job, a run) is on pages of other
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
 from agents.services import AGENT_ID
 
+from .collectors.session_index import NAMED_ORIGINS, origin_of
 from .models import Session
 
 KEY = re.compile(r"agent:([^:]{1,64}):(cron|subagent):(.{1,400})", re.DOTALL)
 SPAWNERS = frozenset({"sessions_spawn"})
 LONGEST = 100_000  # characters of an answer that may name a child
+ALONE = frozenset({"direct", *NAMED_ORIGINS})  # where one person at most speaks, or a program
+GROUPS = ("group", "channel", "room", "thread")
 PARENT_NAMES = ("spawnedBy", "parentSessionKey", "requesterSessionKey")
+
+
+def is_group(session: Session) -> bool:
+    """Whether several people may speak in a session; true as well when its origin cannot be told."""
+    origin = origin_of(session.session_key)[0] if session.session_key else session.origin
+    return origin not in ALONE or about(session.metadata).get("chatType") in GROUPS
+
+
+def about(metadata: str | None) -> dict[str, Any]:
+    """What the index said of a session, from the column `metadata`; empty for anything that is no object."""
+    found = orjson.loads(metadata) if metadata else None
+    return found if isinstance(found, dict) else {}
 
 
 @dataclass(slots=True)
@@ -48,8 +64,8 @@ def of_session(session: Session) -> Origin:
         found.kind = match[2]
         found.job_id = match[3].partition(":")[0] if found.kind == "cron" else ""
     if session.metadata and any(f'"{name}"' in session.metadata for name in PARENT_NAMES):
-        said = orjson.loads(session.metadata)
-        keys = (said.get(name) for name in PARENT_NAMES) if isinstance(said, dict) else ()
+        said = about(session.metadata)
+        keys = (said.get(name) for name in PARENT_NAMES)
         found.parent_key = next((key[:500] for key in keys if isinstance(key, str) and key), "")
     if found.parent_key:
         found.parent = _with_key(session, [found.parent_key]).first()

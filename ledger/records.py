@@ -12,6 +12,9 @@ from typing import Any
 
 import orjson
 
+from .senders import sender_of
+from .unwrapping import Unwrapped, unwrapped
+
 SYNTHETIC_MODELS = frozenset({"delivery-mirror", "gateway-injected"})
 KINDS_BY_ROLE = {"user": "user", "assistant": "assistant", "toolResult": "tool_result", "tool": "tool_result"}
 KINDS_BY_TYPE = {
@@ -36,7 +39,6 @@ CALL_BLOCKS = frozenset({"toolCall", "tool_use", "tool_call"})
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 MAX_TOKENS = 10**12
 MAX_NAME = 256
-MAX_BLOCKS = 20
 
 
 @dataclass(slots=True)
@@ -89,6 +91,7 @@ class Facts:
     usage: Usage | None = None
     sender: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
+    around: Unwrapped | None = None  # what stood around the words of a person
 
 
 def facts(record: dict[str, Any]) -> Facts:
@@ -104,7 +107,7 @@ def facts(record: dict[str, Any]) -> Facts:
         elif found.kind == "tool_result":
             _read_tool_result(found, message)
         elif found.kind == "user":
-            found.text, found.sender = _without_envelope(found.text, message)
+            _read_user(found, message)
     else:
         message = None
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
@@ -156,7 +159,7 @@ def _read_content(found, content):
         return
     texts, thoughts = [], []
     for block in _dicts(content):
-        kind = block.get("type")
+        kind = _text(block.get("type"))  # of any JSON type: one that cannot be looked up is none we know
         if kind in TEXT_BLOCKS:
             texts.append(_text(block.get("text")) or "")
         elif kind == "thinking":
@@ -247,9 +250,6 @@ def _read_other(found, record):
         found.text = _text(record.get("reason")) or ""
 
 
-METADATA_BLOCK = re.compile(r"[^\n]{1,80} \(untrusted[^)\n]{0,60}\):\n```json\n(\{.*?\n?\})\n```\s*", re.DOTALL)
-SYSTEM_LINES = re.compile(r"(?:System: \[[^\]\n]{6,40}\][^\n]*\n)+\n*")
-TIME_PREFIX = re.compile(r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,20}\] ")
 INJECTED = (
     (re.compile(r"A new session was started via /(?:new|reset)"), "new_session"),
     (re.compile(r"Pre-compaction memory flush"), "memory_flush"),
@@ -259,47 +259,20 @@ INJECTED = (
 )
 
 
-def _without_envelope(text, message):
+def _read_user(found, message):
     """The person's words, and who said them, without the lines the gateway puts around a channel message."""
-    sender: dict[str, Any] = {}
-    end = 0
-    for _block in range(MAX_BLOCKS):
-        match = METADATA_BLOCK.match(text, end)
-        try:
-            block = orjson.loads(match[1]) if match else None
-        except orjson.JSONDecodeError:
-            block = None
-        if match is None or block is None:
-            break
-        sender.update({key: plain for key, value in block.items() if (plain := _plain(value)) is not None})
-        end = match.end()
-    text = text[end:]
-    if match := SYSTEM_LINES.match(text):
-        sender["system_lines"] = match[0].strip()[:2000]
-        text = text[match.end() :]
-    if match := TIME_PREFIX.match(text):
-        text = text[match.end() :]
-    own = message.get("__openclaw")
-    if isinstance(own, dict):
-        keys = ("senderId", "senderName", "senderUsername")
-        sender.update({key: plain for key in keys if (plain := _plain(own.get(key)))})
+    around = unwrapped(found.text)
+    found.text = around.words
+    found.sender = sender_of(around, message.get("__openclaw"))
+    if around.system_lines:
+        found.sender["system_lines"] = around.system_lines
+    if around.unknown:
+        found.sender["envelope"] = "unknown"
+    if around.blocks or around.system_lines or around.unknown:
+        found.around = around
     for pattern, name in INJECTED:
-        if pattern.match(text):
-            sender["injected"] = name
-    return text, sender
-
-
-def sender_ids(sender: dict[str, Any]) -> set[str]:
-    """Every id or name that a user message gives its sender."""
-    keys = ("sender_id", "sender", "senderId", "senderName", "senderUsername", "e164", "username", "name")
-    return {str(sender[key]) for key in keys if sender.get(key)}
-
-
-def _plain(value):
-    """What a channel says of a sender, short enough for a column; None for anything but texts and small numbers."""
-    if isinstance(value, str):
-        return value[:MAX_NAME].replace("\x00", "\ufffd")
-    return value if isinstance(value, int) and abs(value) < 2**53 else None
+        if pattern.match(found.text):
+            found.sender["injected"] = name
 
 
 def identifier(value: Any) -> str | None:

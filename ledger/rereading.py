@@ -31,6 +31,7 @@ from .models import (
 from .rows import record_id_of
 from .services import Transcript
 from .trimming import untrim
+from .withholding import WITHHELD_TYPE
 
 BESIDE = "beside"
 # In the order in which they are put back.
@@ -65,6 +66,7 @@ class Reread:
     added: Counter[str] = field(default_factory=Counter)
     kept: int = 0
     withheld: list[str] = field(default_factory=list)
+    words: set[str] = field(default_factory=set)  # the texts of those, for whoever looks where else they are
     artifacts: list[str] = field(default_factory=list)  # handles that no record of the session uses any more
     held: dict[str, int] = field(default_factory=dict)
 
@@ -140,7 +142,7 @@ def _stored_line(db, session_id, record_id, seq):
         record = untrim(event.event_json, event.full_zstd)
     if event.kind == WITHHELD:
         parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
-        record = {"type": services.WITHHELD_TYPE, "id": record_id, "parentId": parent, "timestamp": event.created_at}
+        record = {"type": WITHHELD_TYPE, "id": record_id, "parentId": parent, "timestamp": event.created_at}
     offset = int(record_id[1:]) if record_id[:1] == "@" and record_id[1:].isdecimal() else seq
     return Line(offset, offset, orjson.dumps(record), record)
 
@@ -241,10 +243,15 @@ class _Exchange:
         if found.withheld:
             rows = cursor.execute(HANDLES_OF_WITHHELD, [self.session_id, self.session_id]).fetchall()
             found.artifacts = sorted(handle for (handle,) in rows)
+            texts = cursor.execute(WORDS_OF_WITHHELD, [self.session_id, self.session_id]).fetchall()
+            found.words = {text for both in texts for text in both if text}
 
     def _exchange(self, cursor):
         own = [self.session_id]
         tool_days.take_back(self.db, self.session_id)
+        for word in self.found.words:
+            cursor.execute(REMOVE_CONTEXTS, [*own, word])
+        cursor.execute(SET_ASIDE, own * 3)
         for model in reversed(EXCHANGED):
             cursor.execute(f"DELETE FROM main.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
         self._bring(cursor, PromptReport, "INSERT OR IGNORE")
@@ -267,6 +274,8 @@ def _columns(model):
 
 
 def _own(model):
+    if model is ConversationTurn:  # without those that were set aside
+        return "turn_number > 0 AND session_id"
     return "id" if model is Session else "session_id"
 
 
@@ -287,6 +296,22 @@ WITHHELD_NOW = f"""
 """  # noqa: S608 - constants
 HANDLES_OF_WITHHELD = f"""
     SELECT DISTINCT handle FROM main.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})
+"""  # noqa: S608
+WORDS_OF_WITHHELD = f"""
+    SELECT user_message_content, agent_message_content FROM main.conversation_turns
+    WHERE session_id = %s AND user_message_id IN ({WITHHELD_NOW})
+"""  # noqa: S608
+REMOVE_CONTEXTS = """
+    DELETE FROM main.conversation_contexts
+    WHERE turn_id IN (SELECT id FROM main.conversation_turns WHERE session_id = %s) AND message = %s
+"""
+# A turn whose user message is no record any more, and that kept messages, which are evidence, refer to.
+SET_ASIDE = f"""
+    UPDATE main.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
+        user_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE user_message_content END,
+        agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END
+    WHERE session_id = %s AND id NOT IN (SELECT id FROM {BESIDE}.conversation_turns)
+        AND id IN (SELECT turn_id FROM main.conversation_contexts)
 """  # noqa: S608
 REMOVE_WITHHELD = f"DELETE FROM main.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
 ARTIFACTS_DIFFER = f"""

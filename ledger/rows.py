@@ -196,14 +196,12 @@ class Sums:
     total_tokens: int = 0
     cost_usd: float = 0.0
     record_count: int = 0
-    turn_count: int = 0
     biggest_prompt: int = 0
 
     def add(self, row: Row) -> None:
         """Count one row in."""
         found = row.facts
         self.record_count += 1
-        self.turn_count += found.kind == "user"
         if found.is_synthetic:
             return
         self.tool_call_count += len(found.calls)

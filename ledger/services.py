@@ -1,6 +1,7 @@
 """Every write to the ledger: session index entries, transcripts, rejected lines."""
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -12,20 +13,24 @@ from django.db import connections, transaction
 
 from agents.clock import now_ms
 
-from . import counting, removing, stashing, tool_days, turns
+from . import counting, day_sums, removing, stashing, tool_days, turns
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
 from .envelopes import fingerprint
-from .models import PromptReport, RejectedRecord, Session, SessionDay
-from .records import sender_ids
+from .models import PromptReport, RejectedRecord, Session
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
 from .stashing import Outputs
 from .trees import Node, Tree
+from .withholding import Withholding
 
 CHUNK_LINES = 5_000
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
-WITHHELD_TYPE = "withheld"  # of a record that was withheld before and is stored again
+UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
+# What a record of odd types may raise in code that did not foresee it: it costs that record.
+UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -37,6 +42,7 @@ class Transcript:
     modified_ms: int
     state: str = Session.State.LIVE
     opted_out: frozenset[str] = frozenset()
+    session_key: str = ""  # for a session that no index has named yet
     turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
 
 
@@ -46,6 +52,8 @@ class Stored:
 
     kinds: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # by senders.Why
+    unknown_envelopes: int = 0
     repeated: int = 0
     end: int = 0
     held: dict[str, int] | None = None
@@ -59,6 +67,8 @@ class Stored:
         """Count in what a chunk added."""
         self.kinds += other.kinds
         self.rejected += other.rejected
+        self.withheld += other.withheld
+        self.unknown_envelopes += other.unknown_envelopes
         self.repeated += other.repeated
         self.held = other.held
 
@@ -171,11 +181,11 @@ def _store_chunk(db, transcript, chunk, stored, outputs):
         if outputs:
             outputs.set_turns(session.id, turns.users(rows, known))
         _insert(db, session, rows)
-        turns.store_turns(db, session, rows, refresh)
+        turns_by_day = turns.store_turns(db, session, rows, refresh)
         turns.store_snapshots(db, session, tree, rows)
-    if rows:
-        tool_days.add(db, session, rows)
-        _add_up(db, session, rows)
+        if rows:
+            tool_days.add(db, session, rows)
+        _add_up(db, session, rows, turns_by_day)
     session.save(using=db, force_insert=session._state.adding)
     stored.held = counting.known(session)
 
@@ -193,14 +203,14 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
     rows: list[Row] = []
     bad: list[Line] = []
     seen: dict[str, int | str] = {}
-    hidden = {record_id for record_id, (_, _, kind, _) in known.items() if kind == "withheld"}
+    withholding = Withholding(session, known, transcript.opted_out, transcript.session_key)
     before, leaf_id = turns.last_row(session, known), None
     seq = max((node.seq for node, *_ in known.values()), default=-1)
     for line in chunk:
-        if line.record is None:
+        if line.record is None or (row := _row(line, before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
-        before = row = row_of(line, before=before, fallback_ms=transcript.modified_ms)
+        before = row
         leaf_id = _leaf(row, line.record) or leaf_id
         if row.record_id in known or row.record_id in seen:
             if _says_the_same(line, row, seen):
@@ -209,21 +219,32 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
                 bad.append(line)
             continue
         seen[row.record_id] = fingerprint(line.raw, line.record)
-        if row.facts.type == WITHHELD_TYPE or (
-            transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden)
-        ):
-            hidden.add(row.record_id)
+        if row.facts.sender.get("envelope"):
+            stored.unknown_envelopes += 1
+            bad.append(Line(line.offset, line.end, line.raw, None, UNKNOWN_ENVELOPE))
+        if why := withholding.why(row, line.record):
             row = withheld(row)
             session.withheld_count += 1
+            stored.withheld[why.value] += 1
         else:
             fill(row, line, outputs.keeper(session.id, row))
         seq += 1
         row.seq = seq
         rows.append(row)
     stored.kinds.update(row.facts.kind for row in rows)
-    stored.rejected.update(line.reason for line in bad)
+    stored.rejected.update(line.reason for line in bad if line.reason != UNKNOWN_ENVELOPE)
     _reject_of(db, transcript, bad)
     return rows, leaf_id
+
+
+def _row(line, before, fallback_ms):
+    """The row of a line's record; None, with the reason in the line, when nobody foresaw what it holds."""
+    try:
+        return row_of(line, before=before, fallback_ms=fallback_ms)
+    except UNFORESEEN as exc:
+        log.exception("a record at %s was not read", line.offset)
+        line.record, line.reason, line.detail = None, "unforeseen", type(exc).__name__
+        return None
 
 
 def _says_the_same(line, row, seen):
@@ -251,13 +272,6 @@ def _leaf(row, record):
     return row.record_id if row.facts.kind != "session" else None
 
 
-def _is_withheld(row, opted_out, hidden):
-    if row.facts.kind == "user":
-        return bool(sender_ids(row.facts.sender) & opted_out)
-    is_summary = row.facts.kind in ("compaction", "branch_summary")  # of records that are no parents of it
-    return row.parent_id in hidden or (is_summary and bool(hidden))
-
-
 def _node(row):
     return Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user")
 
@@ -270,40 +284,24 @@ def _insert(db, session, rows):
         )
 
 
-def _add_up(db, session, rows):
+def _add_up(db, session, rows, turns_by_day):
     days: dict[str, Sums] = {}
+    is_new = not session.record_count
     for row in rows:
         days.setdefault(turns.utc_day(row.created_at), Sums()).add(row)
         session.compaction_count += row.facts.kind == "compaction"
         if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.facts.model:
             session.model = row.facts.model
-    moments = [row.created_at for row in rows]
-    is_new = not session.record_count
-    session.created_at = min(moments) if is_new else min(session.created_at, *moments)
-    session.last_activity_at = max(session.last_activity_at, *moments)
-    session.record_count += len(rows)
-    counting.add(session, Counter(row.facts.kind for row in rows))
+    if rows:
+        moments = [row.created_at for row in rows]
+        session.created_at = min(moments) if is_new else min(session.created_at, *moments)
+        session.last_activity_at = max(session.last_activity_at, *moments)
+        session.record_count += len(rows)
+        counting.add(session, Counter(row.facts.kind for row in rows))
     for sums in days.values():
         for name in TOTALS:
             setattr(session, name, getattr(session, name) + getattr(sums, name))
-    _add_days(db, session.id, days, is_new=is_new)
-
-
-def _add_days(db, session_id, days, *, is_new):
-    stored = {}
-    if not is_new:
-        stored = {day.date: day for day in SessionDay.objects.using(db).filter(session_id=session_id, date__in=days)}
-    names = (*TOTALS, "turn_count", "record_count")
-    fresh = []
-    for date, sums in days.items():
-        day = stored.get(date) or SessionDay(session_id=session_id, date=date)
-        for name in names:
-            setattr(day, name, getattr(day, name) + getattr(sums, name))
-        if date in stored:
-            day.save(using=db)
-        else:
-            fresh.append(day)
-    SessionDay.objects.using(db).bulk_create(fresh)
+    day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
 
 
 def _apply_entry(db, session, entry, reports):
@@ -322,6 +320,8 @@ def _apply_entry(db, session, entry, reports):
         session.prompt_report_id = _report(db, entry.report, reports)
     if session._state.adding or session.__dict__ != before:
         session.save(using=db, force_insert=session._state.adding)
+    if session.channel_id != before["channel_id"] and session.record_count:
+        tool_days.move(db, session.id, session.channel_id)
 
 
 def _report(db, report, reports):

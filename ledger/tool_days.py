@@ -45,6 +45,10 @@ def _upsert(table, place, others, last=""):
 
 ADD = _upsert("session_tools", PLACE, ("channel_id", "open_chars"), ", open_chars = excluded.open_chars")
 ADD_TOTAL = _upsert("tool_days", TOTAL_PLACE, ())
+# A day from which everything was taken back is as if it had never been.
+DELETE_NOTHING = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for name in TOTAL_PLACE)} AND " + (  # noqa: S608
+    " AND ".join(f"{name} = 0" for name in ADDED)
+)
 STORED = ("kind", "created_at", "is_failed", "is_synthetic", "trim_json", "event_json")
 TURN_BATCH = 500
 
@@ -102,14 +106,19 @@ def add(db: str, session: Session, rows: Iterable[Row]) -> None:
     _save(db, session.id, _channel(session, stored), counted(steps, _open(stored)))
 
 
-def count_again(db: str, session_id: str) -> None:
-    """Count a session from what is stored: for one without sums, or whose outputs became artifacts later."""
+def count_again(db: str, session_id: str, *, channel: str | None = None) -> None:
+    """Count a session from what is stored: for one without sums, or whose outputs became artifacts later.
+
+    It is counted to `channel`, or to the one it was counted to before.
+    """
     with transaction.atomic(using=db):
-        session = Session.objects.using(db).only("id", "channel_id", "created_at").get(id=session_id)
-        channel = _channel(session, _sums_of(db, session_id))
+        session = Session.objects.using(db).only("id", "channel_id", "created_at", *COUNTABLE).get(id=session_id)
+        channel = channel or _channel(session, _sums_of(db, session_id))
         take_back(db, session_id)
-        nothing = {(utc_day(session.created_at), NO_TOOL): Bucket()}  # so that it is known to be counted
-        _save(db, session_id, channel, counted(_stored(db, session_id), {}) or nothing)
+        found = counted(_stored(db, session_id), {})
+        if not found and any(getattr(session, name) for name in COUNTABLE):  # so that it is known to be counted
+            found = {(utc_day(session.created_at), NO_TOOL): Bucket()}
+        _save(db, session_id, channel, found)
         _prompts_again(db, session_id)
 
 
@@ -127,6 +136,14 @@ def take_back(db: str, session_id: str) -> None:
     rows = SessionTool.objects.using(db).filter(session_id=session_id)
     _add_to_days(db, rows, -1)
     rows.delete()
+
+
+def move(db: str, session_id: str, channel: str) -> None:
+    """Count a session to another channel: the index told of it later; in the caller's transaction."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    _add_to_days(db, rows, -1)
+    rows.update(channel_id=channel)
+    put_back(db, session_id)
 
 
 def put_back(db: str, session_id: str) -> None:
@@ -257,6 +274,7 @@ def _add_to_days(db, rows, factor):
     sums = [(*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
     with connections[db].cursor() as cursor:
         cursor.executemany(ADD_TOTAL, sums)
+        cursor.executemany(DELETE_NOTHING, [row[:3] for row in sums])
 
 
 def _save(db, session_id, channel, buckets):

@@ -1,8 +1,10 @@
 """Turns of a session kept true while its transcript grows: numbers, sums, words, and what is on the active branch."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
+from typing import Any
 
 import orjson
 from django.db import connections
@@ -20,6 +22,7 @@ TITLE_TURNS = 20
 EPOCH = date(1970, 1, 1).toordinal()
 BATCH = 500
 NONE: Mapping[str, int] = {}
+FROM = ("sender_id", "senderId", "id", "sender", "e164", "username", "name", "label")  # what best says who spoke
 
 
 def utc_day(ms: int) -> str:
@@ -67,10 +70,15 @@ def place(
     stored = set(numbers.values())
     by_id = {row.record_id: row for row in rows}
     refresh: set[int] = set()
+    taken, last = {*numbers.values(), *before.values()}, 0
     for turn in tree.turns(active):
         number = numbers.get(turn.user.record_id) or _number_before(turn, before)
+        if number is None and before and last + 1 not in taken:
+            number = last + 1  # nothing of it is left but the gap
         if number is None:
-            highest = number = highest + 1
+            number = highest + 1
+        taken.add(number)
+        highest, last = max(highest, number), number
         for node in turn.nodes:
             if row := by_id.get(node.record_id):
                 row.turn_number = number
@@ -91,8 +99,11 @@ def users(rows: list[Row], known: Known) -> dict[int, str]:
     return found | {row.turn_number: row.record_id for row in rows if row.facts.kind == "user" and row.turn_number}
 
 
-def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> None:
-    """Write the turns that new rows begin, and compute the turns in `refresh` again from what is stored."""
+def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> Counter[str]:
+    """Write the turns that new rows begin, and compute the turns in `refresh` again from what is stored.
+
+    Returns how many turns of the active branch each UTC day has; all of them are the session's `turn_count`.
+    """
     members: dict[int, list[Row]] = {}
     for row in rows:
         if row.turn_number is not None and row.turn_number not in refresh:
@@ -105,16 +116,24 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         )
     if not session.record_count:  # a new session: its turns are at hand
         current = [turn for turn in values if turn["is_active"]]
-        session.turn_count = len(current)
+        days = Counter(utc_day(turn["created_at"]) for turn in current)
         words = [(turn["user_message_content"], turn["user_metadata"]) for turn in current[:TITLE_TURNS]]
     else:
         stored = ConversationTurn.objects.using(db).filter(session_id=session.id)
         for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
             stored.filter(id=turn.id).update(**_summed(_stored_rows(db, turn)))
-        session.turn_count = stored.active().count()
+        days = by_day(db, session.id)
         words = stored.active().order_by("first_seq").values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
+    session.turn_count = days.total()
     if not session.title:
         session.title = title_of(words)
+    return days
+
+
+def by_day(db: str, session_id: str) -> Counter[str]:
+    """How many turns of the active branch a session has on each UTC day: what a turn counts for, everywhere."""
+    turns = ConversationTurn.objects.using(db).filter(session_id=session_id).active()
+    return Counter(map(utc_day, turns.values_list("created_at", flat=True).iterator()))
 
 
 def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) -> None:
@@ -122,6 +141,16 @@ def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) 
     TranscriptSnapshot.objects.using(db).bulk_create(
         [_snapshot(session, tree, row) for row in rows if row.facts.kind == "compaction"], ignore_conflicts=True
     )
+
+
+def turn_row(session: Session, rows: list[Row]) -> dict[str, Any]:
+    """The values of TURN_COLUMNS of the turn that these records are, its user message first."""
+    return {**_begun(session, rows[0]), **_summed(rows)}
+
+
+def snapshot_row(session: Session, tree: Tree, row: Row) -> TranscriptSnapshot:
+    """What is written down of a compaction, not saved yet."""
+    return _snapshot(session, tree, row)
 
 
 def _move(db, session, active, known):
@@ -241,5 +270,4 @@ def _words(text):
 
 
 def _sender(sender):
-    found = sender.get("sender_id") or sender.get("senderId") or sender.get("sender")
-    return str(found) if found else None
+    return next((str(sender[key]) for key in FROM if sender.get(key)), None)

@@ -28,6 +28,8 @@ TYPES = {
 # What a spreadsheet would take for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 DAY_MS = 86_400_000
+BESIDE = {"after", "before", "sort", "format"}  # what an address of a list holds besides filters
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", re.ASCII)
 BIGGEST = 2**53  # the largest number of tokens or records that an address may name
 
 
@@ -84,6 +86,12 @@ class ListFilters(forms.Form):
         return _("This address asks for what this list cannot show. %(what)s Start again from the list.") % {
             "what": what
         }
+
+    @property
+    def ignored(self):
+        """Names in the address that are no filters of this list, so that it can say so; only what looks like a name."""
+        names = [name for name in self.data if name not in {*self.fields, *BESIDE}]
+        return [name for name in names if NAME.fullmatch(name)][:5]
 
     @property
     def sorting(self):
@@ -146,6 +154,10 @@ class ListFilters(forms.Form):
         """The same of the fields that are folded away until they are asked for."""
         return SafeString("".join(map(self._control, self.RARE)))
 
+    def helps(self):
+        """`(id, sentence)` of every text field that says something about itself, for below the fields."""
+        return [(f"id_{name}_help", field.help_text) for name, field in self.fields.items() if field.help_text]
+
     @property
     def is_rare_chosen(self):
         """Whether one of the filters that are folded away is in force."""
@@ -171,7 +183,8 @@ class ListFilters(forms.Form):
             longest = f' maxlength="{field.max_length}"' if getattr(field, "max_length", None) else ""
             bounds = ' min="0" step="any"' if kind == "number" else ""
             key = ' data-key="/"' if is_first else ""
-            control = f'<input type="{kind}" {named} value="{escape(value)}"{longest}{bounds}{key}>'
+            told = f' aria-describedby="id_{name}_help"' if field.help_text else ""
+            control = f'<input type="{kind}" {named} value="{escape(value)}"{longest}{bounds}{key}{told}>'
         return f'<div class="field field--{kind}">{label}{control}</div>'
 
     def chips(self):

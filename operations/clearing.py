@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import audit
+from agents.templatetags.formatting import size
 from artifacts import garbage
 from artifacts.garbage import Collected
 from openclaw_web.errors import Refused
@@ -61,18 +62,19 @@ def in_words(result: Collected) -> str:
     """What was removed and what stays, in a sentence."""
     if result.is_dry_run:
         words = ngettext(
-            "%(removed)s content would be removed (%(bytes)s bytes), %(kept)s kept.",
-            "%(removed)s contents would be removed (%(bytes)s bytes), %(kept)s kept.",
+            "%(removed)s content would be removed (%(size)s), %(kept)s kept%(young)s.",
+            "%(removed)s contents would be removed (%(size)s), %(kept)s kept%(young)s.",
             result.removed,
         )
     else:
         words = ngettext(
-            "%(removed)s content removed (%(bytes)s bytes), %(kept)s kept.",
-            "%(removed)s contents removed (%(bytes)s bytes), %(kept)s kept.",
+            "%(removed)s content removed (%(size)s), %(kept)s kept%(young)s.",
+            "%(removed)s contents removed (%(size)s), %(kept)s kept%(young)s.",
             result.removed,
         )
-    sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept + result.young}
-    return words % {name: f"{number:,}" for name, number in sums.items()}
+    young = _(", %(count)s too young to tell") % {"count": f"{result.young:,}"} if result.young else ""
+    told = {"removed": f"{result.removed:,}", "size": size(result.removed_bytes), "kept": f"{result.kept:,}"}
+    return words % (told | {"young": young})
 
 
 def seconds(text: str) -> int:

@@ -33,6 +33,8 @@ class AgentReport:
     transcripts: Counter[str] = field(default_factory=Counter)  # new, appended, replaced, truncated, unchanged, ...
     records: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # records by why: senders.Why
+    unknown_envelopes: int = 0
     repeated: int = 0
     unfinished: int = 0
     opted_out_sessions: int = 0
@@ -67,11 +69,24 @@ class Collection:
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
+    # What is being read, an agent or the state database: bytes planned for it, and where it began.
+    stage_bytes: int = 0
+    stage_done: int = 0
+    stage_read: int = 0
 
     def add_bytes(self, count: int) -> None:
-        """Tell whoever watches how far it is."""
+        """Tell whoever watches how far it is: never past the plan, although files grow while they are read."""
         self.bytes_read += count
-        self.progress.update(self.bytes_read, self.total_bytes or None)
+        self._tell(min(self.bytes_read - self.stage_read, self.stage_bytes))
+
+    def begin(self, planned: int, message: str = "") -> None:
+        """Go on with what `planned` bytes are to be read of; what came before is done, however much it was."""
+        self.stage_done += self.stage_bytes
+        self.stage_bytes, self.stage_read = planned, self.bytes_read
+        self._tell(0, message)
+
+    def _tell(self, of_stage, message=""):
+        self.progress.update(self.stage_done + of_stage, self.total_bytes or None, message)
 
 
 def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> dict[str, Any]:
@@ -124,24 +139,27 @@ def _claimed(home, params):
 def _collect(collection):
     here = [found for found in collection.home.agents if _is_chosen(collection, found)]
     plans = {found.home_name: collect_agent.plan(collection, found) for found in here}
-    collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values())
-    collection.total_bytes += collect_state.bytes_to_read(collection)
+    state_bytes = collect_state.bytes_to_read(collection)
+    collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values()) + state_bytes
     for found in here:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
         message = _("Reading %(agent)s") % {"agent": agent.agent_id}
-        collection.progress.update(collection.bytes_read, collection.total_bytes or None, message)
+        collection.begin(plans[found.home_name].bytes_to_read, message)
         databases.expect_many_writes(agent.db)
         collect_agent.collect(collection, found, agent, plans[found.home_name], report)
-        if collection.is_again:
-            again = collect_again.run(collection, found, agent, report, collection.again)
-            collection.made_again[agent.agent_id] = again
+        short = frozenset(plans[found.home_name].short)
+        if collection.is_again or short:
+            wanted = collection.again if collection.is_again else short
+            collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
         if problem := presence.problem_of(agent):
             collection.lost[agent.agent_id] = problem
         databases.expect_few_writes(agent.db)
         summaries.refresh(agent, collected_at=now_ms())
+    collection.begin(state_bytes)
     schedules = collect_schedules.collect(collection)
     collect_state.collect(collection, schedules)
+    collection.begin(0)
     return _result(collection, schedules)
 
 
@@ -175,6 +193,8 @@ def _as_json(report):
         "transcripts": dict(sorted(report.transcripts.items())),
         "records": dict(sorted(report.records.items())),
         "rejected": dict(sorted(report.rejected.items())),
+        "withheld": dict(sorted(report.withheld.items())),
+        "unknown_envelopes": report.unknown_envelopes,
         "repeated": report.repeated,
         "unfinished": report.unfinished,
         "opted_out_sessions": report.opted_out_sessions,

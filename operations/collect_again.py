@@ -45,6 +45,7 @@ class Again:
     taken_out: list[str] = field(default_factory=list)  # conversations with people who opted out
     without_source: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)  # somebody opted out, and whose these are cannot be told
+    words: dict[str, set[str]] = field(default_factory=dict)  # session -> texts that were withheld
     artifacts: set[str] = field(default_factory=set)
 
     def as_json(self) -> dict[str, Any]:
@@ -98,8 +99,8 @@ def run(collection: Any, found: Any, agent: Agent, report: Any, wanted: frozense
         _take_out(collection, agent, [stored[one] for one in ids if one in stored], sources, made)
         beside = stack.enter_context(databases.beside(collection.copies.place(f"{agent.agent_id}.sqlite")))
         may_read = _reader(collection, found, agent, report, sources, made)
-        for done, session_id in enumerate(ids):
-            collection.progress.update(done, len(ids), _("Reading %(session)s again") % {"session": session_id})
+        for session_id in ids:
+            collection.begin(0, _("Reading %(session)s again") % {"session": session_id})
             if may_read(session_id):
                 with guarding(report, session_id, "unreadable_session"):
                     _session(collection, agent, beside, session_id, sources, made)
@@ -162,7 +163,7 @@ def _count(made, session_id, came: Reread):
     made.kept += came.kept
     made.artifacts.update(came.artifacts)
     if came.withheld:
-        made.withheld[session_id] = came.withheld
+        made.withheld[session_id], made.words[session_id] = came.withheld, came.words
 
 
 def _take_out(collection, agent, stored, sources, made):

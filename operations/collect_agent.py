@@ -67,6 +67,7 @@ class Plan:
     bytes_to_read: int = 0
     imported: list[TranscriptFile] = field(default_factory=list)
     uncounted: set[str] = field(default_factory=set)  # sessions to be read from their start, and counted then
+    short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
     database: collect_agent_database.Plan = field(default_factory=lambda: collect_agent_database.Plan(None))
 
 
@@ -106,11 +107,11 @@ def collect(collection, found, agent, plan, report) -> None:
         may_read = collect_consent.without_ignored(collection, agent, report, may_read)
         removed = removing.ids(agent.db)
         were_removed = len(removed)
-        source.from_start = plan.uncounted
+        source.from_start, source.short = plan.uncounted, plan.short
         may_read = collect_removed.without(removed, may_read)
         source.archives(may_read)
         to_read = collect_removed.files(collection, agent, plan.to_read, removed, report)
-        _files(collection, agent, to_read, source, may_read, report, plan.uncounted)
+        _files(collection, agent, plan, to_read, source, may_read, report)
         collect_removed.transcripts(source, removed)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
         if len(removed) < were_removed:
@@ -130,18 +131,21 @@ def collect(collection, found, agent, plan, report) -> None:
         _workspace(collection, found.workspace, agent, report)
 
 
-def _files(collection, agent, files, source, may_read, report, uncounted):
+def _files(collection, agent, plan, files, source, may_read, report):
     for group in _groups(files):
         with collect_outputs.taking(collection, agent, report) as outputs:
             _write_ahead(collection, [file for file in group if file.path.name not in source.names], outputs)
             for file in group:
                 if file.path.name in source.names:  # the database holds the same
                     _is_read(collection, agent, file)
-                elif may_read(file.session_id):
-                    read = partial(_transcript, outputs=outputs, from_start=file.session_id in uncounted)
-                    _guarded(read, collection, agent, file, report)
-                else:
+                elif not may_read(file.session_id):
                     collection.add_bytes(file.stat.st_size)
+                elif collect_counts.is_short(agent, file.session_id):
+                    plan.short.add(file.session_id)
+                    collection.add_bytes(file.stat.st_size)
+                else:
+                    read = partial(_transcript, outputs=outputs, from_start=file.session_id in plan.uncounted)
+                    _guarded(read, collection, agent, file, report)
 
 
 def _leftovers(collection, agent, plan, known, may_read, report):
@@ -213,7 +217,7 @@ def _transcript(collection, agent, file, report, *, outputs=None, from_start=Fal
         report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": exc})
         return
     with opened:
-        if from_start or collect_counts.is_short(agent, file.session_id):
+        if from_start:
             collection.book.forget_part(collection.book.name(file.path))
         reading = collection.book.reading(Kind.TRANSCRIPT, file.path, opened)
         stat = os.fstat(opened.fileno())
@@ -274,6 +278,8 @@ def _count(report, why, stored, *, unfinished):
     report.transcripts[why] += 1
     report.records += stored.kinds
     report.rejected += stored.rejected
+    report.withheld += stored.withheld
+    report.unknown_envelopes += stored.unknown_envelopes
     report.repeated += stored.repeated
     report.unfinished += unfinished
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents import holdings
+from agents import holdings, reasons
 from agents.clock import now_ms
 from agents.sources import Part
 from ledger import services as ledger
@@ -64,6 +64,7 @@ class Source:
     names: set[str] = field(default_factory=set)  # files that the database holds as well
     from_start: set[str] = field(default_factory=set)  # sessions that are read whole, whatever was read of them before
     were_read: set[str] = field(default_factory=set)
+    short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
     is_whole: bool = True  # nothing of it has to be tried again
 
     @property
@@ -149,7 +150,7 @@ class Source:
             self._fail(exc.reason, str(exc))
             return
         except FileNotFoundError as exc:  # gone since the home was looked at
-            self._fail("database_not_copied", exc.strerror)
+            self._fail("database_not_copied", reasons.of_system(exc))
             return
         self.database = database
         if database.version not in agent_database.KNOWN_VERSIONS:
@@ -194,8 +195,9 @@ class Source:
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return
-        if why == "appended" and collect_counts.is_short(self.agent, one.session_id):
-            why = "replaced"
+        if collect_counts.is_short(self.agent, one.session_id):
+            self.short.add(one.session_id)
+            return
         start = part.end if part and why == "appended" else 0
         lines = agent_database.events(database, one.session_id, start)
         stored = ledger.store_transcript(self.agent.db, self._about(one.session_id, name), lines, outputs=outputs)
@@ -231,13 +233,16 @@ class Source:
 
     def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
         modified = moment_ms(self.stats[0].st_mtime_ns // 1_000_000) or now_ms()
-        opted_out = self.collection.opted_out
-        return ledger.Transcript(session_id, name, created_at or modified, state, opted_out)
+        entry = self.put_away.get(session_id)
+        key = entry.session_key if entry else ""
+        return ledger.Transcript(session_id, name, created_at or modified, state, self.collection.opted_out, key)
 
     def _count(self, why, stored):
         self.report.transcripts[why] += 1
         self.report.records += stored.kinds
         self.report.rejected += stored.rejected
+        self.report.withheld += stored.withheld
+        self.report.unknown_envelopes += stored.unknown_envelopes
         self.report.repeated += stored.repeated
 
     @contextmanager
@@ -246,7 +251,7 @@ class Source:
         try:
             yield self.database
         except Damaged as exc:
-            self._fail("bad_database", str(exc))
+            self._fail("bad_database", reasons.of_sqlite(str(exc)))
 
     def _fail(self, reason, detail):
         self.database = None

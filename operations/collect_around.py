@@ -145,7 +145,8 @@ def _memory(collection, path: Path, agent, report):
             found = around.indexed_files(opened)
             report.indexed_files += store.store_indexed(agent.db, collection.book.name(path), found)
     except (Unreadable, Damaged) as exc:
-        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
+        words = {"file": path.name, "reason": collect_databases.why(exc)}
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     collection.add_bytes(size)
     collect_databases.remember(collection, path, stats, agent.agent_id)

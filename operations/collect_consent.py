@@ -2,28 +2,29 @@
 
 from collections.abc import Callable
 
-import orjson
 from django.utils.translation import gettext as _
 
 from agents.homes import NotReadable, open_regular
+from ledger import origins
 from ledger.collectors import session_index
 from ledger.collectors.session_index import IndexEntry, origin_of
 from ledger.models import Session
+from ledger.senders import is_of
 
 MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
 def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
     """A direct conversation is its person's: with them opted out, none of it is kept."""
-    origin = entry.metadata.get("origin", {})
+    origin = _dict(entry.metadata.get("origin"))
     names = {entry.target, *(value for key, value in origin.items() if key in ("from", "to", "label"))}
-    return entry.origin == "direct" and _any_of(names, opted_out)
+    return entry.origin == "direct" and is_of(names, opted_out)
 
 
 def is_of_opted_out(session: Session, opted_out: frozenset[str]) -> bool:
     """Whether a session that is in the store is a direct conversation with somebody who has opted out since."""
     is_direct = origin_of(session.session_key)[0] == "direct" if session.session_key else session.origin == "direct"
-    return is_direct and _any_of(_names(session.conversation_target, session.metadata), opted_out)
+    return is_direct and is_of(_names(session.conversation_target, session.metadata), opted_out)
 
 
 def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Callable[[str], bool]:
@@ -92,14 +93,14 @@ def _named_before(agent, opted_out):
         for session_id, key, target, metadata in rows.values_list(
             "id", "session_key", "conversation_target", "metadata"
         )
-        if not (origin_of(key)[0] == "direct" and _any_of(_names(target, metadata), opted_out))
+        if not (origin_of(key)[0] == "direct" and is_of(_names(target, metadata), opted_out))
     }
 
 
 def _names(target, metadata):
-    origin = orjson.loads(metadata or "{}").get("origin", {})
-    return {target, *(origin.get(key) for key in ("from", "to", "label"))}
+    origin = _dict(origins.about(metadata).get("origin"))
+    return {target, *(name for key in ("from", "to", "label") if isinstance(name := origin.get(key), str))}
 
 
-def _any_of(names, opted_out):
-    return any(name and opted_out & {name, name.split(":", 1)[-1]} for name in names)
+def _dict(value):
+    return value if isinstance(value, dict) else {}

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agents import database_copies
+from agents import database_copies, reasons
 from agents.database_copies import NotCopied
 from agents.homes import NotReadable
 from ledger import services as ledger
@@ -36,9 +36,14 @@ def opened(collection: Any, source: Path, tables: Tables) -> Iterator[Database]:
                 copy.is_checked = True
             yield database
     except Damaged as exc:
-        raise Unreadable("bad_database", str(exc)) from exc
+        raise Unreadable("bad_database", reasons.of_sqlite(str(exc))) from exc
     except (NotReadable, NotCopied) as exc:
         raise Unreadable("database_not_copied", str(exc)) from exc
+
+
+def why(exc: Unreadable | Damaged) -> str:
+    """Why a database was not read, as the end of a sentence."""
+    return reasons.of_sqlite(str(exc)) if isinstance(exc, Damaged) else str(exc)
 
 
 def is_known(collection: Any, source: Path) -> bool:

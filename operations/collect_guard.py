@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import DataError, ProgrammingError
+from django.db import DataError, IntegrityError, ProgrammingError
 from django.utils.translation import gettext as _
 
+from ledger import services
 from ledger.stashing import UNWRITABLE
 
-UNFORESEEN = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, DataError, ProgrammingError)
+UNFORESEEN = (*services.UNFORESEEN, DataError, IntegrityError, ProgrammingError)
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,17 @@
 
 import orjson
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
+
+from ledger.senders import Why
 
 SCHEMA = "openclaw-web.collect.v1"
+WITHHELD = {
+    Why.SENDER: gettext_lazy("sender opted out"),
+    Why.UNKNOWN_SENDER: gettext_lazy("sender cannot be told"),
+    Why.QUOTE: gettext_lazy("may quote somebody who opted out"),
+    Why.ANSWER: gettext_lazy("follows one of these"),
+}
 
 
 def result_of(job) -> dict | None:
@@ -85,6 +93,21 @@ def _held_lines(held):
     return [words[kind] % {"what": ", ".join(found)} for kind, found in named.items() if found]
 
 
+def _withheld(agent):
+    """What was not kept while somebody is opted out, and what nobody can tell; older reports say neither."""
+    withheld, unknown = agent.get("withheld", {}), agent.get("unknown_envelopes", 0)
+    if withheld:
+        why = ", ".join(f"{WITHHELD[reason]} {count:,}" for reason, count in withheld.items())
+        yield _("withheld: %(why)s") % {"why": why}
+    if unknown:
+        words = ngettext(
+            "%(count)s record with an envelope that is not understood (see Operations, Rejected records)",
+            "%(count)s records with an envelope that is not understood (see Operations, Rejected records)",
+            unknown,
+        )
+        yield words % {"count": f"{unknown:,}"}
+
+
 def _agent_line(agent):
     transcripts, records = agent["transcripts"], agent["records"]
     read = sum(count for why, count in transcripts.items() if why in ("new", "appended", "replaced", "truncated"))
@@ -111,6 +134,7 @@ def _agent_line(agent):
     ):
         if agent[key]:
             parts.append(words % {"count": agent[key]})
+    parts += _withheld(agent)
     if agent["rejected"]:
         why = ", ".join(f"{reason} {count}" for reason, count in agent["rejected"].items())
         parts.append(_("rejected: %(why)s") % {"why": why})

@@ -52,7 +52,8 @@ def _database(collection, source, counts):
             _read(collection, database, counts)
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1
-        words = {"file": STATE_DATABASE, "reason": exc}
+        counts["unread_databases"] = 1
+        words = {"file": STATE_DATABASE, "reason": collect_databases.why(exc)}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     collection.add_bytes(size)

@@ -47,6 +47,7 @@ def make_here(
 
 def _request(name, format, task, by, choices):
     with transaction.atomic():
+        exports.check_request(name, format, task, **choices)
         export = exports.request(name, format, task, by=by, **choices)
         told = {"format": format, "task": task}
         if choices.get("include_flagged"):

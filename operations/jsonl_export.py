@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 from agents import audit, clock, configuration
 from datasets.exporters.files import sync_folder
 from datasets.exporting.folders import draft_of
+from ledger import origins
 from ledger.models import ConversationTurn, Session
-from ledger.records import sender_ids
+from ledger.senders import is_of, why_withheld
 from openclaw_web.errors import Refused
 
 from . import collect_consent
@@ -105,8 +106,12 @@ def _after(rows, last):
 def _is_opted_out(session, turn, opted_out):
     if not opted_out:
         return False
-    senders = sender_ids(_json(turn["user_metadata"])) | {turn["user_from"]}
-    return bool(senders & opted_out) or collect_consent.is_of_opted_out(session, opted_out)
+    sender, is_group = _json(turn["user_metadata"]), origins.is_group(session)
+    if turn["user_from"]:
+        sender.setdefault("sender_id", turn["user_from"])
+    if why_withheld(sender, None, opted_out, is_group=is_group) or is_of([turn["user_from"]], opted_out):
+        return True
+    return collect_consent.is_of_opted_out(session, opted_out)
 
 
 def _told(agent_id, session, turn):

@@ -93,6 +93,12 @@ def totals(rows: Sequence[AgentSummary]) -> dict:
     }
 
 
+def removed_turns(rows: Sequence[AgentSummary]) -> int:
+    """How many turns the days still count of sessions that were removed because of their age."""
+    of_days = AgentDailyStat.objects.aggregate(turns=Sum("turn_count"))["turns"] or 0
+    return max(0, of_days - sum(row.turn_count for row in rows))
+
+
 def sums_in(period: Period) -> list[dict]:
     """What each agent did in these days, the busiest first."""
     return list(

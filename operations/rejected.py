@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from django.db.models import Q
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from ledger.models import RejectedRecord, Session
+from ledger.services import UNKNOWN_ENVELOPE
 from openclaw_web import glyphs
 from openclaw_web.paging import Page
 
@@ -26,6 +28,8 @@ REASONS = {
     "nul_bytes": _("NUL bytes, as a crash leaves them"),
     "too_long": _("Too long for a record"),
     "truncated": _("Cut off before its end"),
+    "unforeseen": _("A record that this version cannot read"),
+    UNKNOWN_ENVELOPE: _("Stored, with lines of OpenClaw around the words that are not understood"),
 }
 FIRST = 48
 
@@ -42,8 +46,9 @@ class Rejected:
 
 
 def agents_with_some():
-    """The summaries of agents with rejected lines, most first."""
-    return AgentSummary.objects.filter(rejected_count__gt=0).order_by("-rejected_count", "agent_id")
+    """The summaries of agents with rejected lines, or envelopes that are not understood, most first."""
+    found = AgentSummary.objects.filter(Q(rejected_count__gt=0) | Q(unknown_envelope_count__gt=0))
+    return found.order_by("-rejected_count", "-unknown_envelope_count", "agent_id")
 
 
 def in_words(agent: Agent, page: Page) -> list[Rejected]:

@@ -13,7 +13,7 @@ from openclaw_web.paging import page_of
 
 from . import jobs
 from .models import JobRun
-from .retention import services
+from .retention import choosing, services
 from .schemas import JobOut
 
 router = Router(tags=["operations"])
@@ -92,7 +92,7 @@ def retention_remove(request, wanted: RetentionIn):
 @needs("admin")
 def retention_archive(request, wanted: RetentionIn):
     """Put what is old into archives that are read back, and remove it; answers the job that does it."""
-    return _started(request, "archive", {"before": services.days_ago(wanted.days)})
+    return _started(request, "archive", {"before": choosing.days_ago(wanted.days)})
 
 
 @router.get("/agents/{agent}/removed-sessions", response={200: RemovedPage, **failures(404, 409, 503)})

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
@@ -34,10 +36,15 @@ def tell(made_again: Mapping[str, Any]) -> dict[str, Any]:
 def _samples(agent_id, made):
     of_agent = DatasetSample.objects.filter(agent_id=agent_id).order_by("id")
     found = list(of_agent.filter(session_id__in=made.taken_out).values_list("id", flat=True)[:LISTED])
-    for session_id, record_ids in made.withheld.items():
-        turns = [f"{session_id}:{record_id}" for record_id in record_ids]
-        found += of_agent.filter(session_id=session_id, turn_id__in=turns).values_list("id", flat=True)[:LISTED]
+    for session_id, words in made.words.items():
+        told = [orjson.dumps(word).decode() for word in words]  # as it stands in the content, which is JSON
+        rows = of_agent.filter(session_id=session_id).values_list("id", "content", "output")
+        found += [one for one, content, output in rows if _holds(content, told) or _holds(output, words)]
     return found
+
+
+def _holds(text, words):
+    return any(word in (text or "") for word in words)
 
 
 def _users(handle):

@@ -5,8 +5,10 @@ from django.db.models import Count, Max, Sum
 
 from agents import services as agents
 from agents.models import Agent
+from ledger import day_sums
 from ledger.models import RejectedRecord, Session, SessionDay
 from ledger.rows import TOTALS
+from ledger.services import UNKNOWN_ENVELOPE
 
 from .models import AgentDailyStat, AgentSummary
 
@@ -15,6 +17,7 @@ SUMMED = (*TOTALS, "turn_count", "record_count")
 
 def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
     """Bring the global sums of one agent up to what its file holds."""
+    day_sums.settle_turns(agent.db)
     days, summary = _days(agent), _summary(agent)
     if collected_at:
         summary["last_collected_at"] = collected_at
@@ -40,6 +43,8 @@ def _days(agent):
 
 
 def _summary(agent):
+    rejected = RejectedRecord.objects.using(agent.db)
+    unknown = rejected.filter(reason=UNKNOWN_ENVELOPE).count()
     total = Session.objects.using(agent.db).aggregate(
         sessions=Count("id"),
         turns=Sum("turn_count"),
@@ -54,6 +59,7 @@ def _summary(agent):
         "error_count": total["errors"] or 0,
         "total_tokens": total["tokens"] or 0,
         "cost_usd": total["cost"] or 0,
-        "rejected_count": RejectedRecord.objects.using(agent.db).count(),
+        "rejected_count": rejected.count() - unknown,
+        "unknown_envelope_count": unknown,
         "last_activity_at": total["last"],
     }

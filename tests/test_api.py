@@ -216,6 +216,15 @@ class TestFailures:
 
 
 class TestDocumentation:
+    def test_programs_read_the_document_with_their_token(self, client, admin):
+        address, said = "/api/v1/openapi.json", {}
+        _, token = accounts.make_token(admin, name="client", role="viewer")
+        for name, headers in (("token", {"Authorization": f"Bearer {token}"}), ("dead", {"Authorization": "Bearer x"})):
+            said[name] = client.get(address, headers=headers)
+        assert (said["token"].status_code, said["token"].json()["info"]["title"]) == (200, "OpenClaw Web")
+        for refused in (said["dead"], client.get(address)):
+            assert (refused.status_code, refused.json()["code"]) == (401, "not_signed_in")
+
     def test_it_is_for_people_who_signed_in(self, client):
         assert client.get("/api/v1/docs").status_code == 302
 

@@ -16,13 +16,14 @@ from openclaw_web.errors import Refused
 
 from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
-from . import folders
+from . import folders, words
 from .branches import with_branches
 from .options import DEFAULT_TYPES, Options, check, check_name, read_options
-from .source import Source
+from .source import LISTED, Source
 from .writer import ExportWriter
 
 MANIFEST = "manifest.json"
+NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
 CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json"}
 
 
@@ -45,8 +46,7 @@ def request(
 
     Raises Refused for what cannot be exported.
     """
-    types = DEFAULT_TYPES if sample_types is None else tuple(sample_types)
-    options = Options(format=format, task=task, sample_types=types, **choices)
+    options = _options(format, task, sample_types, choices)
     name = check_name(name)
     check(options)
     export_id = str(ULID())
@@ -61,6 +61,24 @@ def request(
         exported_by=by,
         exported_at=clock.now_ms(),
     )
+
+
+def check_request(
+    name: str, format: str, task: str, *, sample_types: Sequence[str] | None = None, **choices: Any
+) -> None:
+    """Raises Refused for what `request` would take and nobody wants: a name that is taken, or nothing to export.
+
+    Names of exports that came to nothing are free. The refusal names samples that the choices leave out.
+    """
+    options = _options(format, task, sample_types, choices)
+    check(options)
+    name = check_name(name)
+    if DatasetExport.objects.filter(export_name=name).exclude(state__in=NO_FILES).exists():
+        raise Refused(_("There is an export called %(name)s already. Choose another name.") % {"name": name})
+    source = Source(options)
+    if not source.chosen.exists():
+        excluded = source.excluded()
+        raise Refused(words.nothing_left(excluded), reasons=words.left_out(excluded)[:LISTED])
 
 
 def build(export_id: str, progress: Progress) -> dict[str, Any]:
@@ -115,6 +133,11 @@ def checksum_of(export: DatasetExport, name: str) -> str:
     if name == MANIFEST:
         return export.checksum or ""
     return next(file["sha256"] for file in read_manifest(export)["files"] if file["name"] == name)
+
+
+def _options(format, task, sample_types, choices):
+    types = DEFAULT_TYPES if sample_types is None else tuple(sample_types)
+    return Options(format=format, task=task, sample_types=types, **choices)
 
 
 def _write(options, folder, progress):

@@ -81,6 +81,15 @@ def reasons(broken: Iterable[dict[str, Any]]) -> list[dict[str, str]]:
     return [{"id": entry["id"], "reason": RULES[entry["rule"]] % {"place": entry["place"]}} for entry in broken]
 
 
+def left_out(excluded: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
+    """The samples that an export leaves out as `{"id", "reason"}`, those of each reason together."""
+    return [
+        {"id": sample_id, "reason": str(EXCLUSIONS[reason])}
+        for reason, found in excluded.items()
+        for sample_id in found["samples"]
+    ]
+
+
 def nothing_left(excluded: dict[str, dict[str, Any]]) -> str:
     """Why an export would be empty, and what to do about it."""
     if not excluded:

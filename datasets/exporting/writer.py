@@ -65,7 +65,7 @@ class ExportWriter:
                 self._note_broken(written[side].name, [Broken("dates", column)])
         self._refuse_broken()
         if not written:
-            raise Refused(words.nothing_left(self.excluded))
+            raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
         info = dataset_info(self.options.format, list(written))
         described = files.write_json(self.folder / "dataset_info.json", info)
         files.write_json(self.folder / "manifest.json", self._manifest(written, described))

@@ -32,6 +32,8 @@ KEPT = (
     "estimatedCostUsd",
     "status",
 )
+DIRECT = ("direct", "dm")
+OF_ACCOUNT = tuple(f"{word}:" for word in DIRECT)
 NAMED_ORIGINS = frozenset({"main", "cron", "subagent", "openai", "dashboard", "hook", "acp"})
 CHANNEL_OF_ORIGIN = {
     "openai": "openai",
@@ -99,8 +101,12 @@ def origin_of(key: str) -> tuple[str, str | None, str | None]:
         return "unknown", None, None
     if parts[2] in NAMED_ORIGINS:
         return parts[2], CHANNEL_OF_ORIGIN.get(parts[2]), None
-    if len(parts) >= 5 and parts[3] in ("direct", "dm", "group", "channel", "room", "thread"):
+    if len(parts) >= 4 and parts[2] in DIRECT:  # one session for a person on all channels
+        return "direct", None, ":".join(parts[3:])
+    if len(parts) >= 5 and parts[3] in (*DIRECT, "group", "channel", "room", "thread"):
         return ("direct" if parts[3] == "dm" else parts[3]), parts[2], parts[4]
+    if len(parts) >= 5 and parts[4].startswith(OF_ACCOUNT):  # and one for a person on each account of a channel
+        return "direct", parts[2], parts[4].partition(":")[2]
     return "unknown", parts[2], ":".join(parts[3:]) or None
 
 

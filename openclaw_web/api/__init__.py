@@ -25,7 +25,7 @@ from artifacts.handles import NotAHandle
 from operations.file_answers import NoSuchRange
 
 from ..errors import Outdated, Refused
-from . import promises, spellings
+from . import described, promises, spellings
 from .auth import SessionAuth, TokenAuth
 from .conduct import conducted
 from .problems import in_our_words, invalid, not_allowed, not_found, problem, without_csrf_token
@@ -117,11 +117,13 @@ def mount(name):
 
 
 def urls():
-    """What urls.py mounts. Operations answer 401 by themselves; the documentation sends to the sign-in page."""
+    """What urls.py mounts. All but the page of the document answer 401 by themselves; that sends to the sign-in."""
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
         pattern.callback = in_our_words(pattern.callback)
-        if pattern.name not in ("openapi-json", "openapi-view"):
+        if pattern.name == "openapi-json":
+            pattern.callback = described.for_tokens(pattern.callback, not_signed_in)
+        if pattern.name != "openapi-view":
             login_not_required(pattern.callback)
     return [*patterns, path("<path:rest>", nowhere)], app_name, namespace
 

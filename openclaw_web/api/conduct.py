@@ -1,7 +1,8 @@
 """What every operation of the API does besides its own work, in this order.
 
-Who is asking, how often they may; whether the request can be read at all; the names of the specs; then a write is done
-once for each `Idempotency-Key`, a list may come as JSON lines, and what somebody has already is not sent again.
+Who is asking, how often they may, and whether their role is enough; the names of the specs, and whether there are such
+parameters; whether the body can be read at all; then a write is done once for each `Idempotency-Key`, a list may come
+as JSON lines, and what somebody has already is not sent again.
 """
 
 import hashlib
@@ -9,14 +10,15 @@ import re
 from functools import wraps
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
+from agents.templatetags.formatting import size
 from operations import idempotency
 
 from . import conditions, limits, spellings, streams
-from .problems import invalid, problem
+from .problems import invalid, not_allowed, problem
 
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
 WRITES = ("POST", "DELETE")
@@ -30,12 +32,13 @@ def conducted(run):
     query_spellings = spellings.of(streams.query_names(operation))
     body_spellings = spellings.of(_body_names(operation))
     size = streams.page_size(operation) if streams.is_list(operation) else None
+    known = streams.known_names(operation)
 
     @wraps(run)
     def answer(request, **values):
         refused = operation._run_checks(request)  # who is asking: below, ninja finds them known
         if refused is not None:
-            return _unknown(request, refused)
+            return of_stranger(request, refused)
         allowance = limits.of_person(request.user)
         request.requests_left = allowance and allowance.remaining
         if allowance and allowance.is_used_up:
@@ -43,7 +46,12 @@ def conducted(run):
         else:
             request.GET = spellings.renamed_query(request.GET, query_spellings)
             request.body_spellings = body_spellings
-            response = _unreadable(request) or _carry_out(run, request, values, size)
+            response = (
+                _not_enough(request, operation)
+                or _no_such_parameter(request, known)
+                or _unreadable(request)
+                or _carry_out(run, request, values, size)
+            )
         if allowance:
             limits.label(response, allowance)
         return response
@@ -51,10 +59,23 @@ def conducted(run):
     return answer
 
 
-def _unknown(request, response):
+def of_stranger(request, response):
     """A 401 as it is, until there were too many wrong tokens from one address."""
     allowance = limits.of_failed_token(request) if response.status_code == 401 else None
     return limits.refusal(allowance) if allowance and allowance.is_used_up else response
+
+
+def _not_enough(request, operation):
+    """The answer to somebody whose role is too low, before anything of what they sent is looked at."""
+    is_enough = request.user.has_role(operation.view_func.needs_role)
+    return None if is_enough else not_allowed(request, PermissionDenied())
+
+
+def _no_such_parameter(request, known):
+    """The answer to a parameter that the operation does not have: ignored, a filter would seem to be in force."""
+    unknown = [name for name in request.GET if name not in known]
+    why = _("there is no such parameter here")
+    return invalid([{"loc": ["query", name[:100]], "msg": why} for name in unknown]) if unknown else None
 
 
 def _unreadable(request):
@@ -63,7 +84,7 @@ def _unreadable(request):
         body = request.body
     except RequestDataTooBig:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        return problem(413, _("A body may have %(most)s bytes. Send it in parts.") % {"most": most})
+        return problem(413, _("A body may have %(most)s. Send it in parts.") % {"most": size(most)})
     if body and request.content_type != "application/json":
         return problem(415, _("Send JSON, with the header Content-Type: application/json."))
     return None
@@ -85,8 +106,6 @@ def _carry_out(run, request, values, size):
 def _once(run, request, values, key):
     if not KEY.fullmatch(key):
         return invalid([{"loc": ["header", "Idempotency-Key"], "msg": _("1 to 200 visible ASCII characters")}])
-    if not request.user.has_role(run.__self__.view_func.needs_role):
-        return run(request, **values)  # refused: what a higher role was answered is not for this token
     try:
         claim = idempotency.begin(request.user, key, _fingerprint(request))
     except idempotency.OtherRequest:

@@ -41,6 +41,13 @@ def query_names(operation):
     return {name for fields in _query_fields(operation) for name in fields}
 
 
+def known_names(operation):
+    """Every name that a query of an operation may hold: a parameter may go by another one than in our code."""
+    fields = [field for found in _query_fields(operation) for field in found.values()]
+    aliases = {field.alias for field in fields if field.alias}
+    return aliases | query_names(operation) | ({"format"} if is_list(operation) else set())
+
+
 def asked(request):
     """Which form of a list is asked for: `json` or `jsonl`; None for a form there is not. `format` beats `Accept`."""
     wanted = request.GET.get("format")

@@ -3,10 +3,9 @@
 from typing import Any
 
 import orjson
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
-from agents.templatetags.formatting import at
+from agents.templatetags.formatting import at, size
 from operations.models import JobRun
 
 from .restoring import Restored
@@ -58,5 +57,5 @@ def restored(done: Restored) -> tuple[dict[str, Any], str]:
 def _line(backup):
     when = str(at(backup["created_at"]))[:19]
     proven = str(at(backup["proven_at"]))[:10] if backup["proven_at"] else _("never restored")
-    size = filesizeformat(backup["bytes"]) if backup["bytes"] is not None else "–"
-    return f"{when}  {backup['status']:<9} {size:>10}  {proven:<14}  {backup['path'] or backup['sentence']}"
+    columns = (when, f"{backup['status']:<9} {size(backup['bytes']):>10}", f"{proven:<14}")
+    return "  ".join((*columns, backup["path"] or backup["sentence"]))

@@ -40,6 +40,8 @@ BLANK = re.compile(
 )
 GLOBAL = "state/openclaw.sqlite"
 OF_EVERY_HOME = {"django_migrations", "sqlite_sequence", "django_content_type", "auth_permission"}
+# Rows of who looked at backups before restoring one, which is the right order on a new machine.
+OF_LOOKING = {"backup_runs": "TRUE", "job_runs": "kind IN ('backup_verify', 'backup_drill')"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,13 @@ def _is_blank(home, file):
 
 
 def _is_unused(file):
-    """Whether the global database holds no rows but those that every new one has."""
+    """Whether the global database holds no rows but those that every new one has, or that looking at backups makes."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
             tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            used = [name for name in tables if name not in OF_EVERY_HOME]
-            return not any(database.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in used)  # noqa: S608 - names of tables
+            used = {name: OF_LOOKING.get(name, "FALSE") for name in tables if name not in OF_EVERY_HOME}
+            queries = [f'SELECT 1 FROM "{name}" WHERE NOT ({how}) LIMIT 1' for name, how in used.items()]  # noqa: S608 - names of tables
+            return not any(database.execute(query).fetchone() for query in queries)
     except sqlite3.Error:
         return False
 

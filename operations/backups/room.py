@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.db.utils import OperationalError
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
+from agents.templatetags.formatting import size
 from openclaw_web.errors import Refused
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -24,7 +24,7 @@ def check(folder: Path, wanted: int) -> None:
     """Raise NoRoom when the disk of `folder` has less than `wanted` bytes left."""
     free = shutil.disk_usage(folder).free
     if free < wanted:
-        words = {"folder": folder, "free": filesizeformat(free), "wanted": filesizeformat(wanted)}
+        words = {"folder": folder, "free": size(free), "wanted": size(wanted)}
         raise NoRoom(
             _("There is too little room in %(folder)s: %(free)s are free, about %(wanted)s are needed.") % words
         )

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from agents import clock
+from agents.templatetags.formatting import size
 from datasets.exporting.folders import draft_of
 from openclaw_web.errors import Refused
 from operations.models import BackupRun
@@ -32,9 +33,9 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     for path in removed:
         progress.log(_("Removed %(path)s") % {"path": path})
     run.refresh_from_db()
-    words = {"path": made.path, "bytes": f"{made.bytes:,}"}
+    words = {"path": made.path, "size": size(made.bytes)}
     return facts(run) | {
-        "message": _("%(path)s, %(bytes)s bytes, opened and checked.") % words,
+        "message": _("%(path)s, %(size)s, opened and checked.") % words,
         "removed": removed,
         "damaged": made.manifest.files.damaged,
     }

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils.translation import gettext as _
 
-from agents import audit, clock, databases, inspection
+from agents import audit, clock, databases, inspection, reasons
 from agents.database_copies import Copies
 from agents.homes import NotReadable
 from agents.sources import SourceBook
@@ -101,7 +101,7 @@ def _recorded(made, todo, mendable, params, progress):
         sentence = str(refused.sentence)
         raise
     except OperationalError as exc:
-        sentence = str(exc)
+        sentence = _("The store could not be written: %(why)s.") % {"why": reasons.of(exc)}
         raise
     finally:
         if ended is None:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
+from agents import reasons
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from ledger.collectors.database import Damaged
@@ -43,8 +44,8 @@ def _guarded(look, looked, place: Place, session_id, known, rejected):
     except NotReadable as exc:
         place.source.problem = str(exc)
     except Damaged as exc:
-        place.source.problem = str(exc)
-        reject(place.source, rejected, 0, "bad_database", str(exc))
+        place.source.problem = reasons.of_sqlite(str(exc))
+        reject(place.source, rejected, 0, "bad_database", place.source.problem)
 
 
 def _new_of(looked, place, session_id, known, rejected):

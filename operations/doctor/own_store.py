@@ -14,6 +14,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from agents import databases, inspection, presence
+from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
 from artifacts import handles, inventory, layout, verifying
@@ -222,7 +223,7 @@ def _leftovers():
     home = settings.HOME_DIR
     found = [
         *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
-        *(path for path in (home / "state" / "copies").glob("*/") if path.is_dir()),
+        *leftovers(),
         *home.parent.glob(f"{home.name}.before-restore-*"),
     ]
     for path in sorted(found)[:NAMED]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents import databases, holdings
+from agents import databases, holdings, reasons
 from agents.homes import NotReadable, open_regular
 from agents.models import Agent, CollectorSource
 from ledger import removing
@@ -109,8 +109,8 @@ def _opened(stack, collection, source, rejected):
         source.problem = str(exc)
         reject(source, rejected, 0, exc.reason, str(exc))
     except Damaged as exc:
-        source.problem = str(exc)
-        reject(source, rejected, 0, "bad_database", str(exc))
+        source.problem = reasons.of_sqlite(str(exc))
+        reject(source, rejected, 0, "bad_database", source.problem)
     except FileNotFoundError as exc:  # gone since the home was looked at
         source.problem = str(exc.strerror)
     else:

@@ -143,6 +143,8 @@ def _look_inside(plan, progress):
             progress.update(done, total, _("Looking into what %(agent)s has") % {"agent": agent_id})
             _look_into_agent(plan, looker, found, agent_id, own, hear)
     looker.of_home([source for source in plan.sources if not source.home_agent])
+    if total:
+        progress.update(total, total, _("Looked into everything that is new"))
 
 
 def _look_into_agent(plan, looker, found, agent_id, own, hear):

@@ -3,8 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
+
+from agents.templatetags.formatting import size
 
 SCHEMA = "openclaw-web.doctor.v1"
 SHOWN = 20
@@ -71,7 +72,7 @@ def _source(result):
     if source["problem"]:
         yield source["problem"]
         return
-    words = {"root": source["root"], "layout": source["layout"], "size": filesizeformat(source["bytes"])}
+    words = {"root": source["root"], "layout": source["layout"], "size": size(source["bytes"])}
     yield _("%(root)s (%(layout)s), %(size)s") % words
     for agent in result["agents"]:
         states = ", ".join(f"{count} {state}" for state, count in agent["sources"].items() if count)

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from django.db import DEFAULT_DB_ALIAS, models
 
+from agents import reasons
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from guardian import services as guardian
@@ -121,8 +122,8 @@ class Looker:
             source.problem = str(exc)
             reject(source, self.rejected, 0, exc.reason, str(exc))
         except Damaged as exc:
-            source.problem = str(exc)
-            reject(source, self.rejected, 0, "bad_database", str(exc))
+            source.problem = reasons.of_sqlite(str(exc))
+            reject(source, self.rejected, 0, "bad_database", source.problem)
 
     def _count(self, source, rows: Rows, db: str | None, keys: Iterable[tuple[Key, bool]]):
         """`keys` with whether a collect reads them now: then what has no row is new, else it is lost."""

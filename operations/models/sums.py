@@ -41,6 +41,7 @@ class AgentSummary(models.Model):
     total_tokens = Count(default=0)
     cost_usd = models.FloatField(default=0)
     rejected_count = Count(default=0)
+    unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood")
     last_activity_at = EpochMs(null=True)
     last_collected_at = EpochMs(null=True)
 

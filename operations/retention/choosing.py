@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import databases
+from agents import clock, databases
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
@@ -18,6 +18,7 @@ from openclaw_web.errors import Refused
 from operations import mentions
 
 PAGE = 500
+DAY_MS = 86_400_000
 SAMPLES, DECISIONS, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "decisions", "contexts", "checkpoints", "mentions"
 
 WHY = {
@@ -45,6 +46,11 @@ class Found:
         self.records += session.record_count
         self.turns += session.turn_count
         self.oldest = min(self.oldest or session.last_activity_at, session.last_activity_at)
+
+
+def days_ago(days: int) -> int:
+    """The beginning of a UTC day, in milliseconds: who counts and who removes on one day mean the same sessions."""
+    return (clock.now_ms() // DAY_MS - days) * DAY_MS
 
 
 def stores(agent_id: str | None = None) -> dict[str, str]:

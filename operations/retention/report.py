@@ -6,10 +6,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import clock
 from operations import clearing
 
-from .choosing import WHY
+from .choosing import WHY, days_ago
 
 RETENTION, ARCHIVE = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
 BY = "command line"
@@ -20,14 +19,20 @@ FILES = ("restored", "there", "older", "sound", "rows")
 
 
 def moment(before: str | None, older_than: str | None) -> int:
-    """A day or an age as milliseconds. Raises ValueError for what is neither."""
+    """A day, or an age in whole days, as the beginning of a UTC day in milliseconds. Raises ValueError for others.
+
+    An age means the moment that `retention --days` means: the receipt of either names its day.
+    """
     if before:
         day = date.fromisoformat(before)
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
     try:
-        return clock.now_ms() - clearing.seconds(older_than or "") * 1000
+        days, rest = divmod(clearing.seconds(older_than or ""), 86_400)
     except clearing.WrongAge as wrong:
         raise ValueError from wrong
+    if rest or days > MOST_DAYS:
+        raise ValueError(older_than)
+    return days_ago(days)
 
 
 def of_sessions(result: dict[str, Any]) -> dict[str, Any]:

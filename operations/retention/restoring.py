@@ -11,7 +11,7 @@ from typing import Any
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
-from agents import audit, configuration, databases, holdings
+from agents import audit, configuration, databases, holdings, reasons
 from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
@@ -131,7 +131,7 @@ def _restore(path, summary: Summary) -> str:
     except (DatabaseError, OverflowError) as exc:
         if "full" in str(exc):
             raise
-        raise Refused(_("Its rows do not fit here: %(reason)s") % {"reason": exc}) from exc
+        raise Refused(_("Its rows do not fit here: %(reason)s.") % {"reason": reasons.of(exc)}) from exc
     return "restored"
 
 

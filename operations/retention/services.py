@@ -25,7 +25,6 @@ from . import choosing, files
 from .choosing import Found
 
 SETTING, KINDS = "retentionDays", ("retention", "archive")
-DAY_MS = 86_400_000
 CANNOT_GO = (removing.Kept, NoSuchArtifact, Damaged, files.Wrong, session_rows.WrongRow)
 NOTHING_LOST = gettext_lazy("What is in no archive is still here.")
 NAMED = 100  # sessions that a receipt names
@@ -54,11 +53,6 @@ def folder() -> Path:
     return settings.HOME_DIR / "archive"
 
 
-def days_ago(days: int) -> int:
-    """The beginning of a UTC day, in milliseconds: who counts and who removes on one day mean the same sessions."""
-    return (clock.now_ms() // DAY_MS - days) * DAY_MS
-
-
 def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Remove sessions without activity for `params["days"]` (default: the setting) days; the receipt.
 
@@ -68,7 +62,7 @@ def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     days = params.get("days") or configuration.get(SETTING)
     if not days:
         raise Refused(_("Say how old with --days N, or set retentionDays."))
-    work = Work(before=days_ago(days), progress=progress)
+    work = Work(before=choosing.days_ago(days), progress=progress)
     return {"days": days, "out": None} | _run(work, params)
 
 
@@ -81,7 +75,7 @@ def archive(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     out = Path(params["out"]) if params.get("out") else folder()
     if out.resolve().is_relative_to(settings.STATE_DIR.resolve()):
         raise Refused(_("%(path)s is in OpenClaw's home, where nothing is written.") % {"path": out})
-    if params["before"] > clock.now_ms() - DAY_MS:
+    if params["before"] > clock.now_ms() - choosing.DAY_MS:
         raise Refused(_("Only what is older than a day can be archived."))
     work = Work(before=params["before"], progress=progress, into=out)
     return {"days": None, "out": str(out)} | _run(work, params)

@@ -4,15 +4,17 @@ from urllib.parse import urlencode
 
 from django.http import FileResponse, Http404, QueryDict
 from django.shortcuts import get_object_or_404
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from agents import counting
 from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
 from datasets.exporting import exports, flagged
 from datasets.exporting import words as export_words
-from datasets.exporting.options import read_options
+from datasets.exporting.options import DEFAULT_TYPES, read_options
 from datasets.models import DatasetExport, DatasetSample
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, render_page, stop_polling
@@ -121,9 +123,22 @@ def _list_page(request, form, *, has_choices, status=200):
         form=form,
         has_choices=has_choices,
         may_export=request.user.has_role("labeller"),
+        ready=_ready(),
         may_include_flagged=request.user.has_role("admin"),
         status=status,
     )
+
+
+def _ready():
+    """How many samples an export could hold as the form begins, in words; nothing when there are none."""
+    approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
+    known = counting.amount(approved, column="id")
+    if not known.count:
+        return ""
+    words = ngettext(
+        "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
+    )
+    return capfirst(words % {"count": counting.in_words(known)})
 
 
 def _state(export, is_working):
@@ -173,12 +188,13 @@ def _options(export):
 
 
 def _again(export):
-    """The address of the form with the same options, for another try."""
+    """The address of the form with the same options, for another try; without the name when that is taken."""
     chosen = read_options(export)
     names = ("format", "task", "agent", "train_split", "seed", "min_quality", "row_characters")
     values = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
     ticked = {name: "on" if getattr(chosen, name) else "" for name in ("only_approved", "keep_text", "include_flagged")}
-    return "?" + urlencode({"name": export.export_name, **values, **ticked})
+    name = {"name": export.export_name} if export.state in exports.NO_FILES else {}
+    return "?" + urlencode({**name, **values, **ticked})
 
 
 def _reasons(export):

@@ -8,7 +8,17 @@ from django.views.decorators.http import require_GET
 from agents import presence
 from agents.decorators import needs
 from openclaw_web.html import render_page
-from operations.overview import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, summaries, sums_in, totals
+from operations.overview import (
+    COLUMNS,
+    DEFAULT_RANGE,
+    RANGES,
+    activity,
+    read_period,
+    removed_turns,
+    summaries,
+    sums_in,
+    totals,
+)
 
 AGENTS_SHOWN = 20
 
@@ -24,6 +34,7 @@ def overview(request):
         "agents": rows[:AGENTS_SHOWN],
         "columns": COLUMNS.items(),
         "totals": totals(rows),
+        "removed_turns": removed_turns(rows),
         "chart": activity(chosen, rows),
         "chosen": chosen,
         "ranges": list(RANGES),

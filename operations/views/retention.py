@@ -44,7 +44,7 @@ def retention_remove(request):
 def retention_archive(request):
     """Queue archiving what is old, and its removal; the page of that job."""
     sentence = _("Old sessions are being archived.")
-    return _start(request, "archive", lambda days: {"before": services.days_ago(days)}, sentence)
+    return _start(request, "archive", lambda days: {"before": choosing.days_ago(days)}, sentence)
 
 
 def _start(request, kind, params, sentence):

@@ -288,6 +288,9 @@ def test_nothing_approved_is_refused_with_advice():
     make(3, status="pending")
     export = refused()
     assert "Not approved yet: 3" in export.sentence and "Approve some samples" in export.sentence
+    reasons = orjson.loads(export.reasons_json)
+    assert [reason["id"] for reason in reasons] == list(DatasetSample.objects.values_list("id", flat=True))
+    assert {reason["reason"] for reason in reasons} == {"Not approved yet"}
 
 
 def test_no_samples_at_all_is_refused():
@@ -352,7 +355,6 @@ def test_what_a_dead_build_left_is_cleared_away(home):
 
 def test_a_bug_leaves_a_failed_export_and_no_files(home, monkeypatch):
     make(1)
-    monkeypatch.setattr("datasets.exporting.writer.write_json", None, raising=False)
     monkeypatch.setattr(os, "fsync", None)
     export = exports.request("one", "alpaca", "reply", by="root")
     with pytest.raises(TypeError):

@@ -141,9 +141,20 @@ def test_words_of_people_who_opted_out_are_not_used(ada):
     assert list(bodies()) == [2]
 
 
+def test_words_of_nobody_who_can_be_told_are_not_used_while_somebody_is_opted_out(ada):
+    tell([user("u1", "whose?"), agent("a1", "yes"), user("u2", "fine", sender="7"), agent("a2", "yes")])
+    configuration.put("collector.optedOutSenders", ["42"])
+    made = services.make_samples(ada, "s1", None, by="root")
+    assert made.problems == ["Turn 1: Somebody opted out, and who sent this cannot be told, so its words are not used."]
+    assert list(bodies()) == [2]
+
+
 def test_withheld_records_never_become_samples(ada):
     tell(
-        [user("u1", "secret", sender="42"), agent("a1", "secret too"), user("u2", "fine"), agent("a2", "yes")],
+        [
+            *(user("u1", "secret", sender="42"), agent("a1", "secret too")),
+            *(user("u2", "fine", sender="7"), agent("a2", "yes"), user("u3", "whose secret?"), agent("a3", "secret")),
+        ],
         opted_out={"42"},
     )
     services.make_samples(ada, "s1", None, by="root")

@@ -59,9 +59,8 @@ def test_it_works(client, session):
 
 def test_it_says_what_words_are_looked_for_in(client, session):
     told = text_of(client.get(ADA))
-    assert "the first 8,000 characters of a text, and in the first 1,000 of a tool's result" in told.replace(
-        "&#x27;", "'"
-    )
+    assert re.search(r'<input type="search" name="q"[^>]* aria-describedby="id_q_help">', told)
+    assert re.search(r'<p class="[^"]*" id="id_q_help">[^<]*searches the start of long texts', told)
 
 
 def test_adas_page_does_not_show_bobs_rows(client, session):

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.records import facts, file_lists, moment_ms, sender_ids
+from ledger.records import facts, file_lists, moment_ms
+from ledger.senders import sender_ids
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(max_size=20),

@@ -11,8 +11,9 @@ from artifacts import adoption
 from artifacts.models import Artifact
 from ledger import tool_days
 from ledger.collectors.jsonl import Line, parse
-from ledger.models import ConversationTurn, Session, SessionTool, ToolDay, TranscriptEvent
-from ledger.services import Transcript, store_transcript
+from ledger.collectors.session_index import IndexEntry
+from ledger.models import ConversationTurn, SessionTool, ToolDay, TranscriptEvent
+from ledger.services import Transcript, store_index, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 
@@ -238,7 +239,6 @@ def grown(*records, session_id="s1"):
 def test_days_are_the_sums_of_their_sessions():
     for seed in (1, 2):
         tell(*session_of(random.Random(seed), 60), session_id=f"s{seed}")
-    Session.objects.using("agent_ada").filter(id="s1").update(channel_id="telegram")  # it came later
     grown(*session_of(random.Random(1), 90), session_id="s1")
     tool_days.count_again("agent_ada", "s1")
     names = (*SUMS, "carried_chars")
@@ -250,3 +250,15 @@ def test_days_are_the_sums_of_their_sessions():
     days = ToolDay.objects.using("agent_ada").values_list("date", "tool", "channel_id", *names)
     assert {row[:3]: list(row[3:]) for row in days} == summed
     assert {place[2] for place in summed} == {"unknown"}
+
+
+def test_sums_follow_a_session_to_the_channel_that_the_index_tells_of():
+    tell(*session_of(random.Random(1), 60), session_id="s1")
+    tell(*session_of(random.Random(2), 60), session_id="s2")
+    before = set(ToolDay.objects.using("agent_ada").values_list("date", "tool", *SUMS))
+    for session_id in ("s1", "s2"):
+        entry = IndexEntry(f"agent:ada:{session_id}", session_id, "direct", "telegram")
+        store_index("agent_ada", [entry])
+    assert set(SessionTool.objects.using("agent_ada").values_list("channel_id", flat=True)) == {"telegram"}
+    assert set(ToolDay.objects.using("agent_ada").values_list("channel_id", flat=True)) == {"telegram"}
+    assert set(ToolDay.objects.using("agent_ada").values_list("date", "tool", *SUMS)) == before

@@ -207,6 +207,7 @@ def test_wrong_use(home):
         (("--before", "2026-01-01", *AGE), "--before DATE or --older-than"),
         (("--before", "soon"), "A date is spelled"),
         (("--older-than", "a while"), "A date is spelled"),
+        (("--older-than", "36h"), "an age in whole days"),
         (("restore",), "Say which archives"),
         (("restore", "x", "--dry-run"), "knows no --dry-run"),
         (("burn",), "invalid choice"),
@@ -214,7 +215,7 @@ def test_wrong_use(home):
         status, _out, err = run(home, "archive", *words)
         assert status == 2 and sentence in err, (words, err)
     for words, sentence in (
-        (("--older-than", "1h"), "older than a day"),
+        (("--older-than", "0d"), "older than a day"),
         ((*AGE, "--agent", "nobody"), "There is no agent"),
         ((*AGE, "--out", f"{home}-source/x"), "OpenClaw's home"),
         ((*AGE, "--out", "/dev/null/x"), "cannot be written"),

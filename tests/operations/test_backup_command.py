@@ -162,6 +162,8 @@ def test_keep_leaves_other_folders_alone(home, archive, tmp_path):
 def test_a_home_that_was_only_looked_at_is_blank(archive, tmp_path):
     new = tmp_path / "new"
     assert run(new, "backup", "list")[0] == 0 and run(new, "doctor")[0] in (0, 1, 2)
+    for verb in ("verify", "drill"):
+        assert run(new, "backup", verb, str(archive))[0] == 0
     assert run(new, "backup", "restore", "--quiet", str(archive))[0] == 0  # the option may stand before the file
     used = tmp_path / "used"
     run(used, "create_user", "lena")

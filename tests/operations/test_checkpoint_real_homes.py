@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.models import Agent, CollectorSource
+from agents.models import Agent
 from ledger.checkpoints.pack import Pack, seal
 from ledger.models import Session
 from operations import checkpoints, collect
@@ -26,8 +26,7 @@ def packs():
     """The handles of all packs after everything was collected anew."""
     for agent in Agent.objects.all():
         Session.objects.using(agent.db).all().delete()
-    CollectorSource.objects.all().delete()
-    collect.run({"source": str(HOME), "include_deleted": True}, Progress())
+    collect.run({"source": str(HOME), "include_deleted": True, "again": True}, Progress())
     found = {}
     for agent in Agent.objects.all():
         for session in Session.objects.using(agent.db).filter(compaction_count__gt=0):

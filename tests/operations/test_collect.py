@@ -4,7 +4,7 @@ import os
 import pytest
 
 from agents import configuration
-from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptSnapshot
+from ledger.models import ConversationTurn, RejectedRecord, Session, SessionDay, TranscriptEvent, TranscriptSnapshot
 from operations.models import AgentDailyStat, AgentSummary
 from tests.homes import assistant, result, user
 from tests.operations.collecting import MAIN, events, opens_during, run
@@ -111,6 +111,34 @@ def test_a_rewound_branch_is_flagged_and_keeps_its_turn_numbers(home):
     ]
     assert events() - TranscriptEvent.objects.using(MAIN).filter(is_active=True).count() == 2
     assert Session.objects.using(MAIN).get().turn_count == 2
+
+
+def test_turns_of_a_branch_that_was_left_count_neither_in_sums_nor_by_day(home):
+    script = home.transcript(user("One"), assistant("1"), user("Two"), assistant("2"), user("Three"), assistant("3"))
+    run(home)
+    script.add(user("Two again") | {"parentId": "r2", "timestamp": "2026-02-23T03:00:00.000Z"}, assistant("better"))
+    run(home)
+    days = dict(AgentDailyStat.objects.values_list("date", "turn_count"))
+    assert days == {"2026-02-21": 1, "2026-02-23": 1}
+    assert AgentSummary.objects.get().turn_count == sum(days.values())
+    script.add(user("Three after all") | {"parentId": "r6"})
+    run(home)
+    days = dict(AgentDailyStat.objects.values_list("date", "turn_count"))
+    assert days == {"2026-02-21": 4, "2026-02-23": 0}
+    assert AgentSummary.objects.get().turn_count == 4
+
+
+def test_days_that_count_branches_that_were_left_are_put_right_by_the_next_collect(home):
+    script = home.transcript(user("One"), assistant("1"), user("Two"))
+    script.add(user("Two again") | {"parentId": "r2"})
+    home.transcript(user("Another"), assistant("1"))
+    run(home)
+    SessionDay.objects.using(MAIN).filter(session_id=script.session).update(turn_count=3)  # as older versions did
+    tokens = AgentDailyStat.objects.get().total_tokens
+    run(home)
+    assert [day.turn_count for day in AgentDailyStat.objects.all()] == [3]
+    assert AgentSummary.objects.get().turn_count == 3
+    assert AgentDailyStat.objects.get().total_tokens == tokens
 
 
 DAMAGE = {

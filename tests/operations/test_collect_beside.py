@@ -10,7 +10,7 @@ from artifacts import blobs, layout
 from artifacts.models import Artifact
 from ledger.models import IndexedFile, TrajectoryEvent, VfsEntry
 from tests.homes import START, Home, user
-from tests.operations.collecting import MAIN, run
+from tests.operations.collecting import MAIN, assert_honest, progress_of, run
 from tests.sqlite_homes import CANARY, SqliteHome
 
 pytestmark = pytest.mark.django_db
@@ -130,7 +130,7 @@ def test_the_memory_index_of_older_versions(tmp_path, real_files):
         store.execute("INSERT INTO files VALUES ('memory/2026-02-21.md', 'memory', 'x', 5, 100)")
         store.execute("INSERT INTO chunks VALUES ('c', 'memory/2026-02-21.md', 'memory', 'words', '[0.1]')")
         store.commit()
-    run(home)
+    assert_honest(progress_of(home.root))
     assert IndexedFile.objects.using(MAIN).get().chunk_count == 1
     assert run(home)["bytes_read"] == 0
 

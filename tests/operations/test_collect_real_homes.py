@@ -14,6 +14,7 @@ from agents.models import Agent
 from ledger.models import RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
 from operations import collect
 from operations.progress import Progress
+from tests.operations.collecting import assert_honest, progress_of
 
 HOMES = Path(__file__).resolve().parents[3] / "shared" / "data"
 TRANSCRIPT = re.compile(r"[0-9a-f-]{36}\.jsonl(\.(deleted|reset)\..+)?")
@@ -62,6 +63,13 @@ def test_every_record_of_a_real_database_is_in_the_store_once(real_files, name):
         assert not RejectedRecord.objects.using(agent.db).exists()
     again = collect.run({"source": str(root), "include_deleted": True}, Progress())
     assert (again["records"], again["bytes_read"], result["rejected"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("include_deleted", [False, True])
+@pytest.mark.parametrize("name", sorted(path.name for path in HOMES.glob("openclaw-2*")))
+def test_progress_of_a_real_home_is_honest(real_files, name, include_deleted):
+    assert_honest(progress_of(HOMES / name))
+    assert_honest(progress_of(HOMES / name, include_deleted=include_deleted))
 
 
 def counted(database):

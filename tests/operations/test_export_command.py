@@ -66,6 +66,14 @@ def test_nothing_to_export_is_refused():
     assert refused.value.returncode == 3
 
 
+def test_a_taken_name_is_refused():
+    SampleFactory(annotation_status="approved")
+    export("--format", "alpaca")
+    with pytest.raises(CommandError, match="There is an export called one already") as refused:
+        export("--format", "sharegpt")
+    assert refused.value.returncode == 3 and DatasetExport.objects.count() == 1
+
+
 def test_rows_in_the_way_are_named():
     for number in range(30):
         SampleFactory(id=f"broken-{number:02}", annotation_status="approved", output=" ")

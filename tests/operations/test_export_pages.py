@@ -86,6 +86,28 @@ def test_a_form_that_does_not_fit_comes_back_with_what_was_typed(as_reviewer, ch
     assert not DatasetExport.objects.exists()
 
 
+def test_the_form_says_how_many_samples_there_are_and_asks_for_none_that_would_be_empty(as_reviewer):
+    SampleFactory(id="waiting")
+    assert "No sample is approved yet" in as_reviewer.get(LIST).text
+    answer = as_reviewer.post(reverse("operations:export_create"), WANTED)
+    assert answer.status_code == 422 and "Not approved yet: 1" in answer.text
+    assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
+    SampleFactory(annotation_status="approved")
+    page = as_reviewer.get(LIST).text
+    assert "1 approved sample can be exported." in page and "No sample is approved yet" not in page
+
+
+def test_a_taken_name_is_refused_and_one_that_came_to_nothing_is_free(as_reviewer):
+    SampleFactory(annotation_status="approved")
+    make(as_reviewer)
+    answer = as_reviewer.post(reverse("operations:export_create"), WANTED | {"name": " First try "})
+    assert answer.status_code == 422
+    assert "There is an export called First try already. Choose another name." in answer.text
+    assert DatasetExport.objects.count() == 1
+    DatasetExport.objects.update(state="failed")
+    assert as_reviewer.post(reverse("operations:export_create"), WANTED).status_code == 302
+
+
 def test_a_refused_export_says_why_and_links_to_the_samples(as_reviewer):
     SampleFactory(id="broken", annotation_status="approved", output="")
     SampleFactory(id="fine", annotation_status="approved")
@@ -132,7 +154,10 @@ def test_another_one_like_it_starts_with_the_same_choices(as_reviewer):
     export = make(as_reviewer, seed="mine", only_approved="", keep_text="on")
     page = as_reviewer.get(export.get_absolute_url())
     form = as_reviewer.get(LIST + page.context["again"]).context["form"]
-    assert form["seed"].value() == "mine" and form["name"].value() == "First try"
+    assert form["seed"].value() == "mine" and form["name"].value() is None  # that name is taken
+    DatasetExport.objects.update(state="refused")
+    again = as_reviewer.get(export.get_absolute_url()).context["again"]
+    assert as_reviewer.get(LIST + again).context["form"]["name"].value() == "First try"
     boxes = {name: "checked" in str(form[name]) for name in ("only_approved", "keep_text")}
     assert boxes == {"only_approved": False, "keep_text": True}
     fresh = as_reviewer.get(LIST, {"agent": "ada"}).context["form"]
@@ -195,7 +220,7 @@ def test_somebody_who_is_not_signed_in_gets_nothing(as_reviewer):
 def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_queries):
     for count in (1, 30):
         ExportFactory.create_batch(count, state="ready")
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             as_reviewer.get(LIST)
     refused = ExportFactory(state="refused")
     as_reviewer.get(refused.get_absolute_url())  # the audit log has its entry from here on

@@ -47,6 +47,34 @@ def test_a_refused_export_names_its_rows(as_reviewer):
     assert [reason["id"] for reason in export["reasons"]] == ["broken"]
 
 
+def test_an_export_that_would_be_empty_is_refused_before_it_is_queued_and_names_samples(as_reviewer):
+    SampleFactory(id="waiting")
+    answer = create(as_reviewer)
+    assert answer.status_code == 409
+    assert answer.json()["reasons"] == [{"id": "waiting", "reason": "Not approved yet"}]
+    assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
+
+
+def test_one_that_is_empty_once_rows_are_read_names_samples_too(as_reviewer):
+    SampleFactory(id="undecided", annotation_status="approved")
+    export_id = create(as_reviewer, task="gate").json()["id"]
+    tasks.deliver.call(JobRun.objects.get().id)
+    export = as_reviewer.get(f"{API}/{export_id}").json()
+    assert export["state"] == "refused"
+    assert export["reasons"] == [{"id": "undecided", "reason": "Without a memory_gate decision"}]
+
+
+def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_reviewer):
+    SampleFactory(annotation_status="approved")
+    wanted, headers = {"name": "one", "format": "alpaca"}, {"Idempotency-Key": "first"}
+    first, again = (as_reviewer.post(API, wanted, "application/json", headers=headers) for _ in range(2))
+    assert (first.status_code, again.status_code, again["Idempotency-Replayed"]) == (202, 202, "true")
+    assert first.json()["id"] == again.json()["id"]
+    refused = create(as_reviewer, format="sharegpt")
+    assert refused.status_code == 409 and "called one already" in refused.json()["detail"]
+    assert DatasetExport.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     ("wanted", "status"),
     [

@@ -61,6 +61,14 @@ def test_it_works(as_admin):
     assert reverse("ledger:session_list", args=["bob"]) in text
 
 
+def test_turns_that_only_days_still_have_are_named_at_the_tile(as_admin):
+    summary("ada", turn_count=40)
+    worked(turn_count=40)
+    assert tile(page(as_admin), "Turns") == "40"
+    worked(TODAY - timedelta(days=30), turn_count=1200)
+    assert tile(page(as_admin), "Turns") == "40 1,200 more in removed sessions"
+
+
 def test_a_stranger_must_sign_in(client):
     response = client.get("/")
     assert response.status_code == 302
@@ -184,7 +192,8 @@ def test_the_number_of_queries_does_not_grow(as_admin, path, django_assert_max_n
         for i in range(rows):
             summary(f"agent-{rows}-{i}")
             worked(TODAY - timedelta(days=i), f"agent-{rows}-{i}")
-        with django_assert_max_num_queries(5):  # session, user; sums, first and last day, days
+        # session, user; sums, turns of all days, first and last day, days; agents and what their files have to hold
+        with django_assert_max_num_queries(7):
             as_admin.get(path)
 
 

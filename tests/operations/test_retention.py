@@ -1,5 +1,7 @@
 """`openclaw-web retention` and its page: old sessions are counted, then removed, and stay away; evidence stays."""
 
+import time
+
 import orjson
 import pytest
 
@@ -73,6 +75,19 @@ def test_sessions_that_evidence_names_stay_whole(home):
     for key in (("state/openclaw.sqlite", "dataset_samples"), (MAIN, "conversation_contexts")):
         assert after[key] == before[key]
     assert receipt(home, "--days", "30", "--remove")["sessions"] == 0
+
+
+def test_archive_means_the_same_moment_as_retention(home):
+    today = time.time_ns() // 1_000_000 // 86_400_000 * 86_400_000
+    # Over 24 hours ago, and after the beginning of yesterday: not from before yesterday.
+    moment = f"Session.objects.using('agent_main').update(last_activity_at={today - 86_399_999})"
+    python(home, f"from ledger.models import Session\n{moment}")
+    told = receipt(home, "--days", "1", "--agent", "main")
+    done, out, err = run(home, "archive", "--older-than", "24h", "--agent", "main", "--dry-run", "--json", "--quiet")
+    assert done == 0, err
+    archived = orjson.loads(out)
+    assert (told["before"], told["sessions"]) == (archived["before"], archived["sessions"])
+    assert told["sessions"] == 0
 
 
 def test_wrong_use(home):

@@ -6,7 +6,6 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from agents import configuration
-from agents.models import CollectorSource
 from artifacts.models import Artifact
 from ledger.models import ConversationTurn, Session, SessionTool, ToolDay, TranscriptEvent
 from ledger.trimming import full_record, stashed
@@ -73,8 +72,7 @@ def test_it_makes_what_collecting_would_have_made(old, capsys):
     moved = everything()
     Artifact.objects.using(MAIN).all().delete()
     Session.objects.using(MAIN).all().delete()
-    CollectorSource.objects.all().delete()
-    run(old)
+    run(old, again=True)
     assert everything() == moved
 
 
@@ -122,8 +120,7 @@ def test_a_session_without_sums_by_tool_is_counted_when_it_grows(home):
     grown = everything_counted()
     Session.objects.using(MAIN).all().delete()
     ToolDay.objects.using(MAIN).all().delete()
-    CollectorSource.objects.all().delete()
-    run(home)
+    run(home, again=True)
     assert grown == everything_counted()
     assert ToolDay.objects.using(MAIN).get(tool="exec").call_count == 2
 

@@ -1,4 +1,4 @@
-from agents import databases, services
+from agents import databases, reasons, services
 from agents.commands import DONE, INTERRUPTED, PARTLY, WRONG_USE, Verb
 from agents.models import Agent
 
@@ -16,7 +16,7 @@ class Command(Verb):
                 databases.migrate(agent.agent_id)
                 services.refresh_database_row(agent)
             except Exception as exc:  # noqa: BLE001 - one damaged file must not keep the others old
-                failed.append({"id": agent.agent_id, "reason": f"{type(exc).__name__}: {exc}"})
+                failed.append({"id": agent.agent_id, "reason": reasons.of(exc)})
             else:
                 migrated.append(agent.agent_id)
         facts = {"schema_version": databases.schema_version(), "migrated": migrated}

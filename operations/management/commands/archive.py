@@ -27,7 +27,7 @@ class Command(Verb):
         parser.add_argument("verb", nargs="?", choices=("restore", "verify"), help="what to do with FILES")
         parser.add_argument("files", nargs="*", metavar="FILE", help="archives, or folders of archives")
         parser.add_argument("--before", metavar="DATE", help="sessions without activity since this day (UTC)")
-        parser.add_argument("--older-than", metavar="AGE", help="the same as an age, as 365d or 52w")
+        parser.add_argument("--older-than", metavar="AGE", help="the same as an age in whole days, as 365d or 52w")
         parser.add_argument("--agent", metavar="NAME", help="only this agent's (every agent's)")
         parser.add_argument("--out", metavar="FOLDER", help="where to (archive in the home)")
         parser.add_argument("--dry-run", action="store_true", help="only count")
@@ -56,7 +56,7 @@ class Command(Verb):
         try:
             return report.moment(before, older_than)
         except ValueError:
-            self.fail("A date is spelled 2026-01-31, an age 365d or 52w.", WRONG_USE)
+            self.fail("A date is spelled 2026-01-31, an age in whole days: 365d or 52w.", WRONG_USE)
 
     def _files(self, verb, files, listener):
         paths, progress = restoring.archives(files), Progress(listener)

@@ -3,6 +3,7 @@ from agents.templatetags.formatting import at, duration
 from operations.models import JobRun
 
 COLUMNS = ("id", "kind", "state", "done", "total", "message", "attempts", "started_by")
+MOST = 1_000
 TIMES = ("created_at", "started_at", "heartbeat_at", "finished_at")
 
 
@@ -13,9 +14,11 @@ class Command(Verb):
     schema = "openclaw-web.jobs.v1"
 
     def add_arguments(self, parser):
-        parser.add_argument("--limit", type=int, default=20, choices=range(1, 1001), metavar="N", help="how many (20)")
+        parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many, 1 to 1,000 (20)")
 
     def run(self, limit, **options):
+        if not 1 <= limit <= MOST:
+            self.fail(f"--limit must be 1 to {MOST:,}.", WRONG_USE)
         runs = list(JobRun.objects.order_by("-created_at", "-id").defer("log", "result_json")[:limit])
         facts = [{name: getattr(job, name) for name in COLUMNS + TIMES} for job in runs]
         self.answer({"jobs": facts}, "\n".join(map(self.as_line, runs)))

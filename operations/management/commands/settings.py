@@ -2,7 +2,7 @@ from pathlib import Path
 
 import orjson
 
-from agents import configuration
+from agents import configuration, reasons
 from agents.commands import Verb
 from openclaw_web.errors import Refused
 
@@ -53,7 +53,7 @@ def read(file):
     try:
         values = orjson.loads(Path(file).read_bytes())
     except (OSError, orjson.JSONDecodeError) as exc:
-        raise Refused(f"{file} could not be read: {exc}") from exc
+        raise Refused(f"{file} could not be read: {reasons.of(exc)}.") from exc
     if not isinstance(values, dict):
         raise Refused(f"{file} must hold one JSON object: setting to value.")
     return values

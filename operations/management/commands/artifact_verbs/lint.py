@@ -28,9 +28,9 @@ def run(paths, collected, agent, **options):
     found = linting.as_hits(linting.everything(agent_of(agent))) if collected else lint_paths(paths)
     hits = [asdict(hit) for hit in found]
     lines = [f"{hit['file']}:{hit['line']}: {hit['rule']}: {hit['text']}\n    {hit['better']}" for hit in hits]
-    words = "\n".join([*lines, f"{len(hits):,} found"])
     receipt = {"schema": LINT_SCHEMA, "hits": hits}
     if not hits:
-        return Outcome(receipt, words)
+        return Outcome(receipt, _("No line breaks a rule."))
+    words = "\n".join(lines)
     sentence = ngettext("%(count)s line breaks a rule.", "%(count)s lines break a rule.", len(hits))
     return Outcome(receipt, words, FAILED, sentence % {"count": f"{len(hits):,}"})

@@ -1,0 +1,187 @@
+"""Who said a message, whom it quotes, and whether that is somebody who opted out. Pure: no Django, no files.
+
+Nothing is trusted because it stands in an envelope, which anybody can type: what it says only makes more be withheld.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from .unwrapping import CONVERSATION, FORWARDED, OTHER, QUOTE, SENDER, Block, Unwrapped
+
+NAMES = ("sender_id", "sender", "senderId", "senderName", "senderUsername", "e164", "username", "name", "id", "label")
+OWN = ("senderId", "senderName", "senderUsername")
+PARTS = ("name", "username", "e164", "id")  # of a sender that is an object, the one to show first
+# In a quoted message: ids, which tell people apart, and everything that may name one.
+QUOTED_IDS = ("sender_id", "e164")
+QUOTED_NAMES = (
+    *(*QUOTED_IDS, "sender", "sender_label", "sender_name", "sender_username", "label", "name", "username", "from"),
+    *("title", "signature", "forwarded_from", "forwarded_from_id", "forwarded_from_username"),
+)
+GROUP_SIGNS = ("is_group_chat", "group_subject", "group_channel", "group_space", "group_members")
+MAX_NAME, MAX_KEYS, MAX_OTHERS = 256, 40, 20
+
+
+class Why(StrEnum):
+    """Why a record is withheld: its sender opted out or cannot be told, it may quote or follow one, or was before."""
+
+    SENDER = "sender"
+    UNKNOWN_SENDER = "unknown_sender"
+    QUOTE = "quote"
+    ANSWER = "answer"
+    EARLIER = "earlier"
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """Who is quoted once, by every name given; `is_told` when an id is among them."""
+
+    names: frozenset[str]
+    is_told: bool
+
+
+def sender_of(found: Unwrapped, own: Any) -> dict[str, Any]:
+    """What a message says of its sender, short enough for a column; `own` is the record's `__openclaw`.
+
+    The Sender block comes first, then the conversation block, then the record; of several blocks the first.
+    """
+    conversations, senders = (_merged(found.blocks, kind) for kind in (CONVERSATION, SENDER))
+    sender = {key: plain for key, value in conversations.items() if (plain := _plain(value)) is not None}
+    sender |= {key: plain for key, value in senders.items() if (plain := _plain(value)) is not None}
+    person = conversations.get("sender")
+    if isinstance(person, dict):
+        parts = {key: plain for key in PARTS if (plain := _plain(person.get(key))) not in (None, "")}
+        if parts:
+            sender.setdefault("sender_id", parts.get("id", next(iter(parts.values()))))
+            sender["sender"] = next(iter(parts.values()))
+            sender = {**{key: value for key, value in parts.items() if key != "id"}, **sender}
+    if isinstance(own, dict):
+        sender |= {key: plain for key in OWN if (plain := _plain(own.get(key))) is not None}
+    if found.blocks:
+        known = {*map(str, sender.values())}
+        if others := sorted(_named(found.blocks, own) - known)[:MAX_OTHERS]:
+            sender["others"] = others
+    return sender
+
+
+def sender_ids(sender: dict[str, Any]) -> set[str]:
+    """Every id or name that a user message gives its sender."""
+    others = sender.get("others")
+    found = {str(sender[key]) for key in NAMES if sender.get(key)}
+    return found | {str(name) for name in others if name} if isinstance(others, list) else found
+
+
+def is_of(names: Iterable[str | None], opted_out: frozenset[str]) -> bool:
+    """Whether one of these ids or names is that of somebody who opted out, however it is spelled."""
+    wanted = _all_spellings(opted_out)
+    return any(name and not wanted.isdisjoint(_spellings(name)) for name in names)
+
+
+def why_withheld(
+    sender: dict[str, Any], found: Unwrapped | None, opted_out: frozenset[str], *, is_group: bool
+) -> Why | None:
+    """Why a user message is not kept, with these people opted out; None when it may be.
+
+    In a group, what cannot be told is withheld: who speaks, or whom a message quotes.
+    """
+    names = sender_ids(sender)
+    if is_of(names, opted_out):
+        return Why.SENDER
+    is_group = is_group or any(sender.get(sign) for sign in GROUP_SIGNS)
+    if is_group and (not names or (found is not None and found.unknown)):
+        return Why.UNKNOWN_SENDER
+    return Why.QUOTE if found is not None and _may_quote(found, opted_out, is_group) else None
+
+
+def _may_quote(found, opted_out, is_group):
+    if found.system_lines and (is_group or _mentions([found.system_lines], opted_out)):
+        return True
+    for block in found.blocks:
+        strict = is_group or block.kind == FORWARDED  # a forwarded message is somebody else's in every chat
+        if block.kind in (QUOTE, FORWARDED, OTHER):
+            for quoted in _quoted(block.value):
+                if is_of(quoted.names, opted_out) or (strict and not quoted.is_told):
+                    return True
+            if not is_group and _mentions(_lines(block.value), opted_out):
+                return True
+    return False
+
+
+def _quoted(value: Any) -> Iterator[Quoted]:
+    """Everybody whom a block quotes; plain lines and odd values quote somebody who is not told."""
+    entries = value if isinstance(value, list) else [value]
+    for entry in entries:
+        if not isinstance(entry, dict):
+            yield Quoted(frozenset(), is_told=False)
+            continue
+        person = entry.get("sender")
+        told = entry
+        if isinstance(person, dict):
+            told = {**entry, **{key: person.get(key) for key in PARTS}, "sender_id": person.get("id")}
+        names = frozenset(str(told[key]) for key in QUOTED_NAMES if isinstance(told.get(key), str | int))
+        is_forwarded = any(entry.get(key) for key in ("forwarded_from", "forwarded_from_username"))
+        ids = ("forwarded_from_id",) if is_forwarded else QUOTED_IDS
+        yield Quoted(names, is_told=any(_plain(told.get(key)) for key in ids))
+
+
+def _lines(value):
+    return [line for line in value if isinstance(line, str)] if isinstance(value, list) else []
+
+
+def _mentions(lines, opted_out):
+    pattern = _any_word(opted_out)
+    return any(pattern.search(line.casefold()) for line in lines)
+
+
+def _merged(blocks: list[Block], kind: str) -> dict[str, Any]:
+    """The objects of all blocks of a kind in one; what comes first counts."""
+    merged: dict[str, Any] = {}
+    for block in blocks:
+        if block.kind == kind and isinstance(block.value, dict):
+            for key, value in list(block.value.items())[:MAX_KEYS]:
+                if len(key) <= MAX_NAME:
+                    merged.setdefault(key.replace("\x00", "\ufffd"), value)
+    return merged
+
+
+def _named(blocks: list[Block], own: Any) -> set[str]:
+    """Every id and name of senders that blocks and the record give."""
+    holders = [block.value for block in blocks if block.kind in (CONVERSATION, SENDER)]
+    holders += [own.get("senderIdentity")] if isinstance(own, dict) else []
+    holders += [holder.get("sender") for holder in holders if isinstance(holder, dict)]
+    found = {_plain(holder.get(key)) for holder in holders if isinstance(holder, dict) for key in NAMES}
+    return {str(name) for name in found if name}
+
+
+def _plain(value):
+    """What a channel says of a sender, short enough for a column; None for anything but texts and small numbers."""
+    if isinstance(value, str):
+        return value[:MAX_NAME].replace("`\u200b``", "```").replace("\x00", "\ufffd")
+    return value if isinstance(value, int) and abs(value) < 2**53 else None
+
+
+@lru_cache(maxsize=64)
+def _all_spellings(opted_out: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(_spellings(name) for name in opted_out))
+
+
+@lru_cache(maxsize=64)
+def _any_word(opted_out: frozenset[str]) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, sorted(_all_spellings(opted_out))))
+    return re.compile(rf"(?<!\w)(?:{names})(?!\w)")
+
+
+@lru_cache(maxsize=4096)
+def _spellings(name: str) -> frozenset[str]:
+    """How one person may be spelled: `irc:bob`, `@Bob`, `bob!bob@host`, `Bob (42)` are all `bob` as well."""
+    plain = " ".join(name.split()).casefold()
+    found = {plain, plain.partition(":")[2].strip()}
+    for one in list(found):
+        found.add(one.partition("!")[0])
+        if one.endswith(")") and " (" in one:
+            label, _sep, inner = one[:-1].rpartition(" (")
+            found |= {label.strip(), inner.strip(), inner.partition(":")[2].strip()}
+    return frozenset(one.lstrip("@") for one in found if one.lstrip("@"))

@@ -1,0 +1,48 @@
+"""What of a session is not kept while somebody is opted out: their messages, what follows them, what may quote them."""
+
+from typing import Any
+
+from . import origins
+from .models import Session
+from .rows import Row
+from .senders import Why, why_withheld
+from .turns import Known
+
+WITHHELD_TYPE = "withheld"  # of a record that was withheld when it was met, and is put in its place again
+SUMMARIES = ("compaction", "branch_summary")
+SUMMARY_ROLES = ("compactionSummary", "branchSummary")
+
+
+class Withholding:
+    """Asked about the records of one session in their order; `session_key` is that of a session no index has named."""
+
+    def __init__(self, session: Session, known: Known, opted_out: frozenset[str], session_key: str = ""):
+        self.opted_out = opted_out
+        self.hidden = {record_id for record_id, (_, _, kind, _) in known.items() if kind == "withheld"}
+        named = session if session.session_key or not session_key else Session(session_key=session_key)
+        self.is_group = bool(opted_out) and origins.is_group(named)
+
+    def why(self, row: Row, record: dict[str, Any]) -> Why | None:
+        """Why this record is not kept; None for one that is."""
+        if row.facts.type == WITHHELD_TYPE:
+            self.hidden.add(row.record_id)
+            return Why.EARLIER
+        if not self.opted_out:
+            return None
+        found = self._why(row, record)
+        if found:
+            self.hidden.add(row.record_id)
+        return found
+
+    def _why(self, row, record):
+        if row.facts.kind == "user":
+            return why_withheld(row.facts.sender, row.facts.around, self.opted_out, is_group=self.is_group)
+        # A summary is of records that need not be parents of it.
+        follows = row.parent_id in self.hidden or (self.hidden and _is_summary(row.facts.kind, record))
+        return Why.ANSWER if follows else None
+
+
+def _is_summary(kind, record):
+    message = record.get("message")
+    role = message.get("role") if isinstance(message, dict) else None
+    return kind in SUMMARIES or role in SUMMARY_ROLES
