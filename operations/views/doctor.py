@@ -90,13 +90,15 @@ def _started(request, kind, params, sentence):
 
 def _losses(result):
     """What is lost: after a run what it could not bring back, with where each is; before one what was found."""
-    done = (result.get("run") or {}).get("read_again")
-    found = result["run"] if done else result
-    rows = found.get("losses", [])[:SHOWN]
-    return {
-        "rows": [(one, looks.whereabouts(one, is_after=bool(done))) for one in rows],
-        "count": found.get("loss_count", 0),
-    }
+    is_after = bool(_read_again(result))
+    found = result["run"] if is_after else result
+    rows = [(one, looks.whereabouts(one, is_after=is_after)) for one in found.get("losses", [])[:SHOWN]]
+    return {"rows": rows, "count": found.get("loss_count", 0)}
+
+
+def _read_again(result):
+    """What a run read again and compared after that; empty for a look, or when nothing was lost."""
+    return (result.get("run") or {}).get("read_again") or {}
 
 
 def _context(request, form):
@@ -113,6 +115,7 @@ def _context(request, form):
         "broken": looks.broken(),
         "result": result,
         "is_well": not (report.is_left(result["run"]) if result.get("run") else result.get("findings")),
+        "compared": _read_again(result).get("compared") or result.get("compared"),
         "losses": _losses(result),
         "again": AgainForm(),
         "store": _still_so(result),
