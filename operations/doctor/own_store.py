@@ -15,11 +15,9 @@ from django.utils.translation import gettext as _
 from agents import databases, inspection
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
-from artifacts import handles, inventory, layout, verifying
-from artifacts.models import Artifact
 from operations.models import AgentSummary
 
-from . import sums
+from . import contents, sums
 from .findings import NOTE, Finding
 
 FOLDER, FILE = 0o700, 0o600
@@ -45,7 +43,7 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     yield from _registry(agents)
     for agent in healthy:
         yield from sums.look(agent, is_deep=is_deep)
-    yield from _artifacts(healthy, len(healthy) == len(agents), is_deep)
+    yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
     yield from _permissions()
     yield from _leftovers()
 
@@ -142,25 +140,6 @@ def _registry(agents):
         for name in rows.order_by("agent_id")[:NAMED]:
             sentence = _("%(table)s speaks of an agent %(agent)s that is not registered.")
             yield Finding("orphan", sentence % {"table": model._meta.db_table, "agent": name}, level=NOTE, agent=name)
-
-
-def _artifacts(agents, is_complete, is_deep):
-    stored = {sha256 for sha256, _paths in inventory.stored(layout.root())}
-    used: set[str] = set()
-    for agent in agents:
-        rows = Artifact.objects.using(agent.db).order_by().values_list("handle", flat=True).distinct()
-        own = {handle[-64:] for handle in rows.iterator(5_000)}
-        if gone := own - stored:
-            words = {"count": len(gone), "agent": agent.agent_id, "handles": _few(map(handles.of, sorted(gone)))}
-            sentence = _("%(count)s artifacts of agent %(agent)s have a row and no content: %(handles)s.") % words
-            yield Finding("artifact_gone", sentence, "artifacts", agent=agent.agent_id)
-        used |= own
-    if is_complete and (loose := stored - used):
-        sentence = _("%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.")
-        yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
-    if is_deep:
-        for problem in verifying.verify(sorted(stored)).problems:
-            yield Finding("artifact_damaged", f"{problem['id']}: {problem['reason']}", "artifacts")
 
 
 def _permissions():

@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from agents import databases, inspection, services
 from agents.models import Agent
+from artifacts import services as services_of_artifacts
 from operations import summaries
 from operations.models import AgentSummary
 
@@ -73,6 +74,15 @@ def rebuild_sums(finding: Finding) -> str:
     return sentence % words
 
 
+def artifact_metadata(finding: Finding) -> str:
+    """Write the metadata of contents that have none again, as far as the agent's rows tell."""
+    db = databases.alias(finding.agent)
+    count = services_of_artifacts.write_metadata(db)
+    connections[db].close()
+    words = {"agent": finding.agent, "count": count}
+    return _("The metadata of artifacts of agent %(agent)s was written again: %(count)s.") % words
+
+
 def permissions(finding: Finding) -> str:
     """Close everything in the home to others; links are left alone."""
     home, count = settings.HOME_DIR, 0
@@ -101,5 +111,6 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "triggers": triggers,
     "register": register,
     "sums": rebuild_sums,
+    "artifact_metadata": artifact_metadata,
     "permissions": permissions,
 }
