@@ -124,11 +124,11 @@ def _kinds(some):
     parts = []
     for loss in some:
         words = {"kind": loss.kind, "missing": f"{loss.missing:,}", "noted": f"{loss.noted:,}"}
+        words["different"] = f"{loss.different:,}"
         if loss.missing:
-            parts.append(_("%(missing)s of %(noted)s %(kind)s are missing") % words)
+            parts.append(_("%(kind)s: %(missing)s of %(noted)s missing") % words)
         if loss.different:
-            words["different"] = f"{loss.different:,}"
-            parts.append(_("%(different)s of %(noted)s %(kind)s are not what the source says") % words)
+            parts.append(_("%(kind)s: %(different)s of %(noted)s not as in the source") % words)
     return ", ".join(parts)
 
 

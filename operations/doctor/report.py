@@ -156,8 +156,10 @@ def loss_words(one: dict[str, Any]) -> str:
     words = one | {"missing": f"{one['missing']:,}", "different": f"{one['different']:,}", "noted": f"{one['noted']:,}"}
     place = _("%(agent)s/%(session_id)s: ") % words
     if one["missing"]:
-        place += _("%(missing)s of %(noted)s %(kind)s are missing") % words
+        place += _("%(kind)s: %(missing)s of %(noted)s missing") % words
     if one["different"]:
-        place += (", " if one["missing"] else "") + _("%(different)s %(kind)s are not what the source says") % words
+        place += (", " if one["missing"] else "") + _(
+            "%(kind)s: %(different)s of %(noted)s not as in the source"
+        ) % words
     where = _("in the backup %(where)s") % words if one["where"] else _("in no source and in none of the last backups")
     return f"{place} ({where})" if one["missing"] else place

@@ -93,7 +93,7 @@ def _losses(result):
     is_after = bool(_read_again(result))
     found = result["run"] if is_after else result
     rows = [(one, looks.whereabouts(one, is_after=is_after)) for one in found.get("losses", [])[:SHOWN]]
-    return {"rows": rows, "count": found.get("loss_count", 0)}
+    return {"rows": rows, "count": found.get("loss_count", 0), "records": found.get("lost_records", 0)}
 
 
 def _read_again(result):
@@ -132,8 +132,12 @@ def _context(request, form):
 
 
 def _still_so(result):
-    """Findings about the store; after a run without those that it was to mend: `repairs` says what became of them."""
-    return [one for one in result.get("store", []) if not (result.get("run") and one["is_repairable"])]
+    """Findings about the store, without those that a table of its own tells.
+
+    After a run also without those that it was to mend: `repairs` says what became of them.
+    """
+    found = [one for one in result.get("store", []) if one["check"] != "lost"]
+    return [one for one in found if not (result.get("run") and one["is_repairable"])]
 
 
 def _ignored(row):

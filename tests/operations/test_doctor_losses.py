@@ -185,7 +185,7 @@ def test_what_nobody_has_any_more_is_said_until_it_is_accepted(home, source):
     fixed, _status = doctor(home, "--fix", status=1)
     assert [one["where"] for one in fixed["run"]["losses"]] == [""] and fixed["run"]["backups"] == []
     ended, out, _err = run(home, "doctor", "--fix", "--quiet")
-    assert ended == 1 and f"{AGENT}/{session}: 3 of 3 user are missing (in no source" in out
+    assert ended == 1 and f"{AGENT}/{session}: user: 3 of 3 missing (in no source" in out
     assert doctor(home, "--fix", "--accept-losses", status=1)[0]["run"]["lost_records"] == 3
     assert doctor(home, status=0)[0]["losses"] == []
     assert run(home, "doctor", "--accept-losses")[0] == 2
