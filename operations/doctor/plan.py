@@ -64,13 +64,15 @@ def look(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
-    """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`. Databases are looked at in `copies`."""
+    """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`, and `counts` (false: do
+    not count the store). Databases are looked at in `copies`.
+    """
     root = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
     plan = Plan(root, is_deep=bool(params.get("deep")))
     plan.store = list(own_store.look(progress, is_deep=plan.is_deep))
     if any(one.check in UNREADABLE and one.path == "state/openclaw.sqlite" for one in plan.store):
         return plan
-    counted = list(_count(plan, progress))
+    counted = list(_count(plan, progress)) if params.get("counts", True) else []
     try:
         _look_at_home(plan, params, progress, copies)
     except Refused as refused:

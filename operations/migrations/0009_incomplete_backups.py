@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('operations', '0007_migration_runs'),
+        ('operations', '0008_count_unknown_envelopes'),
     ]
 
     operations = [
