@@ -105,6 +105,7 @@ def collect(collection, found, agent, plan, report) -> None:
         source.index()
         may_read = collect_consent.reader(collection, found, agent, report, source.entries)
         may_read = collect_consent.without_ignored(collection, agent, report, may_read)
+        collect_counts.note_removed(agent)
         removed = removing.ids(agent.db)
         were_removed = len(removed)
         source.from_start, source.short = plan.uncounted, plan.short
