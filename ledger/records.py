@@ -110,10 +110,15 @@ def facts(record: dict[str, Any]) -> Facts:
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
         found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
         _read_other(found, record)
-    found.record_id = _identifier(record.get("id"))
+    found.record_id = own_id(record)
     found.parent_id = _identifier(record.get("parentId"))
     found.created_at = moment_ms(record.get("timestamp")) or (message and moment_ms(message.get("timestamp"))) or None
     return found
+
+
+def own_id(record: dict[str, Any]) -> str | None:
+    """The id that a record brings, when it can be used; None otherwise."""
+    return _identifier(record.get("id"))
 
 
 def moment_ms(value: Any) -> int | None:

@@ -20,6 +20,7 @@ from .records import sender_ids
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
 from .stashing import Outputs
 from .trees import Node, Tree
+from .unnamed import Unnamed
 
 CHUNK_LINES = 5_000
 CHUNK_BYTES = 24 * 1024 * 1024
@@ -28,13 +29,17 @@ PREVIEW = 2_000
 
 @dataclass(slots=True)
 class Transcript:
-    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is."""
+    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is.
+
+    `goes_on`: its lines are those that came after the ones that were stored before, not all it has.
+    """
 
     session_id: str
     file: str
     modified_ms: int
     state: str = Session.State.LIVE
     opted_out: frozenset[str] = frozenset()
+    goes_on: bool = False
 
 
 @dataclass(slots=True)
@@ -72,10 +77,10 @@ def store_transcript(
     killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without
     it they go where the setting says. `on_bytes(offset)` hears how far it is.
     """
-    stored = Stored()
+    stored, unnamed = Stored(), Unnamed(db, transcript.session_id, goes_on=transcript.goes_on)
     with stashing.outputs(db) if outputs is None else nullcontext(outputs) as taken:
         while chunk := list(_chunk(lines)):
-            stored.add(_stored_chunk(db, transcript, chunk, taken))
+            stored.add(_stored_chunk(db, transcript, chunk, taken, unnamed))
             stored.end = chunk[-1].end
             if on_bytes:
                 on_bytes(stored.end)
@@ -137,26 +142,26 @@ def _chunk(lines):
             return
 
 
-def _stored_chunk(db, transcript, chunk, outputs):
+def _stored_chunk(db, transcript, chunk, outputs, unnamed):
     """Store a chunk in one transaction; without artifacts when their store cannot be written."""
     stored = Stored()
     try:
         with transaction.atomic(using=db, durable=True):
-            _store_chunk(db, transcript, chunk, stored, outputs)
+            _store_chunk(db, transcript, chunk, stored, outputs, unnamed)
             outputs.save()
     except stashing.UNWRITABLE as exc:
         outputs.give_up(exc.sentence)
-        return _stored_chunk(db, transcript, chunk, outputs)
+        return _stored_chunk(db, transcript, chunk, outputs, unnamed)
     except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
         outputs.discard()
         raise
     return stored
 
 
-def _store_chunk(db, transcript, chunk, stored, outputs):
+def _store_chunk(db, transcript, chunk, stored, outputs, unnamed):
     session = _session(db, transcript)
     known = turns.known_nodes(db, session) if session.record_count else {}
-    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs)
+    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed)
     has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
@@ -182,7 +187,7 @@ def _session(db, transcript):
     return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 
-def _new_rows(db, session, transcript, chunk, known, stored, outputs):
+def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
     """The rows that are not in the store yet, numbered, and the record the branch ends with."""
     rows: list[Row] = []
     bad: list[Line] = []
@@ -195,15 +200,18 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
             bad.append(line)
             continue
         before = row = row_of(line, before=before, fallback_ms=transcript.modified_ms)
+        hides = bool(transcript.opted_out) and _is_withheld(row, transcript.opted_out, hidden)
+        if row.facts.record_id is None:
+            row.record_id = unnamed.name(line, known, seen, is_withheld=hides)
         leaf_id = _leaf(row, line.record) or leaf_id
         if row.record_id in known or row.record_id in seen:
-            if _says_the_same(line, row, seen):
+            if row.facts.record_id is None or _says_the_same(line, row, seen):
                 stored.repeated += 1
             else:
                 bad.append(line)
             continue
         seen[row.record_id] = _digest(line)
-        if transcript.opted_out and _is_withheld(row, transcript.opted_out, hidden):
+        if hides:
             hidden.add(row.record_id)
             row = withheld(row)
             session.withheld_count += 1

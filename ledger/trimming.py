@@ -56,7 +56,7 @@ def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple
     tool output that was left out, `stashed` holds the notes, `capped` lists `[path, characters, characters kept]` of
     texts that were cut. `full_zstd` holds the rests of those.
     """
-    told, left_out = _without_repeated_output(record)
+    told, left_out = without_repeated_output(record)
     told, notes = _with_previews(told, keep) if keep else (told, [])
     return _trimmed(told, orjson.dumps(told) if told is not record else line, left_out, notes)
 
@@ -126,8 +126,11 @@ def _at(value, way):
     return value
 
 
-def _without_repeated_output(record):
-    """A command's output stands in the content and again in `details.aggregated`: keep the first."""
+def without_repeated_output(record: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
+    """The record, and how long an output is that it repeats and that was left out.
+
+    A command's output stands in the content and again in `details.aggregated`: the first is kept.
+    """
     message = record.get("message")
     details = message.get("details") if isinstance(message, dict) else None
     aggregated = details.get("aggregated") if isinstance(details, dict) else None
