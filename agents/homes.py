@@ -49,6 +49,10 @@ class NotReadable(Exception):
     """A path that is not opened: a link, a device, a place of secrets, or gone."""
 
 
+class NoHome(Refused):
+    """There is no home of OpenClaw, or no agent in it has spoken yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class HomeAgent:
     """One agent of a home: the name its folder has, and where its files are (None: not there)."""
@@ -117,9 +121,9 @@ def gone(name: str) -> str:
 
 
 def read_home(root: Path) -> Home:
-    """The agents of the home at `root`. Raises Refused when there is no OpenClaw home."""
+    """The agents of the home at `root`. Raises NoHome when there are none."""
     if not root.is_dir():
-        raise Refused(_("There is no folder %(path)s. Name OpenClaw's home with --source.") % {"path": root})
+        raise NoHome(_("There is no folder %(path)s. Name OpenClaw's home with --source.") % {"path": root})
     home = Home(root)
     listed = _configured(home)
     folders = {folder.name: folder for folder in _folders(root / "agents", home.notes)}
@@ -133,7 +137,7 @@ def read_home(root: Path) -> Home:
         if found.sessions or found.database or found.workspace:
             home.agents.append(found)
     if not home.agents:
-        raise Refused(
+        raise NoHome(
             _(
                 "%(path)s holds no OpenClaw agents (there is no agents/<name>/sessions and no "
                 "agents/<name>/agent/openclaw-agent.sqlite in it)."
