@@ -65,6 +65,8 @@ def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
             look_at_home(plan, params, progress, copies)
         except Refused as refused:
             plan.problem = str(refused.sentence)
+    else:
+        plan.problem = _("The sources were not compared with the store.")
     return plan
 
 
