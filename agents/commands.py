@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, DjangoHelpFormatter
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
 
-from openclaw_web import damage, home
+from openclaw_web import damage, home, reserve
 from openclaw_web.errors import Refused
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -27,6 +27,11 @@ STATUSES = {
     INTERRUPTED: "interrupted",
 }
 REASONS_SHOWN = 20
+TO_SERVE = 4 * reserve.TO_READ  # several processes, for long
+NO_ROOM = (
+    "There is no room left on the disk of the home. These make room: openclaw-web artifact gc, openclaw-web retention "
+    "--days N --remove, openclaw-web archive --out elsewhere, and removing files in {home}/backups by hand."
+)
 
 
 class HelpFormatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
@@ -91,17 +96,21 @@ class Verb(BaseCommand):
             sys.exit(error.returncode)
         finally:
             connections.close_all()
+            reserve.give_back(settings.HOME_DIR)
 
     def _run_on_database(self, options):
+        reserve.release(settings.HOME_DIR, TO_SERVE if self.is_server else reserve.TO_READ)
         try:
             if self.needs_database:
                 with suppress(DatabaseError) if self.works_on_damage else nullcontext():
                     _make_database()
             self.execute(*options.pop("args", ()), **options)
-        except DatabaseError as exc:
+        except (DatabaseError, OSError) as exc:
+            self.is_json = options.get("json", False)
+            if reserve.is_full(exc, settings.HOME_DIR):
+                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
             if not damage.is_damage(exc):
                 raise
-            self.is_json = options.get("json", False)
             sentence = damage.sentence(exc, settings.HOME_DIR)
             self.fail(f"{sentence} {damage.way_out(settings.HOME_DIR)}", FAILED)
 
@@ -140,8 +149,8 @@ class Verb(BaseCommand):
                 self.fail("The database is older than this program. Run: openclaw-web migrate", FAILED)
             if "locked" in str(exc):
                 self.fail("Another process is writing to the database. Try again in a minute.", FAILED)
-            if "full" in str(exc):
-                self.fail("There is no room left on the disk of the home. Make room and try again.", FAILED)
+            if reserve.is_full(exc, settings.HOME_DIR):
+                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
             raise
 
     def run(self, **options):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
-from . import home
+from . import home, reserve
 
 env = environ.Env()
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
@@ -159,6 +159,10 @@ TEMPLATES = [
 ]
 
 
+# A -wal that may grow by megabytes before its content moves to the file would find no room on a full disk.
+SHORT_LOG = "; PRAGMA wal_autocheckpoint=32" if reserve.is_short(HOME_DIR) else ""
+
+
 def sqlite(path, *, timeout=5, kept_seconds=0):
     """Settings of one SQLite file.
 
@@ -173,7 +177,7 @@ def sqlite(path, *, timeout=5, kept_seconds=0):
             "timeout": timeout,
             # auto_vacuum only takes effect while a file is still empty: it must come before WAL.
             "init_command": "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-            "PRAGMA journal_size_limit=67108864",
+            f"PRAGMA journal_size_limit=67108864{SHORT_LOG}",
         },
     }
 

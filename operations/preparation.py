@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases
 from agents.models import Agent
+from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
 from .processes import die_with_parent
@@ -39,6 +40,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
             call_command("migrate_agents", verbosity=0)
         except CommandError as exc:  # their pages say so; everybody else's work
             say(str(exc))
+    reserve.keep(settings.HOME_DIR)
     connections.close_all()
     if collecting and os.waitpid(collecting, 0)[1]:
         raise Refused(_("The static files could not be collected. The lines above say why."))
@@ -80,6 +82,8 @@ def _collect_static():
         call_command("collectstatic", interactive=False, verbosity=0)
         stamp.write_text(current)
         status = 0
+    except OSError as exc:
+        log.error("Static files cannot be collected: %s", exc)
     except BaseException:  # the child must end here, whatever happens
         log.exception("collectstatic failed")
     finally:

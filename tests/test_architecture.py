@@ -20,6 +20,7 @@ LEAVES = {
     "openclaw_web.html",
     "openclaw_web.lists",
     "openclaw_web.paging",
+    "openclaw_web.reserve",
     "openclaw_web.errors",
 }
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
