@@ -17,6 +17,7 @@ from ledger.collectors.database_tables import AGENT, MEMORY, STATE
 from ledger.collectors.jsonl import Line
 from ledger.envelopes import fingerprint
 from ledger.models import Session
+from ledger.records import own_id
 from operations import collect_archives, collect_databases
 from operations.collect_databases import Unreadable
 from operations.collectors import cron, state_database, subagents
@@ -48,9 +49,13 @@ def inside(collection: Any, source: Source, rejected: Rejected) -> None:
 
 
 def record_id(line: Line) -> str:
-    """What a record is known by in its session."""
-    found = line.record.get("id") if line.record else None
-    return found if isinstance(found, str) and found else f"@{line.offset}"
+    """What a record is known by in its session, as long as nothing was rewritten."""
+    return (own_id(line.record) if line.record else None) or f"@{line.offset}"
+
+
+def has_id(line: Line) -> bool:
+    """Whether a record brings a name of its own."""
+    return line.record is not None and own_id(line.record) is not None
 
 
 def lines(file: Any, path: Path, state: str, start: int = 0) -> Iterator[Line]:

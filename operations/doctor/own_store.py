@@ -20,6 +20,7 @@ from agents.services import AGENT_ID
 from artifacts import handles, inventory, layout, verifying
 from artifacts.models import Artifact
 from ledger.models import Session, SessionTool, ToolDay
+from openclaw_web import damage
 from operations.models import AgentSummary
 
 from .findings import NOTE, Finding
@@ -57,8 +58,8 @@ def _global(inside):
     path = "state/openclaw.sqlite"
     if inside.damage:
         words = {"why": inside.damage[:300]}
-        sentence = _("The global database is damaged: %(why)s. Restore a backup.") % words
-        yield Finding("integrity", sentence, path)
+        sentence = _("The global database is damaged: %(why)s.") % words
+        yield Finding("integrity", f"{sentence} {damage.way_out(settings.HOME_DIR)}", path)
         return
     if inside.dangling:
         yield _dangling(inside, path)

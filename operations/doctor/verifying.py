@@ -1,13 +1,15 @@
 """What was imported, compared with where it came from: every record of a source is in the store."""
 
+from collections import Counter
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from agents import databases
-from agents.homes import NotReadable, open_regular
+from agents.homes import NotReadable, look, open_regular
 from agents.models import CollectorSource
 from agents.sources import SourceBook
+from ledger import unnamed
 from ledger.models import TranscriptEventIdentity
 from operations import collect_databases
 
@@ -39,7 +41,8 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
 def is_whole(collection: Any, source: Source) -> bool:
     """Whether a file was read to its last byte and nothing of it was rejected: only then it may go."""
     kind = BOOKED.get(source.kind, source.kind)
-    is_read = collection.book.offset(kind, source.file) == source.file.lstat().st_size
+    now = look(source.file)
+    is_read = now is not None and collection.book.offset(kind, source.file) == now.st_size
     return is_read and not source.rejected
 
 
@@ -47,12 +50,14 @@ def _is_read(collection, source):
     if source.kind == Kind.DATABASE:
         return collect_databases.is_known(collection, source.file)
     kind = BOOKED.get(source.kind, source.kind)
-    return collection.book.is_known(kind, source.file, source.file.lstat())
+    now = look(source.file)
+    return now is not None and collection.book.is_known(kind, source.file, now)
 
 
 def _of_transcript(collection, source):
     known = _ids(source.agent, source.session_id)
     missing = rejected = 0
+    without_id: Counter[str] = Counter()
     try:
         with open_regular(collection.home.root, source.file) as file:
             end = _end(collection.book, source)
@@ -60,9 +65,14 @@ def _of_transcript(collection, source):
                 if end is not None and line.offset >= end:
                     break
                 rejected += line.record is None
-                missing += line.record is not None and looking.record_id(line) not in known
+                if line.record is not None and looking.has_id(line):
+                    missing += looking.record_id(line) not in known
+                elif line.record is not None:
+                    without_id[unnamed.key(line.record)] += 1
     except NotReadable as exc:
         return str(exc)
+    if without_id:  # what they are called tells nothing: they may have been read in another place
+        missing += unnamed.missing(databases.alias(source.agent), source.session_id, without_id)
     source.rejected = max(source.rejected, rejected)
     return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
 
