@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0006_databases_as_sources'),
+        ('agents', '0007_collected_sessions'),
     ]
 
     operations = [
