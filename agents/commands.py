@@ -5,16 +5,16 @@ import os
 import sys
 from argparse import SUPPRESS, RawDescriptionHelpFormatter
 from collections.abc import Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, NoReturn
 
 import orjson
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, DjangoHelpFormatter
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
 
-from openclaw_web import home
+from openclaw_web import damage, home, reserve
 from openclaw_web.errors import Refused
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -27,6 +27,11 @@ STATUSES = {
     INTERRUPTED: "interrupted",
 }
 REASONS_SHOWN = 20
+TO_SERVE = 4 * reserve.TO_READ  # several processes, for long
+NO_ROOM = (
+    "There is no room left on the disk of the home. These make room: openclaw-web artifact gc, openclaw-web retention "
+    "--days N --remove, openclaw-web archive --out elsewhere, and removing files in {home}/backups by hand."
+)
 
 
 class HelpFormatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
@@ -48,6 +53,7 @@ class Verb(BaseCommand):
     is_server = False
     needs_database = True
     works_in_home = True  # whoever restores a backup has to wait for it
+    works_on_damage = False  # says itself what can be said when the global database is damaged
     requires_system_checks = []  # `./dev check` runs them; here they would be two thirds of the start of every command
     # They still work; what people look for is found sooner without them.
     suppressed_base_arguments = {
@@ -82,9 +88,7 @@ class Verb(BaseCommand):
         try:
             options = self._parse(argv)
             with self._working(options):
-                if self.needs_database:
-                    _make_database()
-                self.execute(*options.pop("args", ()), **options)
+                self._run_on_database(options)
         except CommandError as error:
             if options.get("traceback"):
                 raise
@@ -93,6 +97,23 @@ class Verb(BaseCommand):
             sys.exit(error.returncode)
         finally:
             connections.close_all()
+            reserve.give_back(settings.HOME_DIR)
+
+    def _run_on_database(self, options):
+        reserve.release(settings.HOME_DIR, TO_SERVE if self.is_server else reserve.TO_READ)
+        try:
+            if self.needs_database:
+                with suppress(DatabaseError) if self.works_on_damage else nullcontext():
+                    _make_database()
+            self.execute(*options.pop("args", ()), **options)
+        except (DatabaseError, OSError) as exc:
+            self.is_json = options.get("json", False)
+            if reserve.is_full(exc, settings.HOME_DIR):
+                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
+            if not damage.is_damage(exc):
+                raise
+            sentence = damage.sentence(exc, settings.HOME_DIR)
+            self.fail(f"{sentence} {damage.way_out(settings.HOME_DIR)}", FAILED)
 
     @contextmanager
     def _working(self, options):
@@ -129,8 +150,8 @@ class Verb(BaseCommand):
                 self.fail("The database is older than this program. Run: openclaw-web migrate", FAILED)
             if "locked" in str(exc):
                 self.fail("Another process is writing to the database. Try again in a minute.", FAILED)
-            if "full" in str(exc):
-                self.fail("There is no room left on the disk of the home. Make room and try again.", FAILED)
+            if reserve.is_full(exc, settings.HOME_DIR):
+                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
             raise
 
     def run(self, **options):

@@ -237,8 +237,10 @@ def _wal_of(root, source):
         return
     try:
         opened = open_regular(root, source.with_name(source.name + WAL))
-    except NotReadable as exc:  # gone in this moment
-        raise _Torn from exc
+    except NotReadable as exc:
+        if _exists(source, WAL):
+            raise
+        raise _Torn from exc  # gone in this moment
     with opened:
         yield opened
 

@@ -102,8 +102,20 @@ def expect_many_writes(name):
         cursor.execute("PRAGMA cache_size=-24576")
 
 
+def expect_little_room(name):
+    """Keep the -wal of this connection short: the disk is nearly full. `shorten_log` makes it empty."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_autocheckpoint=32")
+
+
+def shorten_log(name):
+    """Move what is in the -wal to the file and give its room back, as far as nobody reads it."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
 def expect_few_writes(name):
-    """Undo `expect_many_writes`, and give the memory back."""
+    """Undo `expect_many_writes` or `expect_little_room`, and give the memory back."""
     with connections[name].cursor() as cursor:
         cursor.execute("PRAGMA wal_autocheckpoint=1000")
         cursor.execute("PRAGMA cache_size=-2000")

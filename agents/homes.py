@@ -49,6 +49,10 @@ class NotReadable(Exception):
     """A path that is not opened: a link, a device, a place of secrets, or gone."""
 
 
+class NoHome(Refused):
+    """There is no home of OpenClaw, or no agent in it has spoken yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class HomeAgent:
     """One agent of a home: the name its folder has, and where its files are (None: not there)."""
@@ -69,31 +73,60 @@ class Home:
     notes: list[str] = field(default_factory=list)
 
 
-def open_regular(root: Path, path: Path) -> BinaryIO:
+def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> BinaryIO:
     """Open a regular file for reading, if it may be read. Raises NotReadable otherwise.
 
-    Agents write their own workspaces, so a link there could lead to a key: no link below the root is followed.
+    Agents write their own workspaces, so a link there could lead to a key: no link below the root is followed, and
+    without `may_be_linked` no file is read that has a second name, which may be that of a secret.
     """
     _refuse_secrets(root, path)
     try:
         if path.parent.resolve(strict=True) != _real(root, path):
             raise NotReadable(_("a folder on the way is a link"))
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as exc:
-        raise NotReadable(exc.strerror or type(exc).__name__) from exc
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    except (OSError, RuntimeError) as exc:  # RuntimeError: links in a circle
+        raise NotReadable(getattr(exc, "strerror", None) or type(exc).__name__) from exc
+    found = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
+    if problem := _why_not(found, may_be_linked):
         os.close(handle)
-        raise NotReadable(_("not a regular file"))
+        raise NotReadable(problem)
     return os.fdopen(handle, "rb", buffering=READ_AHEAD)
 
 
+def look(path: Path) -> os.stat_result | None:
+    """The regular file at `path` as it is now; None for anything else, and when it was renamed or removed."""
+    with suppress(OSError):
+        found = path.lstat()
+        return found if stat.S_ISREG(found.st_mode) else None
+    return None
+
+
+def names_in(folder: Path | None, notes: list[str]) -> list[str]:
+    """The names in a folder that can be stored and shown, in order; none of a link or where there is no folder.
+
+    A folder that cannot be listed, or is gone in this moment, is a sentence in `notes`.
+    """
+    try:
+        if folder is None or not folder.is_dir() or folder.is_symlink():
+            return []
+        return sorted(entry.name for entry in folder.iterdir() if is_text(entry.name))
+    except OSError as exc:
+        notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder, "reason": exc.strerror})
+        return []
+
+
+def gone(name: str) -> str:
+    """The sentence about a file that was listed and is not there when it is to be read."""
+    return _("%(file)s was not read: it was renamed or removed in this moment.") % {"file": name}
+
+
 def read_home(root: Path) -> Home:
-    """The agents of the home at `root`. Raises Refused when there is no OpenClaw home."""
+    """The agents of the home at `root`. Raises NoHome when there are none."""
     if not root.is_dir():
-        raise Refused(_("There is no folder %(path)s. Name OpenClaw's home with --source.") % {"path": root})
+        raise NoHome(_("There is no folder %(path)s. Name OpenClaw's home with --source.") % {"path": root})
     home = Home(root)
     listed = _configured(home)
-    folders = {folder.name: folder for folder in _folders(root / "agents")}
+    folders = {folder.name: folder for folder in _folders(root / "agents", home.notes)}
     for name in sorted({*listed, *folders}):
         if not AGENT_ID.fullmatch(normalise_or_empty(name)):
             home.notes.append(
@@ -104,7 +137,7 @@ def read_home(root: Path) -> Home:
         if found.sessions or found.database or found.workspace:
             home.agents.append(found)
     if not home.agents:
-        raise Refused(
+        raise NoHome(
             _(
                 "%(path)s holds no OpenClaw agents (there is no agents/<name>/sessions and no "
                 "agents/<name>/agent/openclaw-agent.sqlite in it)."
@@ -140,6 +173,14 @@ def normalise_or_empty(name: str) -> str:
         return ""
 
 
+def _why_not(found, may_be_linked):
+    if not stat.S_ISREG(found.st_mode):
+        return _("not a regular file")
+    if found.st_nlink > 1 and not may_be_linked:
+        return _("it is a hard link, another name of which may be that of a secret; put a copy in its place")
+    return ""
+
+
 def _refuse_secrets(root, path):
     inside = path.relative_to(root).parts if path.is_relative_to(root) else path.parts[-2:]
     if path.name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside[:-1]):
@@ -158,8 +199,11 @@ def _configured(home) -> dict[str, str | None]:
     try:
         with open_regular(home.root, home.root / "openclaw.json") as file:
             config = orjson.loads(file.read(MAX_CONFIG_BYTES))
-    except NotReadable:
-        home.notes.append(_("There is no openclaw.json: agents and workspaces were found by their folders."))
+    except NotReadable as exc:
+        words = _("There is no openclaw.json: agents and workspaces were found by their folders.")
+        if os.path.lexists(home.root / "openclaw.json"):
+            words = _("openclaw.json was not read: %(reason)s. Agents and workspaces were found by their folders.")
+        home.notes.append(words % {"reason": exc})
     except orjson.JSONDecodeError:
         home.notes.append(_("openclaw.json is not plain JSON: agents and workspaces were found by their folders."))
     section = config.get("agents") if isinstance(config, dict) else None
@@ -200,9 +244,6 @@ def _is_own_folder(folder):
         return False
 
 
-def _folders(parent):
-    if not parent.is_dir():
-        return []
-    return sorted(
-        entry for entry in parent.iterdir() if is_text(entry.name) and entry.is_dir() and not entry.is_symlink()
-    )
+def _folders(parent, notes):
+    paths = (parent / name for name in names_in(parent, notes))
+    return [path for path in paths if path.is_dir() and not path.is_symlink()]

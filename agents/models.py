@@ -80,6 +80,9 @@ class CollectorSource(models.Model):
     byte_offset = Count(default=0, help_text="everything before it is in the store")
     head_sha256 = models.TextField(default="", help_text="fingerprint of the first bytes before the offset")
     head_bytes = Count(default=0)
+    tail_sha256 = models.TextField(
+        default="", db_default="", help_text="fingerprint of the last bytes before the offset; empty: not known"
+    )
     last_read_at = EpochMs(null=True)
 
     class Meta:

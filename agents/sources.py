@@ -16,7 +16,7 @@ from .clock import now_ms
 from .homes import Home, normalise_or_empty
 from .models import Agent, CollectorSource
 
-HEAD = 4096
+HEAD = TAIL = 4096
 MAX_COLUMN = 2**63 - 1
 
 
@@ -26,6 +26,28 @@ class Reading:
 
     offset: int
     why: str  # new, appended, truncated, replaced
+    tail: "Tail"  # what was read last before `offset`
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is read from where the last reading stopped, and not from its start."""
+        return self.offset > 0
+
+
+@dataclass(slots=True)
+class Tail:
+    """The last bytes before `end` of a file, as they were read: `take` what is read next.
+
+    Asking the file again later would be too late: it may have been cut and have grown meanwhile.
+    """
+
+    end: int = 0
+    data: bytes = b""
+
+    def take(self, raw: bytes) -> None:
+        """What was read from `end` on."""
+        self.end += len(raw)
+        self.data = raw[-TAIL:] if len(raw) >= TAIL else (self.data + raw)[-TAIL:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +83,20 @@ class SourceBook:
         """Where to go on in an opened file that has changed."""
         row = self._rows.get((kind, self.name(path)))
         if row is None:
-            return Reading(0, "new")
+            return Reading(0, "new", Tail())
         stat = os.fstat(file.fileno())
         if stat.st_size < row.byte_offset:
-            return Reading(0, "truncated")
+            return Reading(0, "truncated", Tail())
         same_head = hashlib.sha256(file.read(row.head_bytes)).hexdigest() == row.head_sha256
+        tail = _tail_at(file, row.byte_offset)
+        # A file that was cut in place and has grown past its old size begins as before and ends otherwise. Rows of an
+        # older version know no end: their files are read once more.
+        same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == row.tail_sha256
         # Of equal length but touched, or another file under the name: only reading it all can tell what changed.
-        if not same_head or _state(stat)[0] != row.inode or stat.st_size == row.size_bytes:
-            return Reading(0, "replaced")
-        return Reading(row.byte_offset, "appended")
+        is_other = _state(stat)[0] != row.inode or stat.st_size == row.size_bytes
+        if not (same_head and same_tail) or is_other:
+            return Reading(0, "replaced", Tail())
+        return Reading(row.byte_offset, "appended", tail)
 
     def was_read(self, path: Path, stat: os.stat_result, how: str) -> bool:
         """Whether a database, or its log, is as it was when it was read last, and was read in this way."""
@@ -89,7 +116,7 @@ class SourceBook:
 
     def save_part(self, name: str, part: "Part", *, agent_id: str) -> None:
         """Remember how far a transcript inside a database was read."""
-        self._save(CollectorSource.Kind.TRANSCRIPT, name, (0, part.count, 0), agent_id, part.end, (0, part.mark))
+        self._save(CollectorSource.Kind.TRANSCRIPT, name, (0, part.count, 0), agent_id, part.end, (0, part.mark, ""))
 
     def forget_part(self, name: str) -> None:
         """A transcript, in a database or a file of its own, is there no more, or is to be read from its start."""
@@ -97,17 +124,22 @@ class SourceBook:
         if row is not None:
             row.delete()
 
-    def save(
-        self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, head: bytes = b""
+    def save(self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int) -> None:
+        """Remember that a file that nobody appends to was, as `stat` found it, read whole."""
+        self._save(kind, self.name(path), _state(stat), agent_id, offset, (0, _sha256(""), ""))
+
+    def save_appended(
+        self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, head: bytes, tail: Tail
     ) -> None:
-        """Remember that the file, as `stat` found it, has been read up to `offset`."""
-        fingerprint = (len(head), hashlib.sha256(head).hexdigest())
-        self._save(kind, self.name(path), _state(stat), agent_id, offset, fingerprint)
+        """Remember that a growing file, as `stat` found it, was read up to the end of `tail`; it begins with `head`."""
+        head = head[: min(HEAD, tail.end)]
+        fingerprint = (len(head), hashlib.sha256(head).hexdigest(), hashlib.sha256(tail.data).hexdigest())
+        self._save(kind, self.name(path), _state(stat), agent_id, tail.end, fingerprint)
 
     def save_database(self, path: Path, stat: os.stat_result, how: str, *, agent_id: str) -> None:
         """Remember that a database, or its log, was read to its end in this way."""
         kind = CollectorSource.Kind.DATABASE
-        self._save(kind, self.name(path), _state(stat), agent_id, stat.st_size, (0, _sha256(how)))
+        self._save(kind, self.name(path), _state(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
 
     def _save(self, kind, name, state, agent_id, offset, fingerprint):
         row = self._rows.get((kind, name)) or CollectorSource(
@@ -115,13 +147,18 @@ class SourceBook:
         )
         row.agent_id, row.byte_offset, row.last_read_at = agent_id, offset, now_ms()
         row.inode, row.size_bytes, row.mtime_ns = state
-        row.head_bytes, row.head_sha256 = fingerprint
+        row.head_bytes, row.head_sha256, row.tail_sha256 = fingerprint
         row.save(force_insert=row._state.adding)
         self._rows[(kind, name)] = row
 
     def name(self, path: Path) -> str:
         """The file's name in the book: relative to the home, or absolute for a workspace elsewhere."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+
+def _tail_at(file, end):
+    size = min(TAIL, end)
+    return Tail(end, os.pread(file.fileno(), size, end - size))
 
 
 def _sha256(text):

@@ -30,6 +30,8 @@ ENDINGS = {
 class Withheld(Refused):
     """The content may hold secrets, and whoever asks is no admin."""
 
+    status = 403
+
 
 class Content:
     """An open content that was read in full and found sound; its chunks are verified once more while they go out.

@@ -64,7 +64,7 @@ def artifact_download(request, agent, row):
         downloading.check(row, request.user, agent_id=agent.agent_id)
         return downloading.answer(row)
     except downloading.Withheld as exc:
-        return _said(request, agent, exc.sentence, 403, row)
+        return _said(request, agent, exc.sentence, exc.status, row)
     except Damaged as exc:
         return _said(request, agent, exc.sentence, 409, row)
     except NoSuchArtifact as exc:

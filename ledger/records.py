@@ -113,10 +113,15 @@ def facts(record: dict[str, Any]) -> Facts:
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
         found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
         _read_other(found, record)
-    found.record_id = identifier(record.get("id"))
-    found.parent_id = identifier(record.get("parentId"))
+    found.record_id = own_id(record)
+    found.parent_id = _identifier(record.get("parentId"))
     found.created_at = moment_ms(record.get("timestamp")) or (message and moment_ms(message.get("timestamp"))) or None
     return found
+
+
+def own_id(record: dict[str, Any]) -> str | None:
+    """The id that a record brings, when it can be used; None otherwise."""
+    return _identifier(record.get("id"))
 
 
 def moment_ms(value: Any) -> int | None:
@@ -275,7 +280,7 @@ def _read_user(found, message):
             found.sender["injected"] = name
 
 
-def identifier(value: Any) -> str | None:
+def _identifier(value):
     """An id that can stand in a column and in an address; anything else is as good as none."""
     usable = isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
     return value if usable and not value.startswith("@") else None  # @<offset> is what we call a record without one

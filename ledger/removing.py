@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connections, transaction
 from django.utils.translation import gettext as _
 
+from agents import databases
 from agents.clock import now_ms
 from artifacts.models import Artifact
 from openclaw_web.errors import Refused
@@ -15,7 +16,7 @@ from openclaw_web.errors import Refused
 from . import counting, session_rows, tool_days
 from .models import PromptReport, RemovedSession, Session, SessionDay
 
-FREED_PAGES = 2_000  # given back to the file system in one go
+FREED_PAGES, FEW_PAGES = 2_000, 32  # given back to the file system in one go
 
 
 class Kept(Refused):
@@ -107,14 +108,20 @@ def put_back(db: str, session_id: str, rows: Iterable[tuple[str, dict[str, Any]]
         raise Refused(_("What was written is not what the archive holds."))
 
 
-def tidy(db: str) -> None:
-    """Remove prompt reports that no session has any more, and give free pages back to the file system."""
+def tidy(db: str, *, little_room: bool = False) -> None:
+    """Remove prompt reports that no session has any more, and give free pages back to the file system.
+
+    With `little_room` that is done in steps that take next to none.
+    """
+    pages = FEW_PAGES if little_room else FREED_PAGES
     with transaction.atomic(using=db):
         used = Session.objects.using(db).filter(prompt_report__isnull=False).values("prompt_report_id")
         PromptReport.objects.using(db).exclude(id__in=used).delete()
     with connections[db].cursor() as cursor:
         while cursor.execute("PRAGMA freelist_count").fetchone()[0]:
             before = cursor.execute("PRAGMA freelist_count").fetchone()[0]
-            cursor.execute(f"PRAGMA incremental_vacuum({FREED_PAGES})").fetchall()
+            cursor.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+            if little_room:
+                databases.shorten_log(db)
             if cursor.execute("PRAGMA freelist_count").fetchone()[0] >= before:
                 return  # a file that was made without it

@@ -5,7 +5,7 @@ touched; it names turns and records by ids, which are the same afterwards.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from django.db import connections, transaction
 
 from artifacts.models import Artifact
 
-from . import counting, services, stashing, tool_days, turns
+from . import counting, services, stashing, tool_days, turns, unnamed
 from .collectors.jsonl import Line
 from .collectors.session_index import IndexEntry
 from .models import (
@@ -28,7 +28,7 @@ from .models import (
     TranscriptEventIdentity,
     TranscriptSnapshot,
 )
-from .rows import record_id_of
+from .records import own_id
 from .services import Transcript
 from .trimming import untrim
 from .withholding import WITHHELD_TYPE
@@ -85,9 +85,9 @@ def reread(
     numbers = _numbers(db, session_id)
     with stashing.outputs(beside, is_on=stashes) as outputs:
         for index, part in enumerate(parts):
-            part.about.turn_numbers = numbers
+            part.about.turn_numbers, part.about.names = numbers, kept.names[index]
             with part.lines() as lines:
-                found = kept.among(lines, is_first=index == 0)
+                found = kept.among(lines, kept.names[index], is_first=index == 0)
                 services.store_transcript(beside, part.about, found, outputs=outputs)
     _keep_title(db, beside, session_id)
     counting.count_again(beside, session_id)
@@ -95,40 +95,75 @@ def reread(
 
 
 class _Kept:
-    """Stored records that no source holds any more, as lines after the record they stood behind."""
+    """What is known beforehand: names of records without an id, and records that no source holds any more."""
 
     def __init__(self, db, session_id, parts):
         identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
         stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
-        met = _ids(parts) if stored else set()
+        naming = _Naming(db, session_id, {record_id for record_id, _seq in stored})
+        self.names = [naming.of(part) for part in parts] if stored else [{} for _part in parts]
         self.lines: dict[str, Line] = {}
         self._after: dict[str | None, list[str]] = defaultdict(list)
         before = None
         for record_id, seq in stored:
-            if record_id not in met and (line := _stored_line(db, session_id, record_id, seq)):
+            if record_id not in naming.met and (line := _stored_line(db, session_id, record_id, seq)):
+                line.offset = line.end = -len(self.lines) - 1  # no place of a source
                 self.lines[record_id] = line
                 self._after[before].append(record_id)
             else:
                 before = record_id
+        settled = {line.offset: record_id for record_id, line in self.lines.items()}
+        for names in self.names:
+            names.update(settled)
 
-    def among(self, lines: Iterator[Line], *, is_first: bool) -> Iterator[Line]:
+    def among(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
+        """The lines of a source, each followed by the kept records that stood behind it."""
         if is_first:
             yield from self._behind(None)
         for line in lines:
             yield line
             if self._after and line.record is not None:
-                yield from self._behind(record_id_of(line))
+                yield from self._behind(own_id(line.record) or names.get(line.offset))
 
     def _behind(self, record_id):
         return [self.lines[kept] for kept in self._after.pop(record_id, ())]
 
 
-def _ids(parts):
-    met = set()
-    for part in parts:
+class _Naming:
+    """Which stored records are met again; one without an id is known by what it says, and keeps its name."""
+
+    def __init__(self, db, session_id, stored):
+        self.stored, self.met = stored, set()
+        self._by_key: dict[str, list[str]] = defaultdict(list)
+        if any(record_id.startswith("@") for record_id in stored):
+            for name, what in unnamed.said(db, session_id).items():
+                self._by_key[what].append(name)
+
+    def of(self, part) -> dict[int, str]:
+        """The names of the records without an id in a source, by offset."""
+        names = {}
         with part.lines() as lines:
-            met.update(record_id_of(line) for line in lines if line.record is not None)
-    return met
+            for line in lines:
+                if line.record is None:
+                    continue
+                name = own_id(line.record)
+                if name is None:
+                    name = names[line.offset] = self._name(line)
+                self.met.add(name)
+        return names
+
+    def _name(self, line):
+        place = f"@{line.offset}"
+        known = self._by_key.get(unnamed.key(line.record), []) or self._withheld(place)
+        if known:
+            name = place if place in known else known[0]
+            known.remove(name)
+            return name
+        return unnamed.free_name(place, self.stored, self.met)
+
+    def _withheld(self, place):
+        """What was withheld says nothing: only its place is left of it."""
+        return [place] if place in self._by_key.get(unnamed.WITHHELD, ()) and place not in self.met else []
 
 
 def _stored_line(db, session_id, record_id, seq):
@@ -143,8 +178,7 @@ def _stored_line(db, session_id, record_id, seq):
     if event.kind == WITHHELD:
         parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
         record = {"type": WITHHELD_TYPE, "id": record_id, "parentId": parent, "timestamp": event.created_at}
-    offset = int(record_id[1:]) if record_id[:1] == "@" and record_id[1:].isdecimal() else seq
-    return Line(offset, offset, orjson.dumps(record), record)
+    return Line(0, 0, orjson.dumps(record), record)
 
 
 def _numbers(db, session_id):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .collectors.jsonl import Line
-from .records import Facts, facts, identifier
+from .records import Facts, facts
 from .trimming import Keep, trim
 
 TOTALS = (
@@ -148,7 +148,7 @@ def row_of(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
     message = record.get("message")
     key = message.get("idempotencyKey") if isinstance(message, dict) else None
     return Row(
-        record_id=_record_id(line, found.record_id),
+        record_id=found.record_id or f"@{line.offset}",
         parent_id=parent_id,
         created_at=found.created_at or (before.created_at if before else fallback_ms),
         facts=found,
@@ -157,16 +157,6 @@ def row_of(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
         full_zstd=None,
         idempotency_key=key if isinstance(key, str) else None,
     )
-
-
-def record_id_of(line: Line) -> str:
-    """What the store calls the record of a line."""
-    assert line.record is not None  # noqa: S101 - it has a name
-    return _record_id(line, identifier(line.record.get("id")))
-
-
-def _record_id(line, own):
-    return own or f"@{line.offset}"
 
 
 def fill(row: Row, line: Line, keep: Keep | None = None) -> None:

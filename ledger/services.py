@@ -21,6 +21,7 @@ from .models import PromptReport, RejectedRecord, Session
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
 from .stashing import Outputs
 from .trees import Node, Tree
+from .unnamed import Unnamed
 from .withholding import Withholding
 
 CHUNK_LINES = 5_000
@@ -35,7 +36,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Transcript:
-    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is."""
+    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is.
+
+    `goes_on`: its lines are those that came after the ones that were stored before, not all it has.
+    """
 
     session_id: str
     file: str
@@ -43,7 +47,9 @@ class Transcript:
     state: str = Session.State.LIVE
     opted_out: frozenset[str] = frozenset()
     session_key: str = ""  # for a session that no index has named yet
+    goes_on: bool = False  # it is read from where the last reading stopped
     turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
+    names: Mapping[int, str] = field(default_factory=dict)  # of records without an id by offset: as they were before
 
 
 @dataclass(slots=True)
@@ -87,10 +93,10 @@ def store_transcript(
     killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without
     it they go where the setting says. `on_bytes(offset)` hears how far it is.
     """
-    stored = Stored()
+    stored, unnamed = Stored(), Unnamed(db, transcript.session_id, transcript.names, goes_on=transcript.goes_on)
     with stashing.outputs(db) if outputs is None else nullcontext(outputs) as taken:
         while chunk := list(_chunk(lines)):
-            stored.add(_stored_chunk(db, transcript, chunk, taken))
+            stored.add(_stored_chunk(db, transcript, chunk, taken, unnamed))
             stored.end = chunk[-1].end
             if on_bytes:
                 on_bytes(stored.end)
@@ -152,26 +158,26 @@ def _chunk(lines):
             return
 
 
-def _stored_chunk(db, transcript, chunk, outputs):
+def _stored_chunk(db, transcript, chunk, outputs, unnamed):
     """Store a chunk in one transaction; without artifacts when their store cannot be written."""
     stored = Stored()
     try:
         with transaction.atomic(using=db, durable=True):
-            _store_chunk(db, transcript, chunk, stored, outputs)
+            _store_chunk(db, transcript, chunk, stored, outputs, unnamed)
             outputs.save()
     except stashing.UNWRITABLE as exc:
         outputs.give_up(exc.sentence)
-        return _stored_chunk(db, transcript, chunk, outputs)
+        return _stored_chunk(db, transcript, chunk, outputs, unnamed)
     except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
         outputs.discard()
         raise
     return stored
 
 
-def _store_chunk(db, transcript, chunk, stored, outputs):
+def _store_chunk(db, transcript, chunk, stored, outputs, unnamed):
     session = _session(db, transcript)
     known = turns.known_nodes(db, session) if session.record_count else {}
-    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs)
+    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed)
     has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
@@ -198,7 +204,7 @@ def _session(db, transcript):
     return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 
-def _new_rows(db, session, transcript, chunk, known, stored, outputs):
+def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
     """The rows that are not in the store yet, numbered, and the record the branch ends with."""
     rows: list[Row] = []
     bad: list[Line] = []
@@ -210,10 +216,13 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
         if line.record is None or (row := _row(line, before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
+        why = withholding.why(row, line.record)
+        if row.facts.record_id is None:
+            row.record_id = unnamed.name(line, known, seen, is_withheld=bool(why))
         before = row
         leaf_id = _leaf(row, line.record) or leaf_id
         if row.record_id in known or row.record_id in seen:
-            if _says_the_same(line, row, seen):
+            if row.facts.record_id is None or _says_the_same(line, row, seen):
                 stored.repeated += 1
             else:
                 bad.append(line)
@@ -222,7 +231,8 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs):
         if row.facts.sender.get("envelope"):
             stored.unknown_envelopes += 1
             bad.append(Line(line.offset, line.end, line.raw, None, UNKNOWN_ENVELOPE))
-        if why := withholding.why(row, line.record):
+        if why:
+            withholding.hide(row)
             row = withheld(row)
             session.withheld_count += 1
             stored.withheld[why.value] += 1

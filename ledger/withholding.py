@@ -25,14 +25,12 @@ class Withholding:
     def why(self, row: Row, record: dict[str, Any]) -> Why | None:
         """Why this record is not kept; None for one that is."""
         if row.facts.type == WITHHELD_TYPE:
-            self.hidden.add(row.record_id)
             return Why.EARLIER
-        if not self.opted_out:
-            return None
-        found = self._why(row, record)
-        if found:
-            self.hidden.add(row.record_id)
-        return found
+        return self._why(row, record) if self.opted_out else None
+
+    def hide(self, row: Row) -> None:
+        """A record that is not kept: what answers it is not kept either."""
+        self.hidden.add(row.record_id)
 
     def _why(self, row, record):
         if row.facts.kind == "user":

@@ -5,6 +5,7 @@ import os
 import sys
 
 SERVERS = {"serve", "demo", "runserver"}
+FAILED = 1
 NO_SUCH_COMMAND = WRONG_USE = 2
 REFUSED = 3
 INTERRUPTED = 130
@@ -71,6 +72,7 @@ def _run(words):
     if not SERVERS.intersection(words[:1]):
         os.environ.setdefault("OPENCLAW_WEB_BUSY_SECONDS", "30")  # a command waits for a writer; a page does not
     from django.core.management import ManagementUtility
+    from django.db import DatabaseError
 
     _read_settings()
     if words[0] not in (*OURS, "help"):
@@ -82,9 +84,22 @@ def _run(words):
         utility.execute()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except DatabaseError as exc:  # of one of Django's commands; ours have said it
+        _say_damage(exc)
     except BrokenPipeError:  # `openclaw-web jobs | head`: whoever read has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _say_damage(exc):
+    from django.conf import settings
+
+    from . import damage
+
+    if not damage.is_damage(exc):
+        raise exc
+    print(damage.sentence(exc, settings.HOME_DIR), damage.way_out(settings.HOME_DIR), file=sys.stderr)  # noqa: T201
+    sys.exit(FAILED)
 
 
 def _read_settings():

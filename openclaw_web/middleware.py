@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class SayWhyMiddleware:
-    """`Refused` becomes a page with its sentence (409); an agent file older than the code becomes 503."""
+    """`Refused` becomes a page with its sentence and status; an agent file older than the code becomes 503."""
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -24,7 +24,7 @@ class SayWhyMiddleware:
     def process_exception(self, request, exception):
         if isinstance(exception, Refused):
             context = {"sentence": exception.sentence, "reasons": exception.reasons}
-            return render(request, "refused.html", context, status=409)
+            return render(request, "refused.html", context, status=exception.status)
         if isinstance(exception, OldAgentFile):
             log.error("%s", exception)
             return render(request, "refused.html", {"sentence": str(exception)}, status=503)

@@ -11,16 +11,36 @@ from django.utils.translation import gettext_lazy as _
 from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
-from . import home
+from . import home, reserve
 
 env = environ.Env()
+ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 PROJECT_DIR = Path(__file__).resolve().parent
 BASE_DIR = PROJECT_DIR.parent
 
 
 def env_path(name, default):
     """The folder named by the environment variable `name`, made absolute."""
-    return Path(env.str(name, default)).expanduser().absolute()
+    try:
+        return Path(env.str(name, "") or default).expanduser().absolute()
+    except (RuntimeError, ValueError) as exc:  # "~somebody" who is not here
+        raise ImproperlyConfigured(f"{name} is no folder that can be: {exc}") from exc
+
+
+def env_number(name, default):
+    """The number, 0 or more, that the environment variable `name` holds."""
+    text = env.str(name, "").strip() or str(default)
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ImproperlyConfigured(f"{name} must be a whole number, 0 or more, and not {text!r}.")
+    return int(text)
+
+
+def env_switch(name):
+    """Whether the environment variable `name` turns something on; nothing does unless it says so."""
+    text = env.str(name, "").strip().lower()
+    if text not in (*ON, *OFF):
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, and not {text!r}.")
+    return text in ON
 
 
 def asset_dir(name):
@@ -29,18 +49,20 @@ def asset_dir(name):
 
 
 def secret_key(file):
-    """The signing key: from SECRET_KEY, else from the home, made on first use."""
-    if key := env.str("SECRET_KEY", ""):
+    """The signing key: from SECRET_KEY, else from the home, made on first use. Nothing is written when it is there."""
+    if key := env.str("SECRET_KEY", "") or (file.read_text() if file.exists() else ""):
         return key
     draft = file.with_suffix(f".{os.getpid()}")
-    draft.write_text(secrets.token_urlsafe(50))
     try:
+        draft.write_text(secrets.token_urlsafe(50))
         os.link(draft, file)  # unlike a rename, keeps the key of whoever was first
     except FileExistsError:
         pass
     finally:
-        draft.unlink()
-    return file.read_text()
+        draft.unlink(missing_ok=True)
+    if not (key := file.read_text()):
+        raise ImproperlyConfigured(f"{file} is empty: remove it, and a new key is made.")
+    return key
 
 
 # The two places on disk (docs/map.md): ours, and OpenClaw's, which is only read.
@@ -55,10 +77,10 @@ try:
 except OSError as exc:
     raise ImproperlyConfigured(f"{HOME_DIR} cannot be a home (OPENCLAW_WEB_HOME): {exc.strerror}.") from exc
 
-DEBUG = env.bool("OPENCLAW_WEB_DEBUG", False)
+DEBUG = env_switch("OPENCLAW_WEB_DEBUG")
 ALLOWED_HOSTS = env.list("OPENCLAW_WEB_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
-HTTPS = env.bool("OPENCLAW_WEB_HTTPS", False)
-LOG_LEVEL = env.str("OPENCLAW_WEB_LOG_LEVEL", "INFO").upper()
+HTTPS = env_switch("OPENCLAW_WEB_HTTPS")
+LOG_LEVEL = (env.str("OPENCLAW_WEB_LOG_LEVEL", "") or "INFO").upper()
 if LOG_LEVEL not in ("DEBUG", "INFO", "WARNING", "ERROR"):
     raise ImproperlyConfigured("OPENCLAW_WEB_LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR.")
 
@@ -137,6 +159,10 @@ TEMPLATES = [
 ]
 
 
+# A -wal that may grow by megabytes before its content moves to the file would find no room on a full disk.
+SHORT_LOG = "; PRAGMA wal_autocheckpoint=32" if reserve.is_short(HOME_DIR) else ""
+
+
 def sqlite(path, *, timeout=5, kept_seconds=0):
     """Settings of one SQLite file.
 
@@ -151,7 +177,7 @@ def sqlite(path, *, timeout=5, kept_seconds=0):
             "timeout": timeout,
             # auto_vacuum only takes effect while a file is still empty: it must come before WAL.
             "init_command": "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-            "PRAGMA journal_size_limit=67108864",
+            f"PRAGMA journal_size_limit=67108864{SHORT_LOG}",
         },
     }
 
@@ -160,7 +186,7 @@ def sqlite(path, *, timeout=5, kept_seconds=0):
 # file stays open: every request asks it, and opening it anew between many writers took longer than their writes.
 DATABASES = {
     "default": sqlite(
-        HOME_DIR / "state" / "openclaw.sqlite", timeout=env.int("OPENCLAW_WEB_BUSY_SECONDS", 5), kept_seconds=60
+        HOME_DIR / "state" / "openclaw.sqlite", timeout=env_number("OPENCLAW_WEB_BUSY_SECONDS", 5), kept_seconds=60
     )
 }
 DATABASE_ROUTERS = ["agents.routers.AgentRouter"]
@@ -199,10 +225,8 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "openclaw_web.api.problems.csrf_failure"
 
 # Requests to the API that one person may make in a minute, and wrong tokens that one address may show; 0: no limit.
-API_PER_MINUTE = env.int("OPENCLAW_WEB_API_PER_MINUTE", 20_000)
-API_FAILURES_PER_MINUTE = env.int("OPENCLAW_WEB_API_FAILURES_PER_MINUTE", 60)
-if min(API_PER_MINUTE, API_FAILURES_PER_MINUTE) < 0:
-    raise ImproperlyConfigured("OPENCLAW_WEB_API_PER_MINUTE and OPENCLAW_WEB_API_FAILURES_PER_MINUTE are 0 or more.")
+API_PER_MINUTE = env_number("OPENCLAW_WEB_API_PER_MINUTE", 20_000)
+API_FAILURES_PER_MINUTE = env_number("OPENCLAW_WEB_API_FAILURES_PER_MINUTE", 60)
 
 # What a browser may do with our pages: load our own files, and nothing else.
 CONTENT_SECURITY_POLICY = {

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -10,6 +11,7 @@ from agents import audit
 from agents.templatetags.formatting import size
 from artifacts import garbage
 from artifacts.garbage import Collected
+from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
 from . import jobs
@@ -30,6 +32,8 @@ def collect(*, older_than: int, is_dry_run: bool, by: str, progress: Progress | 
 
     Raises Refused when something that may refer to contents cannot be read: nothing is removed then.
     """
+    if not is_dry_run:
+        reserve.release(settings.HOME_DIR)
     mentions = Mentions(tell=_telling(progress))
     result = garbage.collect(older_than=older_than, is_dry_run=is_dry_run, also_kept=mentions.among)
     if not is_dry_run:

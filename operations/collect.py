@@ -19,6 +19,7 @@ from agents.models import Agent
 from agents.services import is_lost
 from agents.sources import SourceBook, claim, names_here
 from ledger import stashing
+from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
 from . import collect_again, collect_agent, collect_schedules, collect_state, still_held, summaries
@@ -100,6 +101,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
     if source.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": source})
+    room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the last of it is for who makes room
     kept = room.refusing(settings.HOME_DIR, _("What was read is kept. Make room and collect again."))
     with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)

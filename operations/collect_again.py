@@ -11,12 +11,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from agents import databases, holdings
-from agents.homes import NotReadable, open_regular
+from agents.homes import NotReadable, look, open_regular
 from agents.models import Agent, CollectorSource
 from ledger import removing, rereading
 from ledger.collectors import agent_database, jsonl, packed
 from ledger.collectors.agent_database import COLD, Archive
-from ledger.collectors.database import Database
+from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import RemovedSession, Session
@@ -92,7 +92,7 @@ def run(collection: Any, found: Any, agent: Agent, report: Any, wanted: frozense
     """
     made, stored = Again(), {row.id: row for row in Session.objects.using(agent.db).order_by("id")}
     known = stored.keys() | holdings.noted(agent.agent_id).keys()  # also what the store has lost
-    with ExitStack() as stack:
+    with ExitStack() as stack, _damage_noted(found, report):
         sources = stack.enter_context(_sources(collection, found, report, known))
         ids = _chosen(wanted, stored, sources, known)
         made.without_source += sorted((wanted or set()) & known - set(ids))
@@ -105,6 +105,15 @@ def run(collection: Any, found: Any, agent: Agent, report: Any, wanted: frozense
                 with guarding(report, session_id, "unreadable_session"):
                     _session(collection, agent, beside, session_id, sources, made)
     return made
+
+
+@contextmanager
+def _damage_noted(found, report):
+    """A database that cannot be read any further ends what is made again of this agent; what was made stays."""
+    try:
+        yield
+    except (Damaged, Unreadable) as exc:
+        _note(report, found.database, exc)
 
 
 def _chosen(wanted, stored, sources, known):
@@ -198,10 +207,15 @@ def _database(collection, found, report, stack) -> Database | None:
         return None
     try:
         database = stack.enter_context(collect_databases.opened(collection, found.database, AGENT))
-    except (Unreadable, FileNotFoundError) as exc:
-        report.notes.append(f"{found.database.name}: {exc}")
+    except Unreadable as exc:
+        _note(report, found.database, exc)
         return None
     return database
+
+
+def _note(report, path, exc):
+    words = {"file": path.name, "reason": collect_databases.why(exc)}
+    report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
 
 
 def _index(database, sources):
@@ -214,7 +228,7 @@ def _index(database, sources):
 
 def _entries(collection, found, report, sources):
     path = found.sessions / "sessions.json" if found.sessions else None
-    if path is not None and path.exists():
+    if path is not None and look(path) is not None:
         for entry in collect_consent.entries(collection, found, report, []):
             sources.entries.setdefault(entry.session_id, entry)
 
@@ -255,8 +269,9 @@ def _archived(collection, found, database, archive: Archive):
 
 
 def _files(collection, found, sources, stored, names):
-    live = {file.session_id for file in collect_agent.transcripts(found.sessions) if file.state == LIVE}
-    for file in collect_agent.transcripts(found.sessions):
+    files = collect_agent.transcripts(found.sessions, collection.home.notes)
+    live = {file.session_id for file in files if file.state == LIVE}
+    for file in files:
         if file.path.name in names:  # the database holds the same
             continue
         is_left = file.state != LIVE and not collection.include_deleted
@@ -295,13 +310,14 @@ def _opened(collection, path):
 
 
 def _events(collection, found, database, sources):
-    prefix, modified = collection.book.name(found.database), found.database.lstat().st_mtime_ns
+    prefix, stat = collection.book.name(found.database), look(found.database)
+    modified = collect_agent.modified_ms(stat.st_mtime_ns if stat else 0)
     ids = set()
     for one in agent_database.contents(database):
         if one.session_id:
             ids.add(one.session_id)
             name = f"{prefix}#{one.session_id}"
-            about = _about(collection, one.session_id, name, collect_agent.modified_ms(modified), LIVE)
+            about = _about(collection, one.session_id, name, modified, LIVE)
             sources.parts[one.session_id].append(Part(about, partial(_event_lines, database, one.session_id)))
     return ids
 
@@ -312,7 +328,7 @@ def _event_lines(database, session_id):
 
 
 def _leftovers(collection, found, sources, stored, in_database):
-    for file in collect_agent.imported(found):
+    for file in collect_agent.imported(found, collection.home.notes):
         is_known = file.session_id in stored or collection.book.offset(Kind.TRANSCRIPT, file.path) > 0
         if file.session_id not in in_database and (collection.include_deleted or is_known):
             sources.parts[file.session_id].append(_file(collection, file))

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from agents import holdings
 from agents.clock import now_ms
-from agents.homes import NotReadable, is_text, open_regular
+from agents.homes import NotReadable, gone, look, names_in, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from guardian import services as guardian
@@ -76,8 +76,9 @@ def plan(collection, found) -> Plan:
     uncounted = counting.uncounted(collection.agents[found.home_name].db)
     made = Plan(database=collect_agent_database.plan(collection, found.database, uncounted), uncounted=uncounted)
     made.bytes_to_read = made.database.bytes_to_read
-    made.imported = imported(found)
-    for file in transcripts(found.sessions):
+    notes = collection.home.notes
+    made.imported = imported(found, notes)
+    for file in transcripts(found.sessions, notes):
         if file.state != Session.State.LIVE and not collection.include_deleted:
             made.renamed.append(file)
         elif file.session_id not in uncounted and collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
@@ -89,11 +90,10 @@ def plan(collection, found) -> Plan:
     return made
 
 
-def imported(found) -> list[TranscriptFile]:
-    """Transcripts that were moved away after the database had them."""
+def imported(found, notes: list[str]) -> list[TranscriptFile]:
+    """Transcripts that were moved away after the database had them; `notes` as for `transcripts`."""
     archive = found.folder / IMPORT_ARCHIVE if found.folder else None
-    is_there = archive is not None and archive.is_dir() and not archive.is_symlink()
-    files = [*transcripts(archive if is_there else None, IMPORTED), *transcripts(found.sessions, IMPORTED)]
+    files = [*transcripts(archive, notes, IMPORTED), *transcripts(found.sessions, notes, IMPORTED)]
     return [replace(file, state=Session.State.BACKUP) for file in files]
 
 
@@ -105,6 +105,7 @@ def collect(collection, found, agent, plan, report) -> None:
         source.index()
         may_read = collect_consent.reader(collection, found, agent, report, source.entries)
         may_read = collect_consent.without_ignored(collection, agent, report, may_read)
+        collect_counts.note_removed(agent)
         removed = removing.ids(agent.db)
         were_removed = len(removed)
         source.from_start, source.short = plan.uncounted, plan.short
@@ -193,17 +194,19 @@ def _live_twin(path):
     return path.with_name(path.name.partition(".jsonl")[0] + ".jsonl")
 
 
-def transcripts(folder, pattern=TRANSCRIPT) -> list[TranscriptFile]:
-    """The transcripts of a folder, oldest first, so that a session's newest file has the last word."""
-    if folder is None:
-        return []
+def transcripts(folder: Path | None, notes: list[str], pattern=TRANSCRIPT) -> list[TranscriptFile]:
+    """The transcripts of a folder, oldest first, so that a session's newest file has the last word.
+
+    One that is renamed or removed meanwhile is passed over, with a sentence in `notes`.
+    """
     files = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            match = pattern.fullmatch(entry.name)
-            if match and is_text(entry.name) and entry.is_file(follow_symlinks=False):
-                state = (match["state"] or Session.State.LIVE).lower()
-                files.append(TranscriptFile(Path(entry.path), match["id"], state, entry.stat(follow_symlinks=False)))
+    for name in names_in(folder, notes):
+        if match := pattern.fullmatch(name):
+            state = (match["state"] or Session.State.LIVE).lower()
+            if stat := look(folder / name):
+                files.append(TranscriptFile(folder / name, match["id"], state, stat))
+            elif not os.path.lexists(folder / name):
+                notes.append(gone(name))
     return sorted(files, key=lambda file: (file.stat.st_mtime_ns, file.path.name))
 
 
@@ -233,23 +236,22 @@ def _transcript(collection, agent, file, report, *, outputs=None, from_start=Fal
         is_closed = file.state != Session.State.LIVE
         stored = ledger.store_transcript(
             agent.db,
-            _about(collection, file, stat),
-            jsonl.read_lines(opened, reading.offset, is_closed=is_closed),
+            _about(collection, file, stat, goes_on=reading.goes_on),
+            jsonl.read_lines(opened, reading.offset, is_closed=is_closed, take=reading.tail.take),
             outputs=outputs,
             on_bytes=hear,
         )
-    end = max(stored.end, reading.offset)
-    _count(report, reading.why, stored, unfinished=end < stat.st_size and not is_closed)
+    _count(report, reading.why, stored, unfinished=reading.tail.end < stat.st_size and not is_closed)
     with transaction.atomic():
         holdings.note(agent.agent_id, file.session_id, stored.held)
-        collection.book.save(
-            Kind.TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, offset=end, head=head[: min(HEAD, end)]
+        collection.book.save_appended(
+            Kind.TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail
         )
 
 
-def _about(collection, file, stat):
+def _about(collection, file, stat, *, goes_on=False):
     modified, name = modified_ms(stat.st_mtime_ns), collection.book.name(file.path)
-    return ledger.Transcript(file.session_id, name, modified, file.state, collection.opted_out)
+    return ledger.Transcript(file.session_id, name, modified, file.state, collection.opted_out, goes_on=goes_on)
 
 
 def _packed_transcript(collection, agent, file, report, outputs):
@@ -297,9 +299,13 @@ def _index(collection, found, agent, report, *, also_known=False):
     path = found.sessions / "sessions.json" if found.sessions else None
     if path is None or not path.exists():
         return
-    if not also_known and collection.book.is_known(Kind.SESSION_INDEX, path, path.lstat()):
+    try:
+        stat = path.lstat()
+    except OSError:
+        report.notes.append(gone(path.name))
         return
-    stat = path.lstat()
+    if not also_known and collection.book.is_known(Kind.SESSION_INDEX, path, stat):
+        return
     try:
         with open_regular(collection.home.root, path) as file:
             entries = list(session_index.read(file.read(MAX_INDEX_BYTES)))
@@ -315,8 +321,12 @@ def _index(collection, found, agent, report, *, also_known=False):
 
 
 def _workspace(collection, folder, agent, report):
-    for entry in workspaces.entries(folder):
-        stat = entry.path.lstat()
+    for entry in workspaces.entries(folder, report.notes):
+        try:
+            stat = entry.path.lstat()
+        except OSError:
+            report.notes.append(gone(entry.name))
+            continue
         if collection.book.is_known(Kind.WORKSPACE_FILE, entry.path, stat):
             continue
         try:

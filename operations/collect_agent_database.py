@@ -143,14 +143,11 @@ class Source:
 
     def open(self, stack: ExitStack) -> None:
         """Have a copy made and opened; what cannot be read says so in the report."""
+        self.stats = collect_databases.stats_of(self.path)
         try:
-            self.stats = collect_databases.stats_of(self.path)
             database = stack.enter_context(collect_databases.opened(self.collection, self.path, AGENT))
         except Unreadable as exc:
             self._fail(exc.reason, str(exc))
-            return
-        except FileNotFoundError as exc:  # gone since the home was looked at
-            self._fail("database_not_copied", reasons.of_system(exc))
             return
         self.database = database
         if database.version not in agent_database.KNOWN_VERSIONS:
@@ -200,7 +197,9 @@ class Source:
             return
         start = part.end if part and why == "appended" else 0
         lines = agent_database.events(database, one.session_id, start)
-        stored = ledger.store_transcript(self.agent.db, self._about(one.session_id, name), lines, outputs=outputs)
+        about = self._about(one.session_id, name)
+        about.goes_on = start > 0
+        stored = ledger.store_transcript(self.agent.db, about, lines, outputs=outputs)
         self._count(why, stored)
         end = max(stored.end, start)
         mark = generation or agent_database.prefix(database, one.session_id, end)
@@ -232,7 +231,7 @@ class Source:
                 book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
 
     def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
-        modified = moment_ms(self.stats[0].st_mtime_ns // 1_000_000) or now_ms()
+        modified = (self.stats[0] and moment_ms(self.stats[0].st_mtime_ns // 1_000_000)) or now_ms()
         entry = self.put_away.get(session_id)
         key = entry.session_key if entry else ""
         return ledger.Transcript(session_id, name, created_at or modified, state, self.collection.opted_out, key)

@@ -1,5 +1,6 @@
 """Collect what is around the transcripts of an agent: steps of runs, bundles of them, indexed memory, contents."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, is_text, open_regular
+from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, look, names_in, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD, Part
 from ledger import around as store
@@ -55,28 +56,27 @@ def database(source: Any, may_read: Any) -> None:
 
 def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -> None:
     """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
-    for path in trajectory_files(found.sessions):
+    for path in trajectory_files(found.sessions, report.notes):
         if may_read(path.name[:36]):
             with guarding(report, path.name):
                 _trajectory(collection, path, agent, report)
-    for folder in _bundles(found.workspace):
+    for folder in _bundles(found.workspace, report.notes):
         with guarding(report, folder.name):
             _bundle(collection, found.workspace, folder, agent, report, may_read)
     memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
-    if memory.is_file() and not memory.is_symlink() and not collect_databases.is_known(collection, memory):
+    if look(memory) and not collect_databases.is_known(collection, memory):
         _memory(collection, memory, agent, report)
 
 
-def trajectory_files(sessions: Path | None) -> list[Path]:
-    """Trajectories that lie beside transcripts."""
-    if sessions is None:
-        return []
-    return sorted(path for path in sessions.iterdir() if TRAJECTORY.fullmatch(path.name) and not path.is_symlink())
+def trajectory_files(sessions: Path | None, notes: list[str]) -> list[Path]:
+    """Trajectories that lie beside transcripts; `notes` as for `homes.names_in`."""
+    paths = (sessions / name for name in names_in(sessions, notes) if TRAJECTORY.fullmatch(name))
+    return [path for path in paths if not path.is_symlink()]
 
 
 def _trajectory(collection, path: Path, agent, report):
-    stat = path.lstat()
-    if collection.book.is_known(Kind.TRANSCRIPT, path, stat):
+    stat = look(path)
+    if stat and collection.book.is_known(Kind.TRANSCRIPT, path, stat):
         return
     try:
         opened = open_regular(collection.home.root, path)
@@ -84,34 +84,29 @@ def _trajectory(collection, path: Path, agent, report):
         report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
         return
     with opened:
-        end = start = collection.book.reading(Kind.TRANSCRIPT, path, opened).offset
+        stat = os.fstat(opened.fileno())
+        reading = collection.book.reading(Kind.TRANSCRIPT, path, opened)
         opened.seek(0)
         head = opened.read(HEAD)
-
-        def lines():
-            nonlocal end
-            for line in jsonl.read_lines(opened, start):
-                end = line.end
-                yield line
-
-        report.steps += store.store_steps(agent.db, trajectories.read_steps(lines()))
-    collection.book.save(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, offset=end, head=head[: min(HEAD, end)])
+        lines = jsonl.read_lines(opened, reading.offset, take=reading.tail.take)
+        report.steps += store.store_steps(agent.db, trajectories.read_steps(lines))
+    collection.book.save_appended(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail)
 
 
-def _bundles(workspace):
+def _bundles(workspace, notes):
     folder = workspace.joinpath(*BUNDLES) if workspace else None
     if folder is None or not folder.is_dir() or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
         return []
-    bundles = sorted(one for one in folder.iterdir() if is_text(one.name) and one.is_dir() and not one.is_symlink())
-    return bundles[:MAX_BUNDLES]
+    bundles = (folder / name for name in names_in(folder, notes))
+    return [one for one in bundles if one.is_dir() and not one.is_symlink()][:MAX_BUNDLES]
 
 
 def _bundle(collection, workspace, folder: Path, agent, report, may_read):
     """Of a bundle only the prompt and the tools are new: the rest is in transcripts and steps."""
     manifest = folder / "manifest.json"
-    if not manifest.is_file() or collection.book.is_known(Kind.TRANSCRIPT, manifest, manifest.lstat()):
+    stat = look(manifest)
+    if stat is None or collection.book.is_known(Kind.TRANSCRIPT, manifest, stat):
         return
-    stat = manifest.lstat()
     try:
         with open_regular(workspace, manifest) as file:
             session_id = _session_of(jsonl.load_object(file.read(MAX_MANIFEST)))

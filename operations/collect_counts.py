@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from agents import holdings
 from agents.models import Agent
 from ledger import counting
-from ledger.models import Session
+from ledger.models import RemovedSession, Session
 
 
 def is_short(agent: Agent, session_id: str) -> bool:
@@ -22,3 +22,11 @@ def count_again(agent: Agent, session_ids: Iterable[str]) -> None:
     for session_id in sorted(session_ids):
         counts = counting.count_again(agent.db, session_id)
         holdings.note(agent.agent_id, session_id, counts)
+
+
+def note_removed(agent: Agent) -> None:
+    """Note removed sessions that are not noted yet: whoever removed them was broken off, or was an older version."""
+    removed = dict(RemovedSession.objects.using(agent.db).values_list("session_id", "why"))
+    known = holdings.removed(agent.agent_id) if removed else {}
+    for session_id in sorted(removed.keys() - known.keys()):
+        holdings.note_removed(agent.agent_id, [session_id], removed[session_id])

@@ -8,14 +8,14 @@ from typing import Any
 
 from agents import database_copies, reasons
 from agents.database_copies import NotCopied
-from agents.homes import NotReadable
+from agents.homes import NotReadable, look
 from ledger import services as ledger
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.jsonl import Line
 
 READER = 1  # raised when readers learn to read more: databases that have not changed are then read again
-Stats = tuple[os.stat_result, os.stat_result | None]
+Stats = tuple[os.stat_result | None, os.stat_result | None]
 
 
 class Unreadable(Exception):
@@ -49,7 +49,7 @@ def why(exc: Unreadable | Damaged) -> str:
 def is_known(collection: Any, source: Path) -> bool:
     """Whether nothing is new in a database and its log since it was read in a way that covers this one."""
     stat, wal = stats_of(source)
-    return any(
+    return stat is not None and any(
         collection.book.was_read(source, stat, how) and (wal is None or collection.book.was_read(log(source), wal, how))
         for how in _ways(collection)
     )
@@ -64,14 +64,13 @@ def remember(collection: Any, source: Path, stats: Stats, agent_id: str) -> None
 
 
 def stats_of(source: Path) -> Stats:
-    """What a database and its log look like now; None for no log."""
-    return source.lstat(), database_copies.log_of(source)
+    """What a database and its log look like now; None for what is not there."""
+    return look(source), database_copies.log_of(source)
 
 
 def size_of(source: Path) -> int:
     """How many bytes a copy takes."""
-    stat, wal = stats_of(source)
-    return stat.st_size + (wal.st_size if wal else 0)
+    return sum(stat.st_size for stat in stats_of(source) if stat)
 
 
 def log(source: Path) -> Path:

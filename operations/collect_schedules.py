@@ -1,12 +1,13 @@
 """Collect what belongs to a home as a whole: scheduled jobs and their runs, sub-agent runs."""
 
 import os
+from collections import defaultdict
 
 import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, is_text, open_regular
+from agents.homes import NotReadable, gone, look, names_in, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from ledger import services as ledger
@@ -17,6 +18,7 @@ from .models import CronJob, CronRunLog, SubagentRun
 
 Kind = CollectorSource.Kind
 MAX_BYTES = 64 * 1024 * 1024
+FIRST_TIME = 10**11  # a `seq` from here on is the moment a run began, below it is a byte offset in a run log
 
 
 def collect(collection) -> dict[str, int]:
@@ -27,18 +29,24 @@ def collect(collection) -> dict[str, int]:
         collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, store_runs, counts, "subagent_runs"
     )
     folder = collection.home.root / "cron" / "runs"
-    if folder.is_dir() and not folder.is_symlink():
-        for path in sorted(path for path in folder.glob("*.jsonl") if is_text(path.name)):
-            _run_log(collection, path, counts)
+    for name in names_in(folder, collection.home.notes):
+        if name.endswith(".jsonl"):
+            _run_log(collection, folder / name, counts)
     return counts
 
 
 def _whole(collection, name, kind, read, store, counts, key):
     """A file that is rewritten whole: read it again when it changed."""
     path = collection.home.root / name
-    if not path.exists() or collection.book.is_known(kind, path, path.lstat()):
+    if not path.exists():
         return
-    stat = path.lstat()
+    try:
+        stat = path.lstat()
+    except OSError:
+        collection.home.notes.append(gone(name))
+        return
+    if collection.book.is_known(kind, path, stat):
+        return
     try:
         with open_regular(collection.home.root, path) as file:
             items = read(file.read(MAX_BYTES))
@@ -91,8 +99,8 @@ def store_runs(collection, runs):
 
 
 def _run_log(collection, path, counts):
-    stat = path.lstat()
-    if collection.book.is_known(Kind.CRON_RUNS, path, stat):
+    stat = look(path)
+    if stat and collection.book.is_known(Kind.CRON_RUNS, path, stat):
         return
     job_id = path.stem
     agent_id = owner_of(collection, job_id)
@@ -102,22 +110,57 @@ def _run_log(collection, path, counts):
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
         return
     with opened:
-        offset = collection.book.reading(Kind.CRON_RUNS, path, opened).offset
+        stat = os.fstat(opened.fileno())  # before it is read: what comes later is found the next time
+        reading = collection.book.reading(Kind.CRON_RUNS, path, opened)
         opened.seek(0)
         head = opened.read(HEAD)
         rows, bad = [], []
-        for line in jsonl.read_lines(opened, offset):
-            offset = line.end
+        for line in jsonl.read_lines(opened, reading.offset, take=reading.tail.take):
             row = run_row(line, job_id, agent_id)
             rows.append(row) if row else bad.append(line)
-        stat = os.fstat(opened.fileno())
-    CronRunLog.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
+    counts["cron_runs"] += store_logged(job_id, rows, goes_on=reading.goes_on)
     agent = next((agent for agent in collection.agents.values() if agent.agent_id == agent_id), None)
     if bad and agent:
         ledger.reject(agent.db, collection.book.name(path), bad)
-    counts["cron_runs"] += len(rows)
     counts["rejected"] += len(bad)
-    collection.book.save(Kind.CRON_RUNS, path, stat, agent_id=agent_id, offset=offset, head=head[: min(HEAD, offset)])
+    collection.book.save_appended(Kind.CRON_RUNS, path, stat, agent_id=agent_id, head=head, tail=reading.tail)
+
+
+def store_logged(job_id, rows, *, goes_on=False):
+    """Add those of the runs of a run log that are new, and return how many."""
+    return len(CronRunLog.objects.bulk_create(new_of_log(job_id, rows, goes_on=goes_on), batch_size=500))
+
+
+def new_of_log(job_id, rows, *, goes_on=False):
+    """The runs of a run log, whose `seq` is their place in it, that are not in the store.
+
+    A log that was cut and has grown again has other runs in the same places, and the same ones in others: read from
+    its start, a run that says what a stored one says is that one, each stored one for one of the log. Read on from
+    where the last reading stopped, it is one that was stored in its own place. A place that is taken by another run
+    is given up for the next one.
+    """
+    stored = CronRunLog.objects.filter(job_id=job_id, seq__lt=FIRST_TIME)
+    if goes_on and rows:
+        stored = stored.filter(seq__gte=rows[0].seq)
+    said, taken = defaultdict(set), set()
+    for seq, entry in stored.values_list("seq", "entry_json").iterator():
+        said[entry].add(seq)
+        taken.add(seq)
+    new = []
+    for row in rows:
+        seqs = said.get(row.entry_json, set())
+        if goes_on:
+            known = {seq for seq in seqs if row.seq <= seq < row.seq + len(row.entry_json)}
+        else:
+            known = seqs & {row.seq} or seqs
+        if known:
+            seqs.remove(min(known))
+            continue
+        while row.seq in taken:
+            row.seq += 1
+        taken.add(row.seq)
+        new.append(row)
+    return new
 
 
 def run_row(line, job_id, agent_id):

@@ -1,5 +1,6 @@
 """Collect the state database of a home: schedules, sub-agent runs and other work in the background."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import orjson
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import STATE_DATABASE, NotReadable, open_regular
+from agents.homes import STATE_DATABASE, NotReadable, look, names_in, open_regular
 from agents.models import CollectorSource
 from ledger.collectors import jsonl
 from ledger.collectors.database import Damaged, Database
@@ -20,7 +21,6 @@ from .models import CronRunLog, DeliveryQueueEntry, FlowRun, TaskRun
 
 MIGRATED = ".jsonl.migrated"
 ROWS = 500
-FIRST_TIME = 10**11  # a `seq` from here on is the moment a run began, below it is a byte offset in a run log
 
 
 def collect(collection: Any, counts: dict[str, int]) -> None:
@@ -29,15 +29,15 @@ def collect(collection: Any, counts: dict[str, int]) -> None:
     if bytes_to_read(collection):
         _database(collection, collection.home.root / STATE_DATABASE, counts)
     folder = collection.home.root / "cron" / "runs"
-    if folder.is_dir() and not folder.is_symlink():
-        for path in sorted(folder.glob(f"*{MIGRATED}")):
-            _migrated_log(collection, path, counts)
+    for name in names_in(folder, collection.home.notes):
+        if name.endswith(MIGRATED):
+            _migrated_log(collection, folder / name, counts)
 
 
 def bytes_to_read(collection: Any) -> int:
     """How big the state database is; 0 when nothing in it is new, or there is none."""
     source = collection.home.root / STATE_DATABASE
-    if not source.is_file() or source.is_symlink() or collect_databases.is_known(collection, source):
+    if look(source) is None or collect_databases.is_known(collection, source):
         return 0
     return collect_databases.size_of(source)
 
@@ -115,30 +115,33 @@ def _write(model: type[models.Model], rows, key):
 def _migrated_log(collection, path: Path, counts):
     """A run log that OpenClaw has put aside: runs that neither the database nor the log under its old name told."""
     kind = CollectorSource.Kind.CRON_RUNS
-    stat = path.lstat()
-    if collection.book.is_known(kind, path, stat):
+    stat = look(path)
+    if stat and collection.book.is_known(kind, path, stat):
         return
     job_id = path.name.removesuffix(MIGRATED)
-    told = set(CronRunLog.objects.filter(job_id=job_id, seq__gte=FIRST_TIME).values_list("seq", flat=True))
+    told = set(
+        CronRunLog.objects.filter(job_id=job_id, seq__gte=collect_schedules.FIRST_TIME).values_list("seq", flat=True)
+    )
     owner = collect_schedules.owner_of(collection, job_id)
     try:
         with open_regular(collection.home.root, path) as file:
+            stat = os.fstat(file.fileno())
             found = [collect_schedules.run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
     except NotReadable as exc:
         words = {"file": path.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     rows = [row for row in found if row is not None and began_at(row.entry_json) not in told]
-    before = CronRunLog.objects.filter(job_id=job_id).count()
-    CronRunLog.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS)
-    counts["cron_runs"] += CronRunLog.objects.filter(job_id=job_id).count() - before
+    counts["cron_runs"] += collect_schedules.store_logged(job_id, rows)
     counts["rejected"] += found.count(None)
     collection.book.save(kind, path, stat, agent_id=owner, offset=stat.st_size)
 
 
 def told_by_files(job_ids: set[str]) -> set[tuple[str, Any]]:
     """(job, moment it began) of every run that was read from a run log."""
-    rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=FIRST_TIME).values_list("job_id", "entry_json")
+    rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=collect_schedules.FIRST_TIME).values_list(
+        "job_id", "entry_json"
+    )
     return {(job_id, began_at(entry)) for job_id, entry in rows.iterator()}
 
 

@@ -4,6 +4,7 @@ import logging
 from datetime import timedelta
 
 import orjson
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -13,6 +14,7 @@ from django_tasks_db.models import DBTaskResult
 from ulid import ULID
 
 from agents import audit, clock
+from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
 from . import liveness, running
@@ -58,7 +60,10 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
         job = same if same and same.state == JobRun.State.QUEUED else _create(kind, params, by)
         if same and same is not job:
             return _refuse_twin(job, same)
-    return running.run(job.id, listener=listener) or _refuse_twin(_create(kind, params, by), job)
+    try:
+        return running.run(job.id, listener=listener) or _refuse_twin(_create(kind, params, by), job)
+    finally:
+        reserve.keep(settings.HOME_DIR)
 
 
 def recover() -> int:
@@ -101,6 +106,7 @@ def _refuse_second(kind):
 def _create(kind, params, by):
     if kind not in KINDS:
         raise KeyError(kind)
+    reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for its row
     return JobRun.objects.create(
         id=str(ULID()), kind=kind, params_json=_params_json(params), started_by=by, created_at=clock.now_ms()
     )

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases, presence
 from agents.models import Agent
+from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
 from .processes import die_with_parent
@@ -41,6 +42,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
             say(str(exc))
     for problem in presence.problems().values():
         say(problem)
+    reserve.keep(settings.HOME_DIR)
     connections.close_all()
     if collecting and os.waitpid(collecting, 0)[1]:
         raise Refused(_("The static files could not be collected. The lines above say why."))
@@ -84,6 +86,8 @@ def _collect_static():
         call_command("collectstatic", interactive=False, verbosity=0)
         stamp.write_text(current)
         status = 0
+    except OSError as exc:
+        log.error("Static files cannot be collected: %s", exc)
     except BaseException:  # the child must end here, whatever happens
         log.exception("collectstatic failed")
     finally:

@@ -15,7 +15,6 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from django.conf import settings
-from django.core.management import call_command
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from gunicorn.app.base import BaseApplication
@@ -23,7 +22,7 @@ from gunicorn.app.base import BaseApplication
 from agents import databases
 from openclaw_web.errors import Refused
 
-from . import accounts, preparation, worker
+from . import accounts, preparation, watching, worker
 from .models import User
 from .processes import Child, die_with_parent, keep_up
 
@@ -96,10 +95,9 @@ def _children(options, listener, link, say):
         Child("site", lambda: Site(listener, options).run(), grace_seconds=SITE_GRACE_SECONDS),
         Child("jobs", _work, stop_round=1, grace_seconds=worker.GRACE_SECONDS + 3),
     ]
-    if options.watch and settings.STATE_DIR.is_dir():
-        children.append(Child("watcher", _watch, is_essential=False, due_at=time.monotonic() + WATCH_AFTER_SECONDS))
-    elif options.watch:
-        say(_("There is no OpenClaw home at %(path)s, so none is watched.") % {"path": settings.STATE_DIR})
+    if options.watch:
+        soon = time.monotonic() + WATCH_AFTER_SECONDS
+        children.append(Child("watcher", lambda: _watch(say), is_essential=False, due_at=soon))
     host, port = listener.getsockname()[:2]
     return [*children, Child("announcer", lambda: _announce(host, port, link, say), is_essential=False, is_once=True)]
 
@@ -109,10 +107,10 @@ def _work():
     worker.work()
 
 
-def _watch():
+def _watch(say):
     os.environ["OPENCLAW_WEB_BUSY_SECONDS"] = str(worker.BUSY_SECONDS)
     databases.wait_for_writers(worker.BUSY_SECONDS)
-    call_command("collect", watch=True)
+    watching.watch({}, say=say, waits=True)
 
 
 def _announce(host, port, link, say):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from watchfiles import watch as changes_in
 
 from agents.database_copies import WAL, Copies
-from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, read_home
+from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome, read_home
 from openclaw_web.errors import Refused
 
 from . import collect
@@ -23,16 +23,17 @@ DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE) f
 SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json", *DATABASES)
 QUIET_MS = 400
 LOOK_AGAIN_SECONDS = 30
+WAIT_SECONDS = 2  # between looks for a home that is not there yet
 
 
-def watch(params: dict, *, say: Callable[[str], object]) -> None:
-    """Collect until SIGTERM or Ctrl-C. Raises Refused when there is nothing to watch.
+def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) -> None:
+    """Collect until SIGTERM or Ctrl-C. Raises NoHome when there is nothing to watch.
 
-    A collect that fails because a database is busy is tried again with the next change, at the latest after 30 s;
-    so is a change on a file system that reports none.
+    With `waits` that is said once, and watching begins by itself when an agent of OpenClaw has spoken. A collect that
+    fails because a database is busy is tried again with the next change, at the latest after 30 s; so is a change on
+    a file system that reports none.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
-    folders = _folders(source)
     stop, changed = threading.Event(), threading.Event()
 
     def end(*_signal):
@@ -41,25 +42,45 @@ def watch(params: dict, *, say: Callable[[str], object]) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
+    folders = _wait_for(source, stop, say) if waits else _folders(source)
     # Listening starts before the first collect, so that nothing that happens during it is missed.
     threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True).start()
-    say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
+    if not stop.is_set():
+        say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
     with Copies(is_kept=True) as copies:
+        said = ""
         while not stop.is_set():
             changed.clear()
-            _collect(params, copies, say)
+            said = _collect(params, copies, say, said)
             changed.wait(LOOK_AGAIN_SECONDS)
 
 
+def _wait_for(source, stop, say):
+    """The folders to watch, once there are any; none when it is told to stop before."""
+    words = _("No agent of OpenClaw has spoken yet at %(source)s. Reading begins by itself when one has.")
+    while not stop.is_set():
+        try:
+            return _folders(source)
+        except NoHome:
+            if words:
+                say(words % {"source": source})
+                words = ""
+            stop.wait(WAIT_SECONDS)
+    return []
+
+
 def _listen(folders, stop, changed):
-    for _changes in changes_in(
-        *folders,
-        watch_filter=lambda _change, path: _matters(folders, path),
-        stop_event=stop,
-        debounce=QUIET_MS,
-        ignore_permission_denied=True,
-    ):
-        changed.set()
+    try:
+        for _changes in changes_in(
+            *folders,
+            watch_filter=lambda _change, path: _matters(folders, path),
+            stop_event=stop,
+            debounce=QUIET_MS,
+            ignore_permission_denied=True,
+        ):
+            changed.set()
+    except FileNotFoundError as exc:  # a folder was renamed in this moment: what is new is found by looking again
+        log.warning("Changes are looked for every %s seconds: %s", LOOK_AGAIN_SECONDS, exc)
 
 
 def _matters(folders, path):
@@ -77,15 +98,19 @@ def _folders(source):
     return [source, *sorted(folder for folder in workspaces if not folder.is_relative_to(source))]
 
 
-def _collect(params, copies, say):
+def _collect(params, copies, say, said):
+    """Collect once; a refusal that was `said` the last time is not repeated. What was refused, if anything."""
     try:
         result = collect.run(params, Progress(), copies)
     except OperationalError as exc:
         log.warning("This collect did not finish and is tried again: %s", exc)
     except Refused as exc:
-        say(str(exc.sentence))
+        if str(exc.sentence) != said:
+            say(str(exc.sentence))
+        return str(exc.sentence)
     else:
         if result["records"] or result["rejected"]:
             say(_("%(records)s new records, %(rejected)s rejected") % result)
     finally:
         connections.close_all()
+    return ""

@@ -8,11 +8,13 @@ import threading
 import time
 from os import getpid
 
+from django.conf import settings
 from django.db import DatabaseError, OperationalError, connections
 from django_tasks_db.management.commands.db_worker import Worker
 from django_tasks_db.utils import is_locked_database_exception
 
 from agents import databases
+from openclaw_web import reserve
 
 from . import jobs, liveness, sign_ins, ticking
 
@@ -79,6 +81,7 @@ def _look_after_runs():
             jobs.recover()
             if rounds % TICK_EVERY == 0:
                 ticking.start_due()
+                reserve.keep(settings.HOME_DIR)
             if rounds % PRUNE_EVERY == 0:
                 jobs.prune_deliveries()
                 sign_ins.prune()

@@ -14,11 +14,13 @@ ORDER = ["agents", "artifacts", "ledger", "gate", "guardian", "datasets", "opera
 LEAVES = {
     "openclaw_web.chart_markup",
     "openclaw_web.charts",
+    "openclaw_web.damage",
     "openclaw_web.glyphs",
     "openclaw_web.home",
     "openclaw_web.html",
     "openclaw_web.lists",
     "openclaw_web.paging",
+    "openclaw_web.reserve",
     "openclaw_web.errors",
 }
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}

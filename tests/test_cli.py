@@ -141,6 +141,46 @@ def test_a_home_that_cannot_be_one_is_a_sentence(run, tmp_path):
     assert (status, out) == (2, "") and err.count("\n") == 1 and "DEBUG" in err
 
 
+WRONG_SETTINGS = {
+    "OPENCLAW_WEB_BUSY_SECONDS": "abc",
+    "OPENCLAW_WEB_API_PER_MINUTE": "-1",
+    "OPENCLAW_WEB_API_FAILURES_PER_MINUTE": "1.5",
+    "OPENCLAW_WEB_DEBUG": "maybe",
+    "OPENCLAW_WEB_HTTPS": "2",
+    "OPENCLAW_WEB_LOG_LEVEL": "LOUD",
+    "OPENCLAW_WEB_HOME": "~nobody-is-called-that",
+    "OPENCLAW_STATE_DIR": "~nobody-is-called-that",
+}
+
+
+@pytest.mark.parametrize("name", WRONG_SETTINGS)
+def test_an_environment_variable_that_cannot_be_is_a_sentence(run, name):
+    status, out, err = run("jobs", **{name: WRONG_SETTINGS[name]})
+    assert (status, out, err.count("\n")) == (2, "", 1) and name in err
+
+
+@pytest.mark.kill
+def test_a_global_database_that_is_none_is_a_sentence(run, tmp_path):
+    """Every command says which file it is and what puts the newest backup back; the doctor says the rest it can."""
+    assert run("collect")[0] == 0
+    assert run("backup", "create")[0] == 0
+    (backup,) = (tmp_path / "home" / "backups").glob("*.tar.zst")
+    with (tmp_path / "home" / "state" / "openclaw.sqlite").open("r+b") as file:
+        file.write(b"garbage garbage!")
+    way_out = f"openclaw-web backup restore {backup} --replace"
+    for words in ("jobs", "collect", "artifact gc", "retention --days 9", "serve --port 0", "migrate", "doctor --fix"):
+        status, _out, err = run(*words.split())
+        assert status == (2 if words == "doctor --fix" else 1), words
+        assert "Traceback" not in err and "file is not a database" in err and way_out in err, (words, err)
+    status, out, err = run("doctor", "--json", "--quiet")
+    receipt = orjson.loads(out)
+    assert (status, receipt["source"]["problem"]) == (1, "The sources were not compared with the store.")
+    assert [one["check"] for one in receipt["store"]] == ["integrity"] and way_out in receipt["store"][0]["sentence"]
+    assert orjson.loads(run("jobs", "--json")[1])["error"].endswith(way_out)
+    assert run(*way_out.split()[1:])[0] == 0
+    assert run("jobs")[0] == 0
+
+
 @pytest.mark.kill
 def test_receipts_and_statuses(run, openclaw, tmp_path):
     """One home, from empty to failing, with every verb that answers programs."""

@@ -1,11 +1,10 @@
 """The files an agent keeps about itself, as they are on disk now. Reads names and sizes first, contents when asked."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.homes import NotReadable, is_text, open_regular
+from agents.homes import NotReadable, names_in, open_regular
 
 from ..files import MEMORY_FILES
 
@@ -24,12 +23,10 @@ class WorkspaceEntry:
     mtime_ns: int
 
 
-def entries(workspace: Path) -> Iterator[WorkspaceEntry]:
-    """The memory files of a workspace and its `memory/*.md`, in a fixed order."""
-    daily = workspace / "memory"
-    names = [*NAMED]
-    if daily.is_dir() and not daily.is_symlink():
-        names += sorted(f"memory/{file.name}" for file in daily.glob("*.md") if is_text(file.name))
+def entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
+    """The memory files of a workspace and its `memory/*.md`, in a fixed order; `notes` as for `homes.names_in`."""
+    daily = [name for name in names_in(workspace / "memory", notes) if name.endswith(".md")]
+    names = [*NAMED, *(f"memory/{name}" for name in daily)]
     for name in names:
         path = workspace / name
         try:
@@ -42,9 +39,6 @@ def entries(workspace: Path) -> Iterator[WorkspaceEntry]:
 def content(workspace: Path, entry: WorkspaceEntry) -> bytes:
     """The bytes of a file. Raises NotReadable for links, devices and files over 5 MB."""
     with open_regular(workspace, entry.path) as file:
-        # An agent may write here: a second name of one file could be that of a key.
-        if os.fstat(file.fileno()).st_nlink > 1:
-            raise NotReadable("it has another name elsewhere (a hard link)")
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise NotReadable(f"over {MAX_BYTES} bytes")

@@ -76,14 +76,26 @@ def generations(database: Database) -> dict[str, str]:
 
 
 def prefix(database: Database, session_id: str, end: int) -> str:
-    """A fingerprint of which records a session has before `end`, for schemas that do not number rewrites."""
-    digest = hashlib.sha256()
-    table, name = ("transcript_event_identities", "event_id")
-    if not database.has(table, "session_id", "seq", name):
-        table, name = "transcript_events", "created_at"
-    rows = database.rows(table, "seq", name, where="session_id = ? AND seq < ?", values=(session_id, end), order="seq")
-    for seq, value in rows:
-        digest.update(f"{seq}:{value!r}\n".encode())
+    """A fingerprint of a session's records before `end`, for schemas that do not number rewrites.
+
+    When each was written, their ids, and what the last one says: a record without an id may have been written in the
+    same moment as another one that was in its place.
+    """
+    digest, last = hashlib.sha256(), 0
+    before = {"where": "session_id = ? AND seq < ?", "values": (session_id, end), "order": "seq"}
+    for table, name in (("transcript_event_identities", "event_id"), ("transcript_events", "created_at")):
+        if database.has(table, "session_id", "seq", name):
+            for seq, value in database.rows(table, "seq", name, **before):
+                digest.update(f"{seq}:{value!r}\n".encode())
+                last = seq if isinstance(seq, int) else last
+    try:
+        values = (session_id, last, end)
+        for row in database.rows(
+            "transcript_events", *EVENTS, where="session_id = ? AND seq >= ? AND seq < ?", values=values
+        ):
+            digest.update(repr(row).encode())
+    except Damaged:  # `events` says so
+        pass
     return digest.hexdigest()
 
 

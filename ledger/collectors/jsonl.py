@@ -1,7 +1,7 @@
 """Lines of a JSONL file as records, each with its place; a line that is no record says why. No Django."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -26,8 +26,10 @@ class Line:
     detail: str = ""
 
 
-def read_lines(file: BinaryIO, offset: int = 0, *, is_closed: bool = False) -> Iterator[Line]:
-    """The lines from byte `offset` on; empty ones are skipped.
+def read_lines(
+    file: BinaryIO, offset: int = 0, *, is_closed: bool = False, take: Callable[[bytes], object] = len
+) -> Iterator[Line]:
+    """The lines from byte `offset` on; empty ones are skipped. `take` is given all that was read, in pieces.
 
     A last line without its newline is a writer at work: it is left for the next time, unless it already is a whole
     record or `is_closed` says that nobody writes this file any more.
@@ -37,15 +39,18 @@ def read_lines(file: BinaryIO, offset: int = 0, *, is_closed: bool = False) -> I
         start, offset = offset, offset + len(raw)
         ended = raw.endswith(b"\n")
         if not ended and len(raw) == MAX_LINE:
-            offset += _skip_line(file)
+            take(raw)
+            offset += _skip_line(file, take)
             yield Line(start, offset, raw[:4096], reason="too_long", detail=f"over {MAX_LINE} bytes")
             continue
         text = raw.strip()
         if not text:
+            take(raw)
             continue
         line = parse(Line(start, offset, text))
         if not ended and line.record is None and not is_closed:
             return
+        take(raw)
         yield line
 
 
@@ -126,9 +131,10 @@ def _why_not(raw, exc):
     return "not_json", str(exc)
 
 
-def _skip_line(file):
+def _skip_line(file, take):
     skipped = 0
     while piece := file.readline(MAX_LINE):
+        take(piece)
         skipped += len(piece)
         if piece.endswith(b"\n"):
             break

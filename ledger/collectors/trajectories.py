@@ -34,11 +34,12 @@ class Step:
     moment: str = ""
     prompt: str | None = None
     tools: list[Any] | None = None
+    said: str = ""  # instead of `seq` in the id of one without it: its place changes when its file is written anew
 
     @property
     def id(self) -> str:
         """The same for the same step, in a file and in a database; `seq` begins anew with each attempt."""
-        told = [self.session_id, self.run_id, self.type, self.moment, self.seq]
+        told = [self.session_id, self.run_id, self.type, self.moment, self.said or self.seq]
         return hashlib.sha256(orjson.dumps(told)).hexdigest()[:32]
 
 
@@ -50,7 +51,9 @@ def read_steps(lines: Iterable[Line], *, session_id: str = "") -> Iterator[Step]
             continue
         seq = record.get("seq", line.offset)
         if isinstance(seq, int) and 0 <= seq < 2**53:
-            yield _step(record, seq, session_id)
+            step = _step(record, seq, session_id)
+            step.said = "" if "seq" in record else hashlib.sha256(line.raw).hexdigest()
+            yield step
 
 
 def _step(record, seq, session_id):

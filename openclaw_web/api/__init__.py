@@ -150,7 +150,7 @@ def said_with(status):
     return lambda request, exc: problem(status, exc.sentence)
 
 
-for failure, status in ((NoSuchArtifact, 404), (NotAHandle, 404), (Gone, 410), (Withheld, 403)):
+for failure, status in ((NoSuchArtifact, 404), (NotAHandle, 404), (Gone, 410), (Withheld, Withheld.status)):
     api.exception_handler(failure)(said_with(status))
 
 

@@ -36,7 +36,7 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What a process makes in a home by only looking at it, or makes again.
 BLANK = re.compile(
     r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite"
-    r"|copies/lock|openclaw\.sqlite-(?:wal|shm))"
+    r"|copies/lock|reserve|openclaw\.sqlite-(?:wal|shm))"
 )
 GLOBAL = "state/openclaw.sqlite"
 OF_EVERY_HOME = {"django_migrations", "sqlite_sequence", "django_content_type", "auth_permission"}

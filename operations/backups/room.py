@@ -1,6 +1,5 @@
 """Room on the disk: looked at before, and said in a sentence when it was not enough after all."""
 
-import errno
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -11,9 +10,10 @@ from django.db.utils import OperationalError
 from django.utils.translation import gettext as _
 
 from agents.templatetags.formatting import size
+from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = reserve.FULL
 
 
 class NoRoom(Refused):
@@ -40,7 +40,7 @@ def refusing(folder: Path, nothing: str) -> Iterator[None]:
             raise
         raise _full(folder, nothing) from exc
     except (sqlite3.OperationalError, OperationalError) as exc:
-        if "full" not in str(exc):
+        if not reserve.is_full(exc, folder):
             raise
         raise _full(folder, nothing) from exc
 

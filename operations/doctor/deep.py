@@ -8,10 +8,12 @@ from typing import Any
 from django.db import connections
 
 from agents.homes import NotReadable
+from ledger import unnamed
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
 from ledger.envelopes import content_digest
-from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, record_id_of, row_of
+from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, Row, row_of
+from ledger.services import UNFORESEEN
 from ledger.trimming import untrim
 from openclaw_web.errors import Refused
 
@@ -51,6 +53,9 @@ class _Session:
 
     found: set[str] = field(default_factory=set)
     same: set[str] = field(default_factory=set)
+    here: Counter[str] = field(default_factory=Counter)  # records without an id in the place that is being read
+    told: Counter[str] = field(default_factory=Counter)  # and the most of each that one place has, by what they say
+    nameless: dict[str, str] = field(default_factory=dict)  # their kinds
     missing: dict[str, str] = field(default_factory=dict)  # id -> kind
     different: dict[str, str] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)  # records that have to be there
@@ -66,6 +71,10 @@ def compare(looked: AgentPlaces, counts: Counts, compared: Compared) -> None:
         one = _Session()
         for place in places:
             _place(looked, place, one, compared)
+            one.told |= one.here
+            one.here.clear()
+        if one.told:
+            _count_nameless(looked, session_id, one)
         compared.sessions += 1
         compared.records += len(one.found)
         compared.kept += max(0, held.get(session_id, Counter()).total() - len(one.found - one.missing.keys()))
@@ -99,31 +108,69 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield some
 
 
+def _wanted(line):
+    """The row that a line's record becomes; None for one that a collect rejects."""
+    try:
+        return row_of(line, before=None, fallback_ms=0)
+    except UNFORESEEN:
+        return None
+
+
 def _lines(looked, place, lines: list[Line], one):
-    names = [record_id_of(line) for line in lines if line.record is not None]
-    stored = _stored(looked.db, place.session_id, names) if looked.db else {}
-    for name, line in zip(names, lines, strict=True):
-        row = stored.get(name)
-        if row is not None or line.offset < place.until:
-            _record(name, line, row, one)
+    named: dict[str, list[tuple[Line, Row]]] = {}
+    for line in lines:
+        wanted = _wanted(line)
+        if wanted is None:
+            continue
+        if wanted.facts.record_id is not None:
+            named.setdefault(wanted.record_id, []).append((line, wanted))
+        elif line.offset < place.until:
+            _nameless(line, wanted, one)
+    stored = _stored(looked.db, place.session_id, [*named]) if looked.db and named else {}
+    for name, some in named.items():
+        for line, wanted in some:
+            row = stored.get(name)
+            if row is not None or line.offset < place.until:
+                _record(name, line, row, wanted, one)
 
 
-def _record(name, line, row, one):
+def _nameless(line, wanted, one):
+    """A record without an id is known by what it says; the store has to have as many as one place tells."""
+    what = unnamed.key(line.record)
+    one.here[what] += 1
+    one.nameless.setdefault(what, wanted.facts.kind)
+
+
+def _record(name, line, row, wanted, one):
     """Sort one record in. Of several places that tell of it one has to say what is stored."""
-    wanted = row_of(line, before=None, fallback_ms=0)
     kind = wanted.facts.kind
     one.kinds.update([kind] if name not in one.found else [])
     one.found.add(name)
-    is_place = name.startswith("@")  # a place in one file is another record in the next
     if row is None:
         one.missing[name] = kind
     elif row["kind"] == WITHHELD or _is_same(line, row, wanted):
         one.same.add(name)
-        if not is_place:
-            one.different.pop(name, None)
-    elif name not in one.same or is_place:
+        one.different.pop(name, None)
+    elif name not in one.same:
         one.different[name] = kind
         one.renamed.update([kind] if row["kind"] != kind else [])
+
+
+def _count_nameless(looked, session_id, one):
+    """Which records without an id the store does not have, one for one; those that are withheld may be any."""
+    stored = Counter(unnamed.said(looked.db, session_id).values()) if looked.db else Counter()
+    withheld = stored.pop(WITHHELD, 0)
+    for what, count in one.told.items():
+        kind = one.nameless[what]
+        one.kinds[kind] += count
+        for number in range(count):
+            if number < stored[what]:
+                one.found.add(f"@{what}-{number}")
+            elif withheld:
+                withheld -= 1
+                one.found.add(f"@{what}-{number}")
+            else:
+                one.missing[f"@{what}-{number}"] = kind
 
 
 def _stored(db: str, session_id: str, names: list[str]) -> dict[str, dict[str, Any]]:

@@ -132,9 +132,12 @@ def _work(row, made, todo, mendable, params, progress, facts):
         facts["stayed"] = [{"path": name, "reason": reason} for name, reason in packed.left.items()]
         going = [source for source in going if source.name in packed.files]
         runs.note(row, facts)
-    facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in first]
+    # Sums come last: made from records of which some are lost, they would be wrong again, and turns get other numbers.
+    last = [finding for finding in mendable if finding.repair == "sums"]
+    facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in (*first, *last)]
     if todo or recovering.is_wanted(made):
         _import(row, made, todo, going, hashes, params, progress, facts)
+    facts["repairs"] += [_mended(finding, progress) for finding in last]
     warnings = len(facts.get("warnings", [])) + sum(not one["is_done"] for one in facts["repairs"])
     warnings += facts.get("loss_count", 0)
     message = _message(facts, warnings)

@@ -62,7 +62,7 @@ def _is_of(root, configuration):
 def _content(path):
     """What a lock says: JSON with `pid`, or a process's number and nothing else."""
     try:
-        with open_regular(path.parent, path) as file:  # below tmp, where else nothing is read
+        with open_regular(path.parent, path, may_be_linked=True) as file:  # below tmp too, where nothing else is read
             data = file.read(MAX_LOCK_BYTES)
     except NotReadable:
         return {}

@@ -16,6 +16,7 @@ from agents import databases, inspection, presence
 from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
+from openclaw_web import damage
 from operations.models import AgentSummary
 
 from . import contents, sums
@@ -54,8 +55,8 @@ def _global(inside):
     path = "state/openclaw.sqlite"
     if inside.damage:
         words = {"why": inside.damage[:300]}
-        sentence = _("The global database is damaged: %(why)s. Restore a backup.") % words
-        yield Finding("integrity", sentence, path)
+        sentence = _("The global database is damaged: %(why)s.") % words
+        yield Finding("integrity", f"{sentence} {damage.way_out(settings.HOME_DIR)}", path)
         return
     if inside.dangling:
         yield _dangling(inside, path)

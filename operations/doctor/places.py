@@ -111,8 +111,6 @@ def _opened(stack, collection, source, rejected):
     except Damaged as exc:
         source.problem = reasons.of_sqlite(str(exc))
         reject(source, rejected, 0, "bad_database", source.problem)
-    except FileNotFoundError as exc:  # gone since the home was looked at
-        source.problem = str(exc.strerror)
     else:
         return database
     return None

@@ -71,10 +71,11 @@ def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
     plan = Plan(root, is_deep=bool(params.get("deep")))
     plan.store = list(own_store.look(progress, is_deep=plan.is_deep))
     if any(one.check in UNREADABLE and one.path == "state/openclaw.sqlite" for one in plan.store):
+        plan.problem = _("The sources were not compared with the store.")
         return plan
     counted = list(_count(plan, progress)) if params.get("counts", True) else []
     try:
-        _look_at_home(plan, params, progress, copies)
+        look_at_home(plan, params, progress, copies)
     except Refused as refused:
         plan.problem = str(refused.sentence)
     for agent_id in counted:
@@ -104,7 +105,8 @@ def _unreadable(plan):
             yield Finding("lost_rows", sentence, source.name, repair=losses.AGAIN, agent=source.agent)
 
 
-def _look_at_home(plan, params, progress, copies):
+def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies) -> None:
+    """Look at the sources of a plan only. Raises Refused when there is no home of OpenClaw to collect."""
     if plan.root.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": plan.root})
     home = read_home(plan.root)
@@ -164,7 +166,7 @@ def _look_for_skipped(plan, home):
     told = runs.skipped_tables(str(plan.root))
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
-    places = places_left(plan.root, workspaces, folders)
+    places = places_left(plan.root, workspaces, folders, home.notes)
     plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in places]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables

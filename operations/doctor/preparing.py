@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
 from ulid import ULID
 
 from agents import inspection, snapshots
+from openclaw_web import damage
 from openclaw_web.errors import Refused
 
 from . import own_store
@@ -22,7 +24,8 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
     file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
     inside = inspection.look(file)
     if inside.damage:
-        raise Refused(_("The global database is damaged: %(why)s. Restore a backup.") % {"why": inside.damage[:300]})
+        sentence = _("The global database is damaged: %(why)s.") % {"why": inside.damage[:300]}
+        raise Refused(f"{sentence} {damage.way_out(settings.HOME_DIR)}")
     if not own_store.pending(inside, is_global=True):
         return
     copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")

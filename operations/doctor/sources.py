@@ -3,12 +3,11 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.homes import STATE_DATABASE, HomeAgent, is_text
+from agents.homes import STATE_DATABASE, HomeAgent, look, names_in
 from agents.models import CollectorSource
 from guardian.collectors import workspace as workspaces
 from ledger.models import Session
@@ -93,20 +92,21 @@ class Source:
 def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Source]:
     """Every source of one agent."""
     about = {"agent": agent_id, "home_agent": found.home_name}
+    notes = collection.home.notes
     ignored = collection.ignored.get(agent_id, frozenset())
     if found.sessions:
         yield from _one(collection, Kind.SESSION_INDEX, found.sessions / "sessions.json", **about)
-    for file in collect_agent.transcripts(found.sessions):
+    for file in collect_agent.transcripts(found.sessions, notes):
         yield _transcript(collection, file, ignored, **about)
-    for file in collect_agent.imported(found):
-        source = _source(collection, Kind.TRANSCRIPT, file.path, session_id=file.session_id, **about)
+    for file in collect_agent.imported(found, notes):
+        source = _source(collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **about)
         source.kind, source.session_state = LEFTOVER, file.state
         if file.session_id in ignored:
             source.state, source.why = LEFT, UNDONE
         elif source.is_to_read and not collection.include_deleted:
             source.state, source.why = LEFT, "imported"  # with it, the database says whether it has lost this one
         yield source
-    for path in collect_around.trajectory_files(found.sessions):
+    for path in collect_around.trajectory_files(found.sessions, notes):
         for source in _one(collection, Kind.TRANSCRIPT, path, **about):
             source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], path.name[:36]
             if source.session_id in ignored:
@@ -117,7 +117,7 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
             collection, path, "transcript_events" if path == found.database else "indexed_files", about
         )
     if found.workspace:
-        for entry in workspaces.entries(found.workspace):
+        for entry in workspaces.entries(found.workspace, notes):
             yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
 
 
@@ -127,15 +127,14 @@ def of_home(collection: Any) -> Iterator[Source]:
     yield from _one(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
     yield from _one(collection, Kind.SUBAGENT_RUNS, root / "subagents" / "runs.json")
     folder = root / "cron" / "runs"
-    if folder.is_dir() and not folder.is_symlink():
-        for path in sorted([*folder.glob("*.jsonl"), *folder.glob(f"*{MIGRATED}")]):
-            if is_text(path.name):
-                yield from _one(collection, Kind.CRON_RUNS, path)
+    for name in names_in(folder, collection.home.notes):
+        if name.endswith((".jsonl", MIGRATED)):
+            yield from _one(collection, Kind.CRON_RUNS, folder / name)
     yield from _database(collection, root / STATE_DATABASE, "task_runs", {})
 
 
 def _transcript(collection, file, ignored, **about):
-    source = _source(collection, Kind.TRANSCRIPT, file.path, session_id=file.session_id, **about)
+    source = _source(collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **about)
     source.session_state = file.state
     if file.session_id in ignored:
         source.state, source.why = LEFT, UNDONE
@@ -145,21 +144,20 @@ def _transcript(collection, file, ignored, **about):
 
 
 def _one(collection, kind, path, **about):
-    with suppress(OSError):
-        if path.is_file() and not path.is_symlink():
-            yield _source(collection, kind, path, **about)
+    if stat := look(path):
+        yield _source(collection, kind, path, stat, **about)
 
 
-def _source(collection, kind, path, **about):
-    stat, book = path.lstat(), collection.book
+def _source(collection, kind, path, stat, **about):
+    book = collection.book
     state = UNCHANGED if book.is_known(kind, path, stat) else CHANGED if book.offset(kind, path) else NEW
     return Source(kind, path, book.name(path), stat, state, target=TARGETS[kind], **about)
 
 
 def _database(collection, path, target, about):
-    if not path.is_file() or path.is_symlink():
+    stat, book = look(path), collection.book
+    if stat is None:
         return
-    stat, book = path.lstat(), collection.book
     state = CHANGED if book.offset(Kind.DATABASE, path) else NEW
     if collect_databases.is_known(collection, path):
         state = UNCHANGED

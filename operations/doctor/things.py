@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import orjson
 from django.db import DEFAULT_DB_ALIAS, models
 
 from agents import reasons
@@ -81,7 +80,8 @@ class Looker:
     rejected: Rejected
     is_deep: bool = False
     seen: dict[str, set[Key]] = field(default_factory=dict)  # new rows that an earlier source brings
-    told: set[tuple[str, Any]] = field(default_factory=set)  # (job, moment it began) of runs in new lines of logs
+    told: set[tuple[str, Any]] = field(default_factory=set)  # (job, moment it began) of runs in logs
+    logged: dict[str, set[str]] = field(default_factory=dict)  # by job: what new runs of logs say
 
     def of_agent(self, looked: AgentPlaces, own: list[Source], workspace: Any) -> None:
         """Look into what an agent has besides records."""
@@ -168,7 +168,7 @@ class Looker:
 
     def _version(self, source, looked, workspace):
         name = source.file.relative_to(workspace).as_posix()
-        entry = next((one for one in workspaces.entries(workspace) if one.name == name), None)
+        entry = next((one for one in workspaces.entries(workspace, []) if one.name == name), None)
         if entry is None:
             return
         data = workspaces.content(workspace, entry)
@@ -213,33 +213,42 @@ class Looker:
 
     def _run_log(self, source):
         with open_regular(self.collection.home.root, source.file) as file:
-            read = self.collection.book.offset(Kind.CRON_RUNS, source.file)
-            begin = (
-                self.collection.book.reading(Kind.CRON_RUNS, source.file, file).offset if source.is_to_read else read
-            )
+            begin = read = self.collection.book.offset(Kind.CRON_RUNS, source.file)
+            if source.is_to_read:
+                begin = read = self.collection.book.reading(Kind.CRON_RUNS, source.file, file).offset
             lines = jsonl.read_lines(file, 0 if self.is_deep else begin)
-            found = self._runs(source, (line for line in lines if source.is_to_read or line.offset < read), begin)
-            self._count(source, RUNS, DEFAULT_DB_ALIAS, (((row.job_id, row.seq), row.seq >= begin) for row in found))
+            lines = (line for line in lines if source.is_to_read or line.offset < read)
+            rows = list(self._runs(source, lines, begin, source.file.stem))
+        self._log(source, source.file.stem, [row for row in rows if row.seq < begin], is_new=False)
+        self._log(source, source.file.stem, [row for row in rows if row.seq >= begin], goes_on=begin > 0)
 
-    def _runs(self, source, lines, begin) -> Iterator[CronRunLog]:
+    def _runs(self, source, lines, begin, job_id) -> Iterator[CronRunLog]:
         for line in lines:
-            row = collect_schedules.run_row(line, source.file.stem, "")
+            row = collect_schedules.run_row(line, job_id, "")
             if row is not None:
-                self.told.add((row.job_id, orjson.loads(row.entry_json).get("runAtMs")))
+                self.told.add((row.job_id, collect_state.began_at(row.entry_json)))
                 yield row
             elif line.offset >= begin:
                 reject(source, self.rejected, line.offset, line.reason, line.detail)
 
+    def _log(self, source, job_id, rows, *, is_new=True, goes_on=False):
+        """Runs are told apart by what they say: their place in a log may be another one by now."""
+        entries = self.logged.setdefault(job_id, set())
+        for row in collect_schedules.new_of_log(job_id, rows, goes_on=goes_on):
+            if row.entry_json not in entries:
+                entries.add(row.entry_json)
+                (source.new if is_new else source.lost)[RUNS.name] += 1
+
     def _migrated_log(self, source):
         job_id = source.file.name.removesuffix(collect_state.MIGRATED)
-        rows = CronRunLog.objects.filter(job_id=job_id, seq__gte=collect_state.FIRST_TIME)
+        rows = CronRunLog.objects.filter(job_id=job_id, seq__gte=collect_schedules.FIRST_TIME)
         told = set(rows.values_list("seq", flat=True))
         told |= {began for name, began in self.seen.get(RUNS.name, ()) if name == job_id}
         with open_regular(self.collection.home.root, source.file) as file:
             lines = jsonl.read_lines(file, is_closed=True)
             found = [collect_schedules.run_row(line, job_id, "") for line in lines]
-        kept = (row for row in found if row is not None and collect_state.began_at(row.entry_json) not in told)
-        self._count(source, RUNS, DEFAULT_DB_ALIAS, (((row.job_id, row.seq), source.is_to_read) for row in kept))
+        kept = [row for row in found if row is not None and collect_state.began_at(row.entry_json) not in told]
+        self._log(source, job_id, kept, is_new=source.is_to_read)
 
     def _state(self, source):
         with collect_databases.opened(self.collection, source.file, STATE) as database:

@@ -1,17 +1,19 @@
 """What was imported, compared with where it came from: every record of a source is in the store."""
 
+from collections import Counter
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from agents import databases
-from agents.homes import NotReadable
+from agents.homes import NotReadable, look
 from agents.models import CollectorSource
+from ledger import unnamed
 from ledger.collectors import agent_database
 from ledger.collectors.database import Damaged
 from ledger.collectors.database_tables import AGENT
 from ledger.models import Session, TranscriptEventIdentity
-from ledger.rows import record_id_of
+from ledger.records import own_id
 from operations import collect_databases
 from operations.collect_databases import Unreadable
 
@@ -43,7 +45,8 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
 def is_whole(collection: Any, source: Source) -> bool:
     """Whether a file was read to its last byte and nothing of it was rejected: only then it may go."""
     kind = BOOKED.get(source.kind, source.kind)
-    is_read = collection.book.offset(kind, source.file) == source.file.lstat().st_size
+    now = look(source.file)
+    is_read = now is not None and collection.book.offset(kind, source.file) == now.st_size
     return is_read and not source.rejected
 
 
@@ -56,20 +59,25 @@ def _is_read(collection, source):
     if source.kind == Kind.DATABASE:
         return collect_databases.is_known(collection, source.file)
     kind = BOOKED.get(source.kind, source.kind)
-    return collection.book.is_known(kind, source.file, source.file.lstat())
+    now = look(source.file)
+    return now is not None and collection.book.is_known(kind, source.file, now)
 
 
 def _of_transcript(collection, source):
     read = collection.book.offset(Kind.TRANSCRIPT, source.file)
     end = read if read and not places.is_packed(source) else places.END
-    known = _ids(source.agent, source.session_id)
-    missing = rejected = 0
-    try:
+    rejected = 0
+
+    def lines():
+        nonlocal rejected
         for line in places.lines_of(collection.home.root, source)(0):
             if line.offset >= end:
-                break
+                return
             rejected += line.record is None
-            missing += line.record is not None and record_id_of(line) not in known
+            yield line
+
+    try:
+        missing = _not_held(source.agent, source.session_id, lines())
     except NotReadable as exc:
         return str(exc)
     source.rejected = max(source.rejected, rejected)
@@ -99,8 +107,17 @@ def _of_database(collection, source, apart):
 
 
 def _not_held(agent_id, session_id, lines):
-    known = _ids(agent_id, session_id)
-    return sum(line.record is not None and record_id_of(line) not in known for line in lines)
+    known, missing = _ids(agent_id, session_id), 0
+    without_id: Counter[str] = Counter()
+    for line in lines:
+        if line.record is None:
+            continue
+        name = own_id(line.record)
+        missing += name is not None and name not in known
+        without_id.update([unnamed.key(line.record)] if name is None else [])
+    if without_id:  # what they are called tells nothing: they may have been read in another place
+        missing += unnamed.missing(databases.alias(agent_id), session_id, without_id)
+    return missing
 
 
 def _missing(count):

@@ -17,6 +17,7 @@ from artifacts.errors import Damaged, NoSuchArtifact
 from datasets.exporting.folders import draft_of
 from ledger import removing, session_rows
 from ledger.models import RemovedSession, Session
+from openclaw_web import reserve
 from openclaw_web.errors import Refused
 from operations import collect, summaries
 from operations.backups import room
@@ -41,6 +42,7 @@ class Work:
     found: dict[str, Found] = field(default_factory=dict)
     failed: list[dict[str, str]] = field(default_factory=list)
     bytes: int = 0
+    is_short: bool = False  # the disk is nearly full
 
     def sums(self) -> dict[str, int]:
         """What the agents add up to."""
@@ -86,6 +88,8 @@ def _run(work, params):
     is_dry_run = bool(params.get("dry_run"))
     full = room.refusing(settings.HOME_DIR, _("What was not removed yet is still here."))
     with full, nullcontext() if is_dry_run else collect.only_one(work.progress):
+        if not is_dry_run:
+            reserve.release(settings.HOME_DIR)
         work.found = {agent_id: _counted(work, agent_id, db) for agent_id, db in stores.items()}
         work.total = work.sums()["sessions"]
         if not is_dry_run:
@@ -129,11 +133,12 @@ def _drafts(out):
 
 def _agent(work, agent_id, db, draft):
     full = room.refusing(databases.path(agent_id).parent, _("What was not removed yet is still here."))
-    databases.expect_many_writes(db)
+    work.is_short = reserve.is_short(settings.HOME_DIR)
+    databases.expect_little_room(db) if work.is_short else databases.expect_many_writes(db)
     try:
         with full:
             _sessions(work, agent_id, db, draft)
-            removing.tidy(db)
+            removing.tidy(db, little_room=work.is_short)
     finally:
         databases.expect_few_writes(db)
         summaries.refresh(Agent.objects.get(agent_id=agent_id))
@@ -150,6 +155,8 @@ def _sessions(work, agent_id, db, draft):
             work.failed.append({"id": f"{agent_id}/{session.id}", "reason": str(refused.sentence)})
             continue
         found.add(session)
+        if work.is_short:
+            databases.shorten_log(db)
         done = work.sums()["sessions"]
         work.progress.update(done, max(done, work.total), _("Removing sessions of %(agent)s") % {"agent": agent_id})
 

@@ -159,6 +159,23 @@ def test_records_that_no_source_holds_any_more_stay_where_they_were(home):
     assert after["conversation_turns"] == before["conversation_turns"]
 
 
+def test_records_without_an_id_keep_their_names(home):
+    script = home.transcript()
+    for number in range(4):
+        line = {"type": "message", "message": {"role": "user", "content": f"Question {number % 2}"}}
+        script.raw(json.dumps(line) + "\n")
+    run(home)
+    before = everything()
+    assert "'@" in str(before["transcript_event_identities"])
+    run(home, again=True)
+    assert everything() == before
+    lines = script.path.read_bytes().splitlines(keepends=True)
+    script.path.write_bytes(b"".join([lines[0], *lines[2:]]))  # everything after the first stands elsewhere now
+    again = run(home, again=True)["again"]["main"]
+    assert again["kept"] == 1
+    assert everything()["transcript_event_identities"] == before["transcript_event_identities"]
+
+
 def test_without_a_source_a_session_stays_and_is_named(home):
     script = conversation(home)
     conversation(home)
@@ -215,7 +232,9 @@ def test_sessions_that_retention_removed_do_not_come_back(home, later):
     assert events() == 0
     assert run(home, again=True)["again"]["main"]["new"] == 0
     assert events() == 0
-    # nor when the agent's file was lost, which knew it
+    # nor when it was removed by an older version, which noted nothing, and the agent's file was lost, which knew it
+    CollectedSession.objects.all().delete()
+    run(home)
     lose("main")
     run(home, again=True)
     assert events() == 0

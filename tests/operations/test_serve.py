@@ -5,12 +5,14 @@ import re
 import signal
 import socket
 import stat
+import time
 import urllib.error
 import urllib.request
 
 import pytest
 from playwright.sync_api import expect
 
+from tests import homes
 from tests.complaints import listen
 from tests.processes import CHECKOUT, HANG, Home, descendants, is_alive, wait_for
 
@@ -40,9 +42,9 @@ def test_it_works(tmp_path):
         address = server.address()
         link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", server.said))[1]
         assert (get(f"{address}/healthz"), get(f"{address}/sign-in/"), get(link)) == (200, 200, 200)
+        wait_for(lambda: "No agent of OpenClaw has spoken yet" in server.said)
         processes = server.descendants()
-        assert sorted(processes.values()) == ["jobs", "site", "site", "site"]
-        assert "none is watched" in server.said
+        assert sorted(processes.values()) == ["jobs", "site", "site", "site", "watcher"]
         server.signal(signal.SIGTERM)
         assert server.end() == 0
         assert not any(map(is_alive, processes))
@@ -143,14 +145,30 @@ def test_an_address_for_everybody_comes_with_a_warning(home):
 
 
 def test_the_home_of_an_agent_is_watched(home, tmp_path):
-    (tmp_path / "openclaw" / "agents").mkdir(parents=True)
-    home.env["OPENCLAW_STATE_DIR"] = str(tmp_path / "openclaw")
+    """From the moment one has spoken: before, it is said once that nobody has, also where there is no folder at all."""
+    source = tmp_path / "openclaw"
+    home.env["OPENCLAW_STATE_DIR"] = str(source)
     server = home.serve()
     server.address()
-    wait_for(lambda: server.child("watcher"))
+    watcher = wait_for(lambda: server.child("watcher"))
+    wait_for(lambda: "No agent of OpenClaw has spoken yet" in server.said)
+    (source / "agents" / "main" / "agent").mkdir(parents=True)  # as after OpenClaw's own first start
+    (source / "openclaw.json").write_text("{}")
+    time.sleep(5)  # several looks, and nothing to say
+    homes.Home(source).transcript(homes.user("Hello"))
+    wait_for(lambda: "1 new records" in server.said or "2 new records" in server.said)
+    assert server.child("watcher") == watcher
     server.signal(signal.SIGTERM)
     assert server.end() == 0
-    assert "none is watched" not in server.said
+    assert server.said.count("has spoken yet") == 1 and "Traceback" not in server.said
+
+
+def test_a_server_that_waits_for_an_agent_stops_at_once(home):
+    server = home.serve()
+    wait_for(lambda: "No agent of OpenClaw has spoken yet" in server.said)
+    server.signal(signal.SIGTERM)
+    assert server.end() == 0
+    assert "Traceback" not in server.said
 
 
 def test_an_essential_child_that_cannot_be_kept_up_ends_everything(home):

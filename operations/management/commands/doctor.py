@@ -26,7 +26,7 @@ class Command(Verb):
     statuses = (DONE, FAILED, WRONG_USE, INTERRUPTED)
     status_words = {DONE: "clean", FAILED: "it found something", WRONG_USE: "it could not run"}
     schema = report.SCHEMA
-    has_progress = True
+    has_progress = works_on_damage = True
 
     def add_arguments(self, parser):
         parser.add_argument("--source", metavar="DIR", help="OpenClaw's home (OPENCLAW_STATE_DIR, else ~/.openclaw)")

@@ -1,0 +1,86 @@
+"""Run by test_full_disk.py in a mount namespace of its own: commands on a disk without a free byte, as JSON."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+DISK, MIGRATED, SOURCE, OUT = map(Path, sys.argv[1:5])
+HOME = DISK / "home"
+ENV = {**os.environ, "OPENCLAW_WEB_HOME": str(HOME), "OPENCLAW_STATE_DIR": str(SOURCE)}
+COMMANDS = (
+    "--help", "doctor", "jobs", "settings", "artifact list", "artifact gc", "backup list", "backup create", "collect",
+    "retention --days 9", f"archive --older-than 9d --out {OUT}", "retention --days 9 --remove",
+)  # fmt: skip
+
+
+def fill():
+    """Leave not a byte free."""
+    for block in (1 << 20, 4096):
+        try:
+            with (DISK / "fill").open("ab", buffering=0) as file:
+                while True:
+                    file.write(bytes(block))
+        except OSError:
+            continue
+    assert shutil.disk_usage(DISK).free == 0
+
+
+def run(words):
+    """How a command ends on the full disk."""
+    fill()
+    command = [sys.executable, "-m", "openclaw_web", *words.split()]
+    done = subprocess.run(command, env=ENV, capture_output=True, text=True)
+    return {"words": words, "status": done.returncode, "said": done.stdout + done.stderr}
+
+
+def serve():
+    """What pages answer, beside a new server on the full disk."""
+    fill()
+    command = [sys.executable, "-m", "openclaw_web", "serve", "--port", "0"]
+    with subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        said, address = [], ""
+        for line in server.stdout:
+            said.append(line)
+            if "answers at" in line:
+                address = line.split()[-1]
+                break
+        found = {}
+        for page in ("healthz", "sign-in/", "healthz") if address else ():
+            with urllib.request.urlopen(address + page) as answer:
+                found[page] = answer.status
+            time.sleep(3)  # its job worker and its watcher have begun
+        server.terminate()
+        said.append(server.communicate()[0])
+    return {"status": server.returncode, "pages": found, "said": "".join(said)}
+
+
+def main():
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=220m", "tmpfs", DISK], check=True)
+    shutil.copytree(MIGRATED, HOME)
+    begin = [sys.executable, "-m", "openclaw_web", "collect", "--quiet"]
+    subprocess.run(begin, env=ENV, check=True, capture_output=True)
+    told = {"reserve": (HOME / "state" / "reserve").stat().st_size}
+    told["served"] = serve()
+    # Sessions go in the end: first into archives elsewhere, then, from a store as it was, for good.
+    shutil.copytree(HOME, OUT / "as it was")
+    told["ended"] = [run(words) for words in COMMANDS[:-1]]
+    shutil.rmtree(HOME)
+    (DISK / "fill").unlink()
+    shutil.copytree(OUT / "as it was", HOME)
+    told["ended"].append(run(COMMANDS[-1]))
+    told["free"] = shutil.disk_usage(DISK).free
+    told["names"] = sorted(path.name for path in HOME.iterdir())
+    (HOME / "state" / "reserve").unlink()
+    told["without_reserve"] = [run(words) for words in ("jobs", "artifact gc", "collect", "doctor")]
+    (HOME / "secret.key").unlink()
+    told["without_key"] = run("jobs")
+    told["names_without_key"] = sorted(path.name for path in HOME.iterdir())
+    sys.stdout.write(json.dumps(told))
+
+
+main()
