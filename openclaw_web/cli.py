@@ -26,6 +26,7 @@ VERBS = {
     "People": {
         "create_user": "Add a person and print a one-time sign-in link for them.",
         "sign_in_link": "Print a link that signs a person in once, within 24 hours.",
+        "create_token": "Create an API token for a person and print it once.",
     },
     "Maintenance": {
         "doctor": "Look at every source and at the store; import and mend with --fix.",

@@ -35,6 +35,7 @@ RECEIPTS = {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "notes",
     },
     "checkpoint": {"checkpoints"},
+    "create_token": {"user", "name", "role", "expires_at", "id", "prefix", "token"},
     "create_user": {"name", "role", "link"},
     "demo": {"link", "home", "source", "serves"},
     "doctor": {
@@ -149,6 +150,9 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         (0, "collect", ()),
         (0, "create_user", ("mei",)),
         (0, "sign_in_link", ("mei",)),
+        (0, "create_token", ("mei", "--name", "nightly")),
+        (3, "create_token", ("mei", "--name", "nightly", "--role", "admin")),
+        (2, "create_token", ("mei", "--name", "nightly", "--days", "4000")),
         (0, "settings", ("import", str(tmp_path / "values.json"))),
         (0, "migrate_agents", ()),
         (0, "doctor", ("--fix",)),
