@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import configuration
+from agents import configuration, home_configuration
 from agents.database_copies import Copies
 from agents.homes import read_home
 from agents.sources import SourceBook, names_here
@@ -72,6 +72,7 @@ def _look_at_home(plan, params, progress, copies):
     if plan.root.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": plan.root})
     home = read_home(plan.root)
+    plan.store += [Finding("configuration", problem, path=home_configuration.NAME) for problem in home.problems]
     plan.names = names_here(home, as_name=params.get("as"))
     plan.collection = collection = collect.Collection(
         home=home,

@@ -21,7 +21,12 @@ class Command(Verb):
             "--role", choices=User.Role.values, default=User.Role.VIEWER, help="at most the role of the person (viewer)"
         )
         parser.add_argument(
-            "--days", type=int, choices=DAYS, default=90, metavar="N", help="days until it ends; 0: none, at most 3650 (90)"
+            "--days",
+            type=int,
+            choices=DAYS,
+            default=90,
+            metavar="N",
+            help="days until it ends, at most 3650; 0: never (90)",
         )
 
     def run(self, user, name, role, days, **options):
