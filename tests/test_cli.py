@@ -49,7 +49,7 @@ RECEIPTS = {
         "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",
         "failed_count", "agents",
     },
-    "settings": {"settings"},
+    "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
     "stash_outputs": {"message", "counted", "records", "outputs", "chars", "unreadable", "agents"},
 }  # fmt: skip

@@ -199,6 +199,7 @@ OPERATIONS = {
     "POST /operations/doctor/unignore": ("admin", {"what": "main/x"}),
     "POST /operations/invitations": ("admin", {"role": "viewer"}),
     "POST /operations/invitations/{invitation_id}/revoke": ("admin", {}),
+    "POST /operations/settings/import": ("admin", {"settings": {"memoryGate.windowSize": 3}}),
     "POST /operations/settings/{key}": ("admin", {"value": 3}),
     "POST /operations/tokens": ("viewer", {"name": "x", "role": "viewer"}),
     "POST /operations/tokens/{token_id}/revoke": ("viewer", {}),
