@@ -20,6 +20,7 @@ VERBS = {
         "collect": "Read an OpenClaw home into the store. Running it again reads only what is new.",
         "export": "Write approved samples into training files.",
         "checkpoint": "Make and show checkpoints: what a compaction took out of the model's sight.",
+        "turn_context": "Print what was said before a turn: the context in which it was judged.",
         "stash_outputs": "Bring an older store up to date: big outputs become artifacts, savings are counted.",
         "artifact": "Keep big outputs in the artifact store, and get them back in pieces of known size.",
     },

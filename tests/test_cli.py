@@ -51,6 +51,7 @@ RECEIPTS = {
     },
     "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
+    "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items"},
     "stash_outputs": {"message", "counted", "records", "outputs", "chars", "unreadable", "agents"},
 }  # fmt: skip
 FAILURE = {"ok", "error", "reasons"}
@@ -59,7 +60,7 @@ FAILURE = {"ok", "error", "reasons"}
 @pytest.fixture
 def openclaw(tmp_path):
     home = OpenClawHome(tmp_path / "openclaw")
-    home.transcript(user("Hello"))
+    home.session = home.transcript(user("Hello")).session
     return home
 
 
@@ -154,6 +155,8 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         (3, "create_token", ("mei", "--name", "nightly", "--role", "admin")),
         (2, "create_token", ("mei", "--name", "nightly", "--days", "4000")),
         (0, "settings", ("import", str(tmp_path / "values.json"))),
+        (0, "turn_context", (f"{openclaw.session}:r1",)),
+        (1, "turn_context", ("nothing",)),
         (0, "migrate_agents", ()),
         (0, "doctor", ("--fix",)),
         (0, "doctor", ()),

@@ -153,6 +153,7 @@ OPERATIONS = {
     "GET /agents/{agent}/vfs": ("viewer", None),
     "GET /agents/{agent}/subagents": ("viewer", None),
     "GET /agents/{agent}/turns": ("viewer", None),
+    "GET /agents/{agent}/turns/context": ("viewer", None),
     "GET /exports": ("viewer", None),
     "GET /exports/{export_id}": ("viewer", None),
     "GET /exports/{export_id}/files/{name}": ("viewer", None),
