@@ -20,7 +20,7 @@ from agents.sources import SourceBook, claim
 from ledger import stashing
 from openclaw_web.errors import Refused
 
-from . import collect_agent, collect_schedules, collect_state, summaries
+from . import collect_agent, collect_mem_store, collect_schedules, collect_state, summaries
 from .backups import room
 from .doctor.runs import ignored_sessions
 
@@ -98,7 +98,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
 def _collect(collection):
     plans = {found.home_name: collect_agent.plan(collection, found) for found in collection.home.agents}
     collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values())
-    collection.total_bytes += collect_state.bytes_to_read(collection)
+    collection.total_bytes += collect_state.bytes_to_read(collection) + collect_mem_store.bytes_to_read(collection)
     for found in collection.home.agents:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
@@ -110,13 +110,13 @@ def _collect(collection):
         summaries.refresh(agent, collected_at=now_ms())
     schedules = collect_schedules.collect(collection)
     collect_state.collect(collection, schedules)
-    return _result(collection, schedules)
+    return _result(collection, schedules, collect_mem_store.collect(collection))
 
 
-def _result(collection, schedules):
+def _result(collection, schedules, artifacts):
     reports = collection.reports.values()
     records = sum(report.records.total() for report in reports)
-    rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"]
+    rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"] + artifacts["rejected"]
     counts = {"records": f"{records:,}", "rejected": rejected, "agents": len(reports)}
     return {
         "message": _("%(records)s new records of %(agents)s agents, %(rejected)s rejected lines.") % counts,
@@ -126,6 +126,7 @@ def _result(collection, schedules):
         "rejected": rejected,
         "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
         "schedules": schedules,
+        "artifacts": artifacts,
         "notes": collection.home.notes,
     }
 

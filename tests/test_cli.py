@@ -32,7 +32,7 @@ RECEIPTS = {
     },
     "backup": {"verb", "message", "backup", "backups", "damaged", "removed", "home", "kept"},
     "collect": {
-        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "notes",
+        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "notes",
     },
     "checkpoint": {"checkpoints"},
     "create_token": {"user", "name", "role", "expires_at", "id", "prefix", "token"},
@@ -143,11 +143,9 @@ def test_a_home_that_cannot_be_one_is_a_sentence(run, tmp_path):
     assert (status, out) == (2, "") and err.count("\n") == 1 and "DEBUG" in err
 
 
-@pytest.mark.kill
-def test_receipts_and_statuses(run, openclaw, tmp_path):
-    """One home, from empty to failing, with every verb that answers programs."""
-    (tmp_path / "values.json").write_text('{"memoryGate": {"windowSize": 7}}')
-    steps = [
+def steps(openclaw, tmp_path):
+    """Every verb that answers programs, with how it ends: from an empty home to a failing one."""
+    return [
         (0, "collect", ()),
         (0, "create_user", ("mei",)),
         (0, "sign_in_link", ("mei",)),
@@ -174,7 +172,13 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         (3, "collect", ("--source", "/nowhere")),
         (3, "settings", ("set", "memoryGate.windowSize", "many")),
     ]
-    for status, verb, words in steps:
+
+
+@pytest.mark.kill
+def test_receipts_and_statuses(run, openclaw, tmp_path):
+    """One home, from empty to failing, with every verb that answers programs."""
+    (tmp_path / "values.json").write_text('{"memoryGate": {"windowSize": 7}}')
+    for status, verb, words in steps(openclaw, tmp_path):
         ended, out, err = run(verb, *words, "--json")
         receipt = orjson.loads(out)
         assert (ended, receipt["ok"]) == (status, status == 0), (verb, err)

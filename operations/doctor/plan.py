@@ -87,7 +87,7 @@ def _look_at_home(plan, params, progress, copies):
     )
     for found in home.agents:
         plan.sources += sources.of_agent(collection, found, plan.names[found.home_name])
-    plan.sources += sources.of_home(collection)
+    plan.sources += sources.of_home(collection, plan.names.values())
     _look_inside(plan, progress)
     _look_for_skipped(plan, home)
     left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
@@ -106,7 +106,8 @@ def _look_for_skipped(plan, home):
     told = runs.skipped_tables(str(plan.root))
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
-    places = places_left(plan.root, workspaces, folders)
+    memories = {f"{found.home_name}.sqlite{end}" for found in home.agents for end in ("", "-wal", "-shm")}
+    places = places_left(plan.root, workspaces, folders, memories)
     plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in places]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
