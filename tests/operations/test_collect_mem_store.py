@@ -17,7 +17,7 @@ from agents.models import CollectorSource
 from artifacts.models import Artifact
 from ledger.models import RejectedRecord
 from operations import collect_mem_store
-from tests.homes import Home, user
+from tests.homes import Home, assistant, result, user
 from tests.operations.collecting import opens_during, run
 from tests.operations.doctoring import doctor
 
@@ -74,6 +74,23 @@ def test_it_works(home, client, reviewer, capsys):
     assert orjson.loads(capsys.readouterr().out)["text"].startswith("xxx")
     client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
     assert "line 2" in client.get(f"/agents/main/artifacts/{plain[-64:]}/").content.decode()
+
+
+def test_a_handle_in_a_transcript_leads_to_its_content(home, client, reviewer):
+    handle = stash(home, b"the whole output")
+    quoted = f"<i>{handle}</i> and x{handle} and {handle}0"
+    script = home.transcript(
+        user(f"see {handle}"), assistant(f"It is in `{handle}`.", ("c", "exec", {"command": handle}))
+    )
+    script.add(result("c", quoted))
+    run(home)
+    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
+    page = client.get(f"/agents/main/sessions/{script.session}/").content.decode()
+    address = f"/agents/main/artifacts/{handle[-64:]}/"
+    assert page.count(f'<a class="break" href="{address}">{handle}</a>') == 4  # said, answered, argument, result
+    assert f"x{handle} and {handle}0" in page and "<i>" not in page
+    assert f'<code class="call__arg">{handle}</code>' in page
+    assert "the whole output" in client.get(address).content.decode()
 
 
 def test_what_has_not_changed_is_not_opened_again(home):
