@@ -18,7 +18,7 @@ from ledger.collectors.jsonl import Line
 from ledger.envelopes import fingerprint
 from ledger.models import Session
 from ledger.records import own_id
-from operations import collect_archives, collect_databases
+from operations import collect_archives, collect_databases, collect_mem_store
 from operations.collect_databases import Unreadable
 from operations.collectors import cron, state_database, subagents
 
@@ -42,6 +42,8 @@ def inside(collection: Any, source: Source, rejected: Rejected) -> None:
             _run_log(collection, source, rejected)
         elif source.kind == TRAJECTORY:
             _count(source, _lines_of(collection, source), [])
+        elif source.kind == Kind.ARTIFACT:
+            _artifact(source, rejected)
         elif source.kind in WHOLE:
             _whole(collection, source, rejected)
     except NotReadable as exc:
@@ -120,6 +122,13 @@ def _run_log(collection, source, rejected):
                 _reject(source, rejected, line.offset, line.reason, line.detail)
             else:
                 source.records += 1
+
+
+def _artifact(source, rejected):
+    if problem := collect_mem_store.problem_of(source.content):
+        _reject(source, rejected, 0, collect_mem_store.BAD, problem)
+    else:
+        source.records = 1
 
 
 def _whole(collection, source, rejected):
