@@ -64,6 +64,12 @@ def agents_in(copy: Path) -> list[tuple[str, str]]:
         return db.execute("SELECT agent_id, agent_db_path FROM agents ORDER BY agent_id").fetchall()
 
 
+def values(copy: Path, table: str, column: str) -> list[str]:
+    """Every value of a column of a copy that nobody writes to, each once."""
+    with _opened(f"{copy.as_uri()}?mode=ro&immutable=1") as db:
+        return [value for (value,) in db.execute(f'SELECT DISTINCT "{column}" FROM "{table}"')]  # noqa: S608 - our tables
+
+
 @contextmanager
 def _opened(uri) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as db:

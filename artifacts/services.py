@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from agents.clock import now_ms
 from openclaw_web.errors import Refused
 
-from . import blobs, handles, layout, locks, previews, store, summaries
-from .errors import NoSuchArtifact
+from . import blobs, handles, layout, locks, losses, previews, store, summaries
+from .errors import Damaged, NoSuchArtifact
 from .measuring import Measure
 from .models import Artifact
 from .store import Group, Stored
@@ -161,6 +161,35 @@ def stash(
     """Stash one content and refer to it: the row and what is stored. Raises Refused, and then there is neither."""
     with stashing(db) as batch:
         return batch.add(content, kind=kind, meta=meta, place=place, is_compressed=is_compressed, exit_code=exit_code)
+
+
+def write_metadata(db: str) -> int:
+    """Write the metadata of contents that one agent refers to and that have lost it; how many they were.
+
+    What whoever stashed them first said of them is what the oldest row says. A content that is not what its name says
+    gets none. Raises NoRoom.
+    """
+    root = layout.root()
+    with store.writing(), locks.adopting(root):
+        unnamed = sorted(losses.Contents(root).lost(db)[0].unnamed)
+        return sum(_write_one(root, row) for row in (_oldest(db, sha256) for sha256 in unnamed) if row)
+
+
+def _oldest(db, sha256):
+    return Artifact.objects.using(db).filter(handle=handles.of(sha256)).order_by("created_at", "id").first()
+
+
+def _write_one(root, row):
+    try:
+        with blobs.opened(root, row.sha256) as blob:
+            for _chunk in blob.chunks(expected=row.bytes):
+                pass
+    except (Damaged, NoSuchArtifact):
+        return False
+    created_at, about = layout.iso(row.created_at), orjson.loads(row.meta_json)
+    stored = Stored(row.sha256, row.bytes, blob.stored_bytes, blob.is_compressed, created_at, row.kind, about)
+    store.write_metadata(root, stored)
+    return True
 
 
 def remove(db: str, handle: str) -> int:

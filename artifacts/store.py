@@ -183,6 +183,17 @@ def existing(root: Path, wanted: Stored) -> Stored | None:
     return Stored(wanted.sha256, wanted.bytes, size, is_compressed, *_first(about, wanted), is_new=False)
 
 
+def write_metadata(root: Path, stored: Stored) -> None:
+    """Give a content that is there the metadata it has lost."""
+    path, handle = layout.new_draft(root)
+    try:
+        _write(handle, stored.as_meta())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    _sync_all(layout.place(root, path, layout.meta_name(stored.sha256)))
+
+
 def _keep_first(root, stored):
     """A blob that is written again, because it was damaged or gone, keeps what its metadata said."""
     about = blobs.meta(root, stored.sha256)

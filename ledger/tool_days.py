@@ -106,20 +106,26 @@ def add(db: str, session: Session, rows: Iterable[Row]) -> None:
     _save(db, session.id, _channel(session, stored), counted(steps, _open(stored)))
 
 
-def count_again(db: str, session_id: str, *, channel: str | None = None) -> None:
-    """Count a session from what is stored: for one without sums, or whose outputs became artifacts later.
-
-    It is counted to `channel`, or to the one it was counted to before.
-    """
+def count_again(db: str, session_id: str) -> None:
+    """Count a session from what is stored: for one without sums, or whose outputs became artifacts later."""
     with transaction.atomic(using=db):
         session = Session.objects.using(db).only("id", "channel_id", "created_at", *COUNTABLE).get(id=session_id)
-        channel = channel or _channel(session, _sums_of(db, session_id))
-        take_back(db, session_id)
-        found = counted(_stored(db, session_id), {})
+        found = of_records(db, session_id)
         if not found and any(getattr(session, name) for name in COUNTABLE):  # so that it is known to be counted
             found = {(utc_day(session.created_at), NO_TOOL): Bucket()}
-        _save(db, session_id, channel, found)
+        replace(db, session_id, _channel(session, _sums_of(db, session_id)), found)
         _prompts_again(db, session_id)
+
+
+def of_records(db: str, session_id: str) -> Buckets:
+    """The sums of a session by day and tool, from what is stored of its records."""
+    return counted(_stored(db, session_id), {})
+
+
+def replace(db: str, session_id: str, channel: str, buckets: Buckets) -> None:
+    """Write the sums of a session instead of those it has, counted to `channel`; in the caller's transaction."""
+    take_back(db, session_id)
+    _save(db, session_id, channel, buckets)
 
 
 def uncounted(sessions: QuerySet) -> QuerySet:

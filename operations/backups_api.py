@@ -21,13 +21,15 @@ class BackupIn(Body):
 
 class BackupOut(Schema):
     id: str
-    status: str = Field(description="running, verified, found (put there, not read yet), damaged, failed or gone")
+    status: str = Field(
+        description="running, verified, incomplete, found (put there, not read yet), damaged, failed or gone"
+    )
     created_at: int
     archive_path: str
     archive_bytes: int | None
     archive_sha256: str
     made_by: str
-    message: str = Field(description="why it failed or is damaged")
+    message: str = Field(description="why it failed, is damaged or is incomplete")
     finished_at: int | None
     verified_at: int | None = Field(description="when every byte was last read and was right")
     proven_at: int | None = Field(description="when it was last restored")

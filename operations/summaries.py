@@ -1,5 +1,7 @@
 """Rows that pages compare agents with, computed again from each agent's own file."""
 
+from typing import Any
+
 from django.db import transaction
 from django.db.models import Count, Max, Sum
 
@@ -18,7 +20,7 @@ SUMMED = (*TOTALS, "turn_count", "record_count")
 def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
     """Bring the global sums of one agent up to what its file holds."""
     day_sums.settle_turns(agent.db)
-    days, summary = _days(agent), _summary(agent)
+    days, summary = of_file(agent)
     if collected_at:
         summary["last_collected_at"] = collected_at
     with transaction.atomic():
@@ -26,6 +28,11 @@ def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
         AgentDailyStat.objects.bulk_create(days)
         AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=summary)
     agents.refresh_database_row(agent)
+
+
+def of_file(agent: Agent) -> tuple[list[AgentDailyStat], dict[str, Any]]:
+    """What the agent's own file adds up to: rows by day, not saved, and the columns of its summary."""
+    return _days(agent), _summary(agent)
 
 
 def _days(agent):

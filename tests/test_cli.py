@@ -30,7 +30,7 @@ RECEIPTS = {
         "verb", "message", "dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents",
         "failed", "failed_count", "restored", "there", "older", "sound", "rows",
     },
-    "backup": {"verb", "message", "backup", "backups", "damaged", "removed", "home", "kept"},
+    "backup": {"verb", "message", "backup", "backups", "damaged", "missing", "removed", "home", "kept"},
     "collect": {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "notes",
     },

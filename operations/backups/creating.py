@@ -39,6 +39,7 @@ class Made:
     manifest: Manifest
     bytes: int
     sha256: str
+    lacks: str  # what was missing or damaged before, in a sentence
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class Work:
     progress: Any
     total: int
     done: int = 0
-    damaged: list[str] = field(default_factory=list)
+    found: verifying.Found = field(default_factory=verifying.Found)
 
     def add_done(self, count: int, message: str = "") -> None:
         self.done += count
@@ -84,7 +85,7 @@ def write(run_id: str, created_at: int, folder: Path, *, with_exports: bool, pro
         target = _name(folder, created_at)
         path.rename(target)
         sync_folder(folder)
-    return Made(target, made, writer.offset, writer.sha256)
+    return Made(target, made, writer.offset, writer.sha256, work.found.lacks)
 
 
 @contextmanager
@@ -198,7 +199,7 @@ def _check(work, database, packed):
     """Open a database out of the archive that is still being written; its line of the manifest."""
     (role, agent, path), (start, end, entry) = database, packed
     chunks = reading.one_member(work.file.fileno(), start, end, entry)
-    look = verifying.database(path, chunks, work.folder / "unpacked")
+    look = verifying.database(path, chunks, work.folder / "unpacked", work.found)
     return DatabaseEntry(
         **entry.model_dump(),
         role=role,
@@ -238,7 +239,8 @@ def _write_files(work, home, with_exports):
         list_offset=list_offset,
         list_bytes=size,
         list_sha256=sha256,
-        damaged=work.damaged[: verifying.DAMAGED_NAMED],
+        damaged=work.found.damaged,
+        missing=work.found.missing,
     )
 
 
@@ -302,27 +304,34 @@ def _fitting(home, role, *patterns):
 
 def _add_file(work, path, source):
     """Put one file into the archive; its line of the list, None when it is gone or is no plain file."""
-    wanted, found = contents.blob_of(path), verifying.Found()
+    wanted, found = contents.blob_of(path), work.found
     try:
         handle = os.open(source, READ)
     except FileNotFoundError:
         return None
     except OSError:  # a link, or something else that somebody planted
-        work.damaged.append(wanted or path)
+        _note_damaged(found, wanted or path)
         return None
     with os.fdopen(handle, "rb", buffering=0) as file:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            work.damaged.append(wanted or path)
+            _note_damaged(found, wanted or path)
             return None
         chunks = chunks_of(file)
         if contents.is_packed(path):
             chunks = verifying.compared(path, chunks, found)
         sha256 = work.writer.add(path, about.st_size, chunks)
-    if found.damaged or (wanted and not contents.is_packed(path) and sha256 != wanted):
-        work.damaged.append(wanted)
+    if wanted:
+        found.contents.add(wanted)
+    if wanted and not contents.is_packed(path) and sha256 != wanted:
+        _note_damaged(found, wanted)
     work.add_done(about.st_size)
     return FileEntry(path=path, bytes=about.st_size, sha256=sha256)
+
+
+def _note_damaged(found, name):
+    if len(found.damaged) < verifying.DAMAGED_NAMED:
+        found.damaged.append(name)
 
 
 def _configuration():

@@ -54,6 +54,9 @@ class Files(Part):
     list_bytes: Size
     list_sha256: Sha256
     damaged: list[str] = Field(description="artifacts that were damaged before they were backed up; the first 100")
+    missing: list[str] = Field(
+        default_factory=list, description="artifacts that rows refer to and that were gone before; the first 100"
+    )
 
 
 class Manifest(Part):

@@ -47,7 +47,7 @@ class Archive:
         """Every other file with its bytes, which have to be read to their end before the next one."""
         files, count, total = self.manifest.files, 0, 0
         with _part(self._handle, files.offset, files.list_offset) as part:
-            for entry in self._listed():
+            for entry in self.listed():
                 count, total = count + 1, total + entry.bytes
                 if count > files.count or total > files.bytes:
                     raise Refused(_("The archive holds more files than its manifest declares."))
@@ -63,7 +63,7 @@ class Archive:
             place += len(chunk)
         return digest.hexdigest()
 
-    def _listed(self):
+    def listed(self) -> Iterator[FileEntry]:
         """The list of files, line by line. What is wrong with the list as a whole is found after its last line."""
         files, rest, before = self.manifest.files, b"", None
         entry = FileEntry(path=manifest.LIST, bytes=files.list_bytes, sha256=files.list_sha256)

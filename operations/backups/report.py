@@ -12,7 +12,16 @@ from .restoring import Restored
 
 SCHEMA = "openclaw-web.backup.v1"
 MOST = 1_000
-NO_FACTS = {"backup": None, "backups": [], "message": "", "damaged": [], "removed": [], "home": None, "kept": None}
+NO_FACTS = {
+    "backup": None,
+    "backups": [],
+    "message": "",
+    "damaged": [],
+    "missing": [],
+    "removed": [],
+    "home": None,
+    "kept": None,
+}
 
 
 def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
@@ -21,11 +30,8 @@ def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
     backup = {name: result[name] for name in ("id", "status", "path", "bytes", "sha256", "created_at")}
     backup |= {name: result[name] for name in ("verified_at", "proven_at", "proven_ms", "made_by", "sentence")}
     facts = NO_FACTS | {"verb": verb, "backup": backup, "message": result["message"]}
-    facts |= {name: result[name] for name in ("damaged", "removed") if name in result}
+    facts |= {name: result[name] for name in ("damaged", "missing", "removed") if name in result}
     lines = [result["message"], *(_("Removed %(path)s") % {"path": path} for path in facts["removed"])]
-    if facts["damaged"]:
-        count = len(facts["damaged"])
-        lines.append(_("%(count)s artifacts were damaged before they were backed up.") % {"count": count})
     return facts, "\n".join(lines)
 
 
@@ -47,6 +53,8 @@ def restored(done: Restored) -> tuple[dict[str, Any], str]:
     sentence = _("%(home)s is what it was on %(made)s UTC: %(agents)s agents, %(users)s users (version %(version)s).")
     message = sentence % words
     lines = [message, _("Everybody has to sign in again; tokens go on.")]
+    if done.lacks:
+        lines.append(_("The backup was incomplete, and so is the home.") + f" {done.lacks}")
     if done.kept:
         lines.append(_("The home before it is kept: %(path)s") % {"path": done.kept})
     backup = {"id": done.manifest.id, "created_at": done.manifest.created_at, "path": str(done.path)}

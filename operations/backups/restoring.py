@@ -54,6 +54,7 @@ class Restored:
     facts: dict[str, Any]
     kept: Path | None
     took_ms: int
+    lacks: str
 
 
 def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
@@ -83,23 +84,28 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
 def _restored(path, home, by, progress, began):
     with _draft(home) as draft:
         with reading.opened(path) as archive:
-            facts = build(archive, draft / "home", by=by, progress=progress, keeps=home)
+            facts, found = build(archive, draft / "home", by=by, progress=progress, keeps=home)
             manifest = archive.manifest
         kept = _put_in_place(home, draft / "home")
-    return Restored(path, home, manifest, facts, kept, clock.now_ms() - began)
+    return Restored(path, home, manifest, facts, kept, clock.now_ms() - began, found.lacks)
 
 
-def build(archive: reading.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None) -> dict[str, Any]:
-    """Make the folder `home` a checked home out of an archive; what is in it. With the archives of `keeps`."""
+def build(
+    archive: reading.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None
+) -> tuple[dict[str, Any], verifying.Found]:
+    """Make the folder `home` a checked home out of an archive, with the archives of `keeps`.
+
+    Returns what is in it, and what was compared on the way.
+    """
     room.check(home.parent, archive.manifest.unpacked_bytes)
     home.mkdir(mode=0o700)
     (home / "state").mkdir(mode=0o700)
     (home / homes.MARK).touch(mode=0o600)
-    verifying.unpack(archive, home, progress)
+    found = verifying.unpack(archive, home, progress)
     if keeps:
         _share_archives(keeps, home)
     progress.update(archive.manifest.unpacked_bytes, archive.manifest.unpacked_bytes, _("Bringing it up to date"))
-    return _revive(home, archive.manifest.id, by, archive.path)
+    return _revive(home, archive.manifest.id, by, archive.path, found.lacks), found
 
 
 def is_blank(home: Path) -> bool:
@@ -210,7 +216,7 @@ def _share_archives(old, new):
             (new / "backups" / file.name).chmod(0o600)
 
 
-def _revive(home, backup_id, by, path):
+def _revive(home, backup_id, by, path, lacks):
     """Let a process of its own bring a restored home up to date: everything in this one belongs to another home."""
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     environment |= {
@@ -219,7 +225,7 @@ def _revive(home, backup_id, by, path):
         "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), *sys.path])),
     }
-    command = [sys.executable, "-m", "operations.backups.reviving", backup_id, by, str(path)]
+    command = [sys.executable, "-m", "operations.backups.reviving", backup_id, by, str(path), lacks]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         why = (done.stderr.strip().splitlines() or [_("it was killed")])[-1]

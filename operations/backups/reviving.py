@@ -1,4 +1,4 @@
-"""`python -m operations.backups.reviving BACKUP BY ARCHIVE`: make a home that was just unpacked one that can be used.
+"""`python -m operations.backups.reviving BACKUP BY ARCHIVE LACKS`: make a home that was just unpacked a usable one.
 
 It runs in the restored home (`OPENCLAW_WEB_HOME`) before anybody else can: schemas are brought up to date, what was
 under way when the backup was made has ended, sums are made again. Starting has made new keys already.
@@ -22,7 +22,7 @@ def main() -> None:
     try:
         call_command("migrate", verbosity=0)
         call_command("migrate_agents", verbosity=0)
-        facts = revive(*sys.argv[1:4])
+        facts = revive(*sys.argv[1:5])
     except (CommandError, Refused) as exc:
         sys.exit(str(exc).partition("\n")[0])
     print(orjson.dumps(facts).decode())  # noqa: T201 - it answers the process that started it
@@ -36,13 +36,14 @@ def _sync_later():
     options["init_command"] += ";PRAGMA synchronous=OFF"
 
 
-def revive(backup_id: str, by: str, archive: str) -> dict:
+def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:
     """End what was under way, make sums again, and write down where this home comes from; what is in it."""
     from django.db import connections
 
     from agents import audit, clock
     from agents.models import Agent
     from operations import summaries
+    from operations.backups import runs
     from operations.models import AgentSummary, BackupRun, JobRun, SignIn, User
 
     now, sentence = clock.now_ms(), "The home was restored from a backup before this had ended."
@@ -54,7 +55,7 @@ def revive(backup_id: str, by: str, archive: str) -> dict:
         status=BackupRun.Status.FAILED, message=sentence, finished_at=now
     )
     BackupRun.objects.filter(id=backup_id).update(
-        status=BackupRun.Status.VERIFIED,
+        **runs.status_of(lacks),
         archive_path=archive,
         finished_at=now,
         verified_at=now,

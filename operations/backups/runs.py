@@ -33,10 +33,10 @@ def begin(*, by: str) -> BackupRun:
 
 
 def finish(run: BackupRun, made) -> None:
-    """Write down a backup that was made and verified (a creating.Made)."""
+    """Write down a backup that was made and opened again (a creating.Made)."""
     now = clock.now_ms()
     BackupRun.objects.filter(id=run.id).update(
-        status=BackupRun.Status.VERIFIED,
+        **status_of(made.lacks),
         archive_path=str(made.path),
         manifest_json=made.manifest.as_json().decode(),
         archive_bytes=made.bytes,
@@ -61,16 +61,22 @@ def recorded(run: BackupRun) -> Iterator[None]:
         )
 
 
-def note_verified(run: BackupRun, sha256: str) -> None:
-    """Write down that every byte of a backup was read and was right."""
-    BackupRun.objects.filter(id=run.id).update(
-        status=BackupRun.Status.VERIFIED, message="", verified_at=clock.now_ms(), archive_sha256=sha256
-    )
+def status_of(lacks: str) -> dict[str, str]:
+    """Status and message of a backup of which every byte is as it was made; `lacks` says what it never had."""
+    status = BackupRun.Status.INCOMPLETE if lacks else BackupRun.Status.VERIFIED
+    return {"status": status, "message": lacks}
 
 
-def note_proven(run: BackupRun, took_ms: int) -> None:
-    """Write down that a backup was restored."""
-    BackupRun.objects.filter(id=run.id).update(proven_at=clock.now_ms(), proven_ms=took_ms)
+def note_verified(run: BackupRun, sha256: str, lacks: str) -> None:
+    """Write down that every byte of a backup was read and was as it was made."""
+    told = status_of(lacks)
+    BackupRun.objects.filter(id=run.id).update(**told, verified_at=clock.now_ms(), archive_sha256=sha256)
+
+
+def note_proven(run: BackupRun, took_ms: int, lacks: str) -> None:
+    """Write down that a backup was restored, and what it lacks."""
+    told = status_of(lacks) if lacks else {}
+    BackupRun.objects.filter(id=run.id).update(**told, proven_at=clock.now_ms(), proven_ms=took_ms)
 
 
 def note_damaged(run: BackupRun, sentence: str) -> None:
@@ -112,6 +118,8 @@ def adopt(path: Path, *, by: str = "") -> BackupRun | None:
     )
     if not is_new:
         verified = BackupRun.Status.VERIFIED if run.verified_at else BackupRun.Status.FOUND
+        if run.verified_at and (manifest.files.damaged or manifest.files.missing):
+            verified = BackupRun.Status.INCOMPLETE
         status = run.status if run.status == BackupRun.Status.DAMAGED else verified
         manifest_json = manifest.as_json().decode()
         BackupRun.objects.filter(id=run.id).update(**places, status=status, manifest_json=manifest_json)
@@ -123,12 +131,16 @@ def prune(keep: int, folder: Path) -> list[str]:
     """Remove all but the newest `keep` verified backups of a folder; their paths. The last proven one stays.
 
     So does what is elsewhere: in a home that was restored, the rows are also of the backups of the home it was.
+    Incomplete ones are counted apart: an older one may hold what they lack.
     """
-    verified = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
-    proven = verified.exclude(proven_at=None).order_by("-proven_at").first()
-    here = [run for run in verified.defer("manifest_json") if Path(run.archive_path).parent == folder]
+    whole, incomplete = BackupRun.Status.VERIFIED, BackupRun.Status.INCOMPLETE
+    checked = BackupRun.objects.filter(status__in=(whole, incomplete)).order_by("-created_at", "-id")
+    proven = checked.filter(status=whole).exclude(proven_at=None).order_by("-proven_at").first()
+    here = [run for run in checked.defer("manifest_json") if Path(run.archive_path).parent == folder]
     removed = []
-    for run in here[max(1, keep) :]:
+    for run in (
+        one for kind in (whole, incomplete) for one in [run for run in here if run.status == kind][max(1, keep) :]
+    ):
         path = Path(run.archive_path)
         if run == proven or not contents.NAME.fullmatch(path.name):
             continue

@@ -34,11 +34,9 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         progress.log(_("Removed %(path)s") % {"path": path})
     run.refresh_from_db()
     words = {"path": made.path, "size": size(made.bytes)}
-    return facts(run) | {
-        "message": _("%(path)s, %(size)s, opened and checked.") % words,
-        "removed": removed,
-        "damaged": made.manifest.files.damaged,
-    }
+    message = _("%(path)s, %(size)s, opened and checked.") % words
+    lists = {"damaged": made.manifest.files.damaged, "missing": made.manifest.files.missing}
+    return facts(run) | lists | {"message": _with(message, made.lacks), "removed": removed}
 
 
 def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -49,24 +47,36 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         if run.archive_sha256 and sha256 != run.archive_sha256:
             raise Refused(_("The archive is not the one that was made here: its hash is another."))
         found = verifying.verify(archive, folder, progress)
-        runs.note_verified(run, sha256)
+        runs.note_verified(run, sha256, found.lacks)
     run.refresh_from_db()
-    message = _("%(count)s files and %(databases)s databases are sound.")
+    message = _("%(count)s files and %(databases)s databases are as they were backed up.")
     words = {"count": f"{found.files:,}", "databases": len(archive.manifest.databases)}
-    return facts(run) | {"message": message % words, "damaged": found.damaged}
+    lists = {"damaged": found.damaged, "missing": found.missing}
+    return facts(run) | lists | {"message": _with(message % words, found.lacks)}
 
 
 def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Restore the backup `params["backup"]` into a folder of its own, which is removed again. Raises Refused."""
     run, began = runs.wanted(params["backup"]), clock.now_ms()
     with _noted(run), reading.opened(Path(run.archive_path)) as archive, _space(run) as folder:
-        made = restoring.build(archive, folder / "home", by="drill", progress=progress)
+        made, found = restoring.build(archive, folder / "home", by="drill", progress=progress)
         verifying.look_again(archive, folder / "home")
-    runs.note_proven(run, clock.now_ms() - began)
+    runs.note_proven(run, clock.now_ms() - began, found.lacks)
     run.refresh_from_db()
     words = {"agents": len(made["agents"]), "databases": len(archive.manifest.databases)}
-    message = _("Restored and opened: %(databases)s databases of %(agents)s agents.") % words
-    return facts(run) | made | {"message": message}
+    words |= {"tables": found.tables, "rows": f"{found.rows:,}", "contents": f"{len(found.referred):,}"}
+    message = _("Restored and opened: %(databases)s databases of %(agents)s agents.")
+    message += " " + _(
+        "Compared: the rows of %(tables)s tables (%(rows)s) with the counts of when it was made, "
+        "and %(contents)s contents that rows refer to with their hashes."
+    )
+    lists = {"damaged": found.damaged, "missing": found.missing}
+    return facts(run) | made | lists | {"message": _with(message % words, found.lacks)}
+
+
+def _with(message, lacks):
+    """What was done, and what the backup lacks all the same."""
+    return f"{message} {_('It is incomplete.')} {lacks}" if lacks else message
 
 
 def facts(run: BackupRun) -> dict[str, Any]:

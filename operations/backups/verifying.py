@@ -8,47 +8,84 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from agents import snapshots
+from artifacts import handles
 from openclaw_web.errors import Refused
 
 from . import contents, manifest, reading
 from .reading import Archive
 
 AT_ONCE = 2
+ARTIFACTS = "artifacts"  # the table whose rows refer to contents
+LACKS_NAMED = 3
+NOTING = Lock()  # several databases are looked at together
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 DAMAGED_NAMED = 100
 
 
 @dataclass(slots=True)
 class Found:
-    """What was read: how many files and bytes, and artifacts whose content is not what their name says."""
+    """What was read: how many files and bytes, contents of artifacts, and what rows of the databases refer to.
+
+    `damaged` are contents that are not what their name says.
+    """
 
     files: int = 0
     bytes: int = 0
+    tables: int = 0
+    rows: int = 0
     damaged: list[str] = field(default_factory=list)
+    referred: set[str] = field(default_factory=set)
+    contents: set[str] = field(default_factory=set)
+
+    @property
+    def missing(self) -> list[str]:
+        """Contents that rows refer to and that are not there; the first DAMAGED_NAMED."""
+        return sorted(self.referred - self.contents)[:DAMAGED_NAMED]
+
+    @property
+    def lacks(self) -> str:
+        """What is not as the rows say, in a sentence; empty when every content is there and sound."""
+        if not (self.damaged or self.missing):
+            return ""
+        words = {"missing": len(self.referred - self.contents), "damaged": len(self.damaged)}
+        names = [handles.of(sha256) for sha256 in (*self.missing, *self.damaged)]
+        words["named"] = ", ".join(names[:LACKS_NAMED]) + (", …" if len(names) > LACKS_NAMED else "")
+        return _("Artifacts without content: %(missing)s. Damaged: %(damaged)s. %(named)s") % words
 
 
 def unpack(archive: Archive, folder: Path, progress: Any) -> Found:
     """Unpack everything into the empty `folder` and check it. Raises Refused for the first thing that is wrong."""
-    _databases(archive, folder, progress, is_kept=True)
-    return read_files(archive, progress, folder=folder)
+    found = _databases(archive, folder, progress, is_kept=True)
+    return read_files(archive, found, progress, folder=folder)
 
 
 def verify(archive: Archive, folder: Path, progress: Any) -> Found:
     """Check everything; databases are unpacked into `folder` for that, one after the other, and removed."""
-    _databases(archive, folder, progress, is_kept=False)
-    return read_files(archive, progress)
+    found = _databases(archive, folder, progress, is_kept=False)
+    return read_files(archive, found, progress)
 
 
-def database(path: str, chunks: Iterator[bytes], folder: Path, *, is_kept: bool = False) -> snapshots.Look:
-    """Open one database out of an archive: what is in it. Raises Refused when its bytes or its pages are damaged."""
+def database(
+    path: str, chunks: Iterator[bytes], folder: Path, found: Found, *, is_kept: bool = False
+) -> snapshots.Look:
+    """Open one database out of an archive: what is in it; what its rows refer to is noted in `found`.
+
+    Raises Refused when its bytes or its pages are damaged.
+    """
     file = folder / path
     write(file, chunks)
     look = look_at(file, path)
+    handles_in = snapshots.values(file, ARTIFACTS, "handle") if ARTIFACTS in look.rows else []
+    with NOTING:
+        found.referred.update(handle[-64:] for handle in handles_in)
+        found.tables += len(look.rows)
+        found.rows += sum(look.rows.values())
     if not is_kept:
         file.unlink()
     return look
@@ -71,9 +108,9 @@ def look_at(file: Path, name: str) -> snapshots.Look:
     return look
 
 
-def read_files(archive: Archive, progress: Any, *, folder: Path | None = None) -> Found:
-    """Read and hash every file that is no database, and unpack it when there is a `folder`."""
-    found, before = Found(), sum(entry.bytes for entry in archive.manifest.databases)
+def read_files(archive: Archive, found: Found, progress: Any, *, folder: Path | None = None) -> Found:
+    """Read and hash every file that is no database, and unpack it when there is a `folder`; `found`, with them."""
+    before = sum(entry.bytes for entry in archive.manifest.databases)
     for entry, chunks in archive.files():
         checked = compared(entry.path, chunks, found)
         if folder:
@@ -82,6 +119,8 @@ def read_files(archive: Archive, progress: Any, *, folder: Path | None = None) -
             reading.drain(checked)
         found.files += 1
         found.bytes += entry.bytes
+        if sha256 := contents.blob_of(entry.path):
+            found.contents.add(sha256)
         progress.update(before + found.bytes, archive.manifest.unpacked_bytes)
     return found
 
@@ -101,12 +140,12 @@ def write(file: Path, chunks: Iterator[bytes]) -> None:
 
 
 def _databases(archive, folder, progress, *, is_kept):
-    entries = archive.manifest.databases
+    entries, found = archive.manifest.databases, Found()
     for entry in entries:
         manifest.refuse_newer(entry.migrations)
 
     def opened(entry):
-        return database(entry.path, archive.database(entry), folder, is_kept=is_kept)
+        return database(entry.path, archive.database(entry), folder, found, is_kept=is_kept)
 
     done = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -118,6 +157,7 @@ def _databases(archive, folder, progress, *, is_kept):
                 progress.update(done, archive.manifest.unpacked_bytes, message)
         finally:
             pool.shutdown(cancel_futures=True)
+    return found
 
 
 def _compare(entry, look):

@@ -20,13 +20,14 @@ from operations import collect, liveness
 from operations.backups import room
 from operations.backups import runs as backup_runs
 from operations.backups import services as backups
-from operations.models import MigrationRun, MigrationSource
+from operations.models import BackupRun, MigrationRun, MigrationSource
 
 from . import gateway, looking, own_store, plan, repairs, report, runs, source_files, verifying
 from .plan import Plan
 from .sources import LEFT, LEFTOVER, LEGACY, Source
 
 Status = MigrationRun.Status
+INCOMPLETE = BackupRun.Status.INCOMPLETE.value
 IMPORT_PARAMS = ("source", "as", "include_deleted")
 
 
@@ -117,7 +118,8 @@ def _work(row, made, todo, mendable, params, progress, facts):
     facts["repairs"] = [_mended(finding, progress) for finding in first]
     progress.log(_("Making a backup"))
     backup = backups.create({"by": params.get("by", "")}, progress)
-    facts["backup"] = {name: backup[name] for name in ("id", "path", "sha256", "bytes")}
+    facts["backup"] = {name: backup[name] for name in ("id", "path", "sha256", "bytes", "status")}
+    progress.log(backup["message"])
     runs.note(row, facts)
     hashes = _hashes(made, todo)
     going = [source for source in todo if source.kind in LEGACY and source.kind != LEFTOVER] if mode != "keep" else []
@@ -143,7 +145,8 @@ def _message(facts, warnings):
     counts |= {"repairs": sum(one["is_done"] for one in facts["repairs"]), "warnings": warnings}
     words = _("Sources imported: %(sources)s. New sessions: %(sessions)s. ")
     words += _("Repairs: %(repairs)s. Warnings: %(warnings)s.")
-    return words % counts
+    lacks = _(" The backup made before is incomplete.") if facts["backup"]["status"] == INCOMPLETE else ""
+    return words % counts + lacks
 
 
 def _mended(finding, progress):

@@ -10,24 +10,20 @@ from typing import Any
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.loader import MigrationLoader
-from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from agents import databases, inspection
 from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
-from artifacts import handles, inventory, layout, verifying
-from artifacts.models import Artifact
-from ledger.models import Session, SessionTool, ToolDay
 from openclaw_web import damage
 from operations.models import AgentSummary
 
+from . import contents, sums
 from .findings import NOTE, Finding
 
 FOLDER, FILE = 0o700, 0o600
 NAMED = 20  # files that a finding about many of them names
-COMPARED = ("call_count", "result_count", "chars", "stashed_count")
 # Folders whose content may be read by everybody: nothing in them is anybody's.
 PUBLIC = frozenset({"static"})
 
@@ -48,8 +44,8 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
             healthy.append(agent)
     yield from _registry(agents)
     for agent in healthy:
-        yield from _sums(agent)
-    yield from _artifacts(healthy, len(healthy) == len(agents), is_deep)
+        yield from sums.look(agent, is_deep=is_deep)
+    yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
     yield from _permissions()
     yield from _leftovers()
 
@@ -146,42 +142,6 @@ def _registry(agents):
         for name in rows.order_by("agent_id")[:NAMED]:
             sentence = _("%(table)s speaks of an agent %(agent)s that is not registered.")
             yield Finding("orphan", sentence % {"table": model._meta.db_table, "agent": name}, level=NOTE, agent=name)
-
-
-def _sums(agent):
-    held = Session.objects.using(agent.db).aggregate(turns=Sum("turn_count"), tokens=Sum("total_tokens"))
-    held = (Session.objects.using(agent.db).count(), held["turns"] or 0, held["tokens"] or 0)
-    columns = ("session_count", "turn_count", "total_tokens")
-    said = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list(*columns).first()
-    if said != held and (said or any(held)):
-        sentence = _("The sums of agent %(agent)s are not those of its sessions.") % {"agent": agent.agent_id}
-        yield Finding("sums", sentence, repair="summaries", agent=agent.agent_id)
-    one, all_days = (
-        model.objects.using(agent.db).aggregate(**{name: Sum(name) for name in COMPARED})
-        for model in (SessionTool, ToolDay)
-    )
-    if {name: value or 0 for name, value in one.items()} != {name: value or 0 for name, value in all_days.items()}:
-        sentence = _("The sums of outputs by tool of agent %(agent)s are not those of its sessions.")
-        yield Finding("tool_sums", sentence % {"agent": agent.agent_id}, repair="tool_sums", agent=agent.agent_id)
-
-
-def _artifacts(agents, is_complete, is_deep):
-    stored = {sha256 for sha256, _paths in inventory.stored(layout.root())}
-    used: set[str] = set()
-    for agent in agents:
-        rows = Artifact.objects.using(agent.db).order_by().values_list("handle", flat=True).distinct()
-        own = {handle[-64:] for handle in rows.iterator(5_000)}
-        if gone := own - stored:
-            words = {"count": len(gone), "agent": agent.agent_id, "handles": _few(map(handles.of, sorted(gone)))}
-            sentence = _("%(count)s artifacts of agent %(agent)s have a row and no content: %(handles)s.") % words
-            yield Finding("artifact_gone", sentence, "artifacts", agent=agent.agent_id)
-        used |= own
-    if is_complete and (loose := stored - used):
-        sentence = _("%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.")
-        yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
-    if is_deep:
-        for problem in verifying.verify(sorted(stored)).problems:
-            yield Finding("artifact_damaged", f"{problem['id']}: {problem['reason']}", "artifacts")
 
 
 def _permissions():

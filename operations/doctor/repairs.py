@@ -9,17 +9,16 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections, transaction
-from django.db.models import Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases, inspection, services
 from agents.models import Agent
-from ledger.models import SessionTool, ToolDay
-from ledger.tool_days import ADDED, TOTAL_PLACE
+from artifacts import services as services_of_artifacts
 from operations import summaries
 from operations.models import AgentSummary
 
-from . import own_store
+from . import own_store, sums
 from .findings import Finding
 
 
@@ -60,24 +59,28 @@ def register(finding: Finding) -> str:
 
 
 def rebuild_sums(finding: Finding) -> str:
-    _refresh(Agent.objects.get(agent_id=finding.agent))
-    return _("The sums of agent %(agent)s were made again.") % {"agent": finding.agent}
+    """Make the sums of an agent again, first of sessions from their records; what is right stays as it is."""
+    is_deep = finding.check == sums.OF_SESSIONS  # a look at every column may have found them
+    count = sums.rebuild(Agent.objects.get(agent_id=finding.agent), is_deep=is_deep)
+    connections[databases.alias(finding.agent)].close()
+    words = {"agent": finding.agent, "count": count}
+    if not count:
+        return _("The sums of agent %(agent)s were made again from those of its sessions.") % words
+    sentence = ngettext(
+        "The sums of %(count)s session of agent %(agent)s were made again from its records.",
+        "The sums of %(count)s sessions of agent %(agent)s were made again from their records.",
+        count,
+    )
+    return sentence % words
 
 
-def tool_sums(finding: Finding) -> str:
-    rebuild_tool_sums(databases.alias(finding.agent))
-    return _("The sums of outputs by tool of agent %(agent)s were made again.") % {"agent": finding.agent}
-
-
-def rebuild_tool_sums(db: str) -> None:
-    """Make the sums by tool of all sessions again from those of each."""
-    with transaction.atomic(using=db):
-        sums = {name: Sum(name) for name in ADDED}
-        rows = SessionTool.objects.using(db).order_by().values_list(*TOTAL_PLACE).annotate(**sums)
-        ToolDay.objects.using(db).all().delete()
-        ToolDay.objects.using(db).bulk_create(
-            [ToolDay(**dict(zip((*TOTAL_PLACE, *ADDED), row, strict=True))) for row in rows], batch_size=500
-        )
+def artifact_metadata(finding: Finding) -> str:
+    """Write the metadata of contents that have none again, as far as the agent's rows tell."""
+    db = databases.alias(finding.agent)
+    count = services_of_artifacts.write_metadata(db)
+    connections[db].close()
+    words = {"agent": finding.agent, "count": count}
+    return _("The metadata of artifacts of agent %(agent)s was written again: %(count)s.") % words
 
 
 def permissions(finding: Finding) -> str:
@@ -107,7 +110,7 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "migrate_agents": migrate_agents,
     "triggers": triggers,
     "register": register,
-    "summaries": rebuild_sums,
-    "tool_sums": tool_sums,
+    "sums": rebuild_sums,
+    "artifact_metadata": artifact_metadata,
     "permissions": permissions,
 }

@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 
 from agents import audit, databases, holdings
 from agents.models import Agent, CollectorSource
-from ledger import session_rows, tool_days
+from ledger import rebuilding, session_rows, tool_days
 from ledger.models import Session, SessionDay
 from openclaw_web.errors import Refused
 from operations import collect, summaries
 from operations.models import MigrationRun
 from operations.retention import choosing
 
-from . import fixing, ignoring, repairs, report
+from . import fixing, ignoring, report
 
 Status = MigrationRun.Status
 LISTED = 200
@@ -41,7 +41,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 removed[agent_id] += _remove(agent_id, db, session_id)
                 holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
                 done += 1
-            repairs.rebuild_tool_sums(db)
+            rebuilding.rebuild_tool_days(db)
             summaries.refresh(Agent.objects.get(agent_id=agent_id))
             connections[db].close()
         words = {"count": sum(removed.values()), "run": row.id}

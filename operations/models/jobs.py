@@ -97,12 +97,13 @@ class BackupRun(models.Model):
     class Status(models.TextChoices):
         RUNNING = "running"
         VERIFIED = "verified"
+        INCOMPLETE = "incomplete"
         FOUND = "found"
         DAMAGED = "damaged"
         FAILED = "failed"
         GONE = "gone"
 
-    USABLE = (Status.VERIFIED, Status.FOUND, Status.DAMAGED)
+    USABLE = (Status.VERIFIED, Status.INCOMPLETE, Status.FOUND, Status.DAMAGED)
 
     id = models.TextField(primary_key=True)
     created_at = EpochMs()
@@ -113,7 +114,7 @@ class BackupRun(models.Model):
     archive_bytes = Count(null=True)
     archive_sha256 = models.TextField(default="", help_text="empty: not read in full here")
     made_by = models.TextField(default="")
-    message = models.TextField(default="", help_text="why it failed or is damaged")
+    message = models.TextField(default="", help_text="why it failed, is damaged or is incomplete")
     finished_at = EpochMs(null=True)
     verified_at = EpochMs(null=True, help_text="when every byte was last read and was right")
     proven_at = EpochMs(null=True, help_text="when it was last restored")

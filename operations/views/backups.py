@@ -17,7 +17,8 @@ from .. import file_answers, jobs, ticking
 from ..backups import runs
 from ..models import BackupRun, JobRun
 
-TONES = {"verified": "ok", "found": "info", "damaged": "bad", "failed": "bad", "gone": "", "running": "running"}
+TONES = {"verified": "ok", "incomplete": "warn", "found": "info", "damaged": "bad", "failed": "bad", "gone": ""}
+TONES |= {"running": "running"}
 
 
 @require_safe

@@ -8,8 +8,9 @@ from django.db import connections
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import rebuilding
-from ledger.models import Session
+from ledger import rebuilding, removing, sum_checks, whole_checks
+from ledger.contexts import keep_contexts
+from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEventIdentity
 from tests.homes import assistant, result, user
 
 from .transcripts import tell
@@ -86,6 +87,7 @@ def test_nothing_changes_when_all_is_well():
     before = picture()
     assert before["sessions"][0]["compaction_count"] == 1
     assert before["sessions"][0]["turn_count"] == 2
+    assert wrong() == set()
     for session_id in ("s1", "s2", "s3"):
         rebuilding.rebuild_session(DB, session_id)
     assert picture() == before
@@ -101,13 +103,79 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     before = picture()
     for table, places in PLACES.items():
         damage(chance, table, places, before)
+    assert wrong() == {row["id"] for row in before["sessions"] if of(row["id"], picture()) != of(row["id"], before)}
     change("UPDATE transcript_events SET is_active = ABS(RANDOM()) % 2, turn_number = ABS(RANDOM()) % 7")
     change("UPDATE artifacts SET turn_id = 'nowhere'")
     change("DELETE FROM tool_days")
     change("DELETE FROM session_tools")
     for session_id in ("s1", "s2", "s3"):
         rebuilding.rebuild_session(DB, session_id)
+    rebuilding.rebuild_tool_days(DB)
     assert picture() == before
+    assert wrong() == set()
+    assert not sum_checks.are_tool_days_wrong(DB)
+
+
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        ("UPDATE sessions SET total_tokens = total_tokens + 1 WHERE id = 's1'", "sessions.total_tokens"),
+        ("UPDATE sessions SET withheld_count = 0 WHERE id = 's2'", "sessions.withheld_count"),
+        ("UPDATE sessions SET created_at = 'never' WHERE id = 's3'", "sessions.created_at"),
+        ("UPDATE session_days SET cost_usd = cost_usd + 0.001 WHERE session_id = 's1'", "session_days.cost_usd"),
+        ("DELETE FROM session_days WHERE session_id = 's3'", "session_days"),
+        ("UPDATE conversation_turns SET error_count = 9 WHERE turn_number = 1", "conversation_turns.error_count"),
+        ("DELETE FROM conversation_turns WHERE session_id = 's1' AND turn_number = 2", "conversation_turns"),
+        ("UPDATE session_tools SET call_count = 7 WHERE tool = 'exec'", "session_tools.call_count"),
+        ("DELETE FROM transcript_snapshots", "transcript_snapshots"),
+        ("DELETE FROM transcript_event_identities WHERE seq = 3", "transcript_event_identities"),
+    ],
+)
+def test_a_wrong_sum_is_named_without_reading_what_records_say(sql, named):
+    tell_all()
+    change(sql)
+    assert named in {name for one in sum_checks.quick(DB) for name in one.names}
+
+
+def test_what_evidence_refers_to_outlives_its_record():
+    tell_all()
+    last = ConversationTurn.objects.using(DB).filter(session_id="s1").order_by("-turn_number").first()
+    keep_contexts(DB, [last], 6)
+    said = ConversationContext.objects.using(DB).count()
+    change("DELETE FROM transcript_events WHERE session_id = 's1' AND seq = %s", [last.first_seq])
+    rebuilding.rebuild_session(DB, "s1")
+    assert ConversationContext.objects.using(DB).count() == said > 0
+    assert not ConversationTurn.objects.using(DB).get(id=last.id).is_active
+    assert wrong() == set()
+    assert not TranscriptEventIdentity.objects.using(DB).filter(session_id="s1", seq=last.first_seq).exists()
+
+
+def test_sums_of_a_session_that_is_not_here_go_and_those_of_a_removed_one_stay():
+    tell_all()
+    removing.remove(DB, "s1", before=2**53, needed_by=lambda session_id: "", why="retention")
+    stayed = of("s1", picture())
+    assert stayed["session_days"]
+    for table in ("transcript_events", "transcript_event_identities", "conversation_turns"):
+        change(f"DELETE FROM {table} WHERE session_id = 's3'")
+    change("DELETE FROM sessions WHERE id = 's3'")
+    assert wrong() == {"s3"}
+    for session_id in ("s1", "s3"):
+        rebuilding.rebuild_session(DB, session_id)
+    assert of("s1", picture()) == stayed
+    assert not of("s3", picture())["session_days"]
+
+
+def wrong():
+    """The sessions of which something is not what their records say."""
+    return {one.session_id for one in (*sum_checks.quick(DB), *whole_checks.whole(DB))}
+
+
+def of(session_id, pictured):
+    """What a picture shows of a session."""
+    return {
+        table: [row for row in rows if session_id in (row.get("session_id"), row.get("id"))]
+        for table, rows in pictured.items()
+    }
 
 
 def damage(chance, table, places, before):

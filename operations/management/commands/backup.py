@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from agents.commands import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
+from agents.commands import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
 from operations import jobs
 from operations.backups import report, restoring, runs, services
 from operations.models import BackupRun
@@ -28,7 +28,7 @@ class Command(Verb):
         "backup drill",
         "backup restore /mnt/backups/openclaw-web-20261121T220000Z.tar.zst --replace",
     )
-    statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
+    statuses = (DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
     schema = report.SCHEMA
     has_progress = True
     is_mixed = True
@@ -51,6 +51,8 @@ class Command(Verb):
         self._check(verb, options)
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             facts, words = getattr(self, f"_{verb}")(listener, **options)
+        if facts["damaged"] or facts["missing"]:
+            self.end_partly(facts, words, facts["message"])
         self.answer(facts, words)
 
     def _check(self, verb, options):
