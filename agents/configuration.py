@@ -1,5 +1,6 @@
 """What an operator tunes, kept in `kv` under the scope `settings`; every key has a default and a check here."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from .clock import now_ms
 from .models import KeyValue
 
 SCOPE = "settings"
-
+DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCII)
 
 # The names of artifacts.secrets, which lies above; a test compares the two.
 SECRET_KINDS = (
@@ -95,6 +96,12 @@ KEYS = {
         "a whole number from 1 to 3650",
         "How many days back those files are kept.",
     ),
+    "jsonlExport.schedule": Key(
+        "0 0 * * *",
+        lambda value: isinstance(value, str) and DAILY.fullmatch(value) is not None,
+        "a time of the day (UTC) as a cron expression: minute and hour, then * * *",
+        "When those files are written each day (UTC): minute and hour as a cron expression, such as 30 2 * * *.",
+    ),
     "schedule.backupHours": Key(
         0,
         _whole(0, 8760),
@@ -125,9 +132,8 @@ def get(key: str) -> Any:
 
 def put(key: str, value: Any, *, by: str = "") -> None:
     """Set a setting. Raises Refused for an unknown key or a value of the wrong shape."""
-    known = _known(key)
-    if not known.accepts(value):
-        raise Refused(_("%(key)s must be %(shape)s.") % {"key": key, "shape": known.shape})
+    if sentence := why_not(key, value):
+        raise Refused(sentence)
     with transaction.atomic():
         KeyValue.objects.update_or_create(
             scope=SCOPE, key=key, defaults={"value_json": orjson.dumps(value).decode(), "updated_at": now_ms()}
@@ -140,6 +146,12 @@ def put_all(values: dict[str, Any], *, by: str = "") -> None:
     with transaction.atomic():
         for key, value in values.items():
             put(key, value, by=by)
+
+
+def why_not(key: str, value: Any) -> str:
+    """Why a setting cannot have this value, in a sentence; empty when it can. Raises Refused for an unknown key."""
+    known = _known(key)
+    return "" if known.accepts(value) else _("%(key)s must be %(shape)s.") % {"key": key, "shape": known.shape}
 
 
 def default(key: str) -> Any:

@@ -5,17 +5,16 @@ Everything here reads. Of `openclaw.json` the agent list and workspace paths are
 
 import os
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import orjson
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
+from . import home_configuration
 from .services import AGENT_ID, normalise_agent_id
 
 # Secrets, other programs' state, or large and useless: never opened, whoever asks.
@@ -41,7 +40,6 @@ NEVER_FOLDERS = frozenset(
 )
 AGENT_DATABASE = "openclaw-agent.sqlite"
 STATE_DATABASE = "state/openclaw.sqlite"
-MAX_CONFIG_BYTES = 4 * 1024 * 1024
 READ_AHEAD = 256 * 1024
 
 
@@ -66,11 +64,12 @@ class HomeAgent:
 
 @dataclass(slots=True)
 class Home:
-    """What a home holds; `notes` are sentences about what was odd."""
+    """What a home holds; `notes` are sentences about what was odd, `problems` those about a broken configuration."""
 
     root: Path
     agents: list[HomeAgent] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> BinaryIO:
@@ -195,37 +194,21 @@ def _real(root, path):
 
 def _configured(home) -> dict[str, str | None]:
     """Agent name -> workspace path as the configuration gives it."""
-    config: Any = {}
-    try:
-        with open_regular(home.root, home.root / "openclaw.json") as file:
-            config = orjson.loads(file.read(MAX_CONFIG_BYTES))
-    except NotReadable as exc:
-        words = _("There is no openclaw.json: agents and workspaces were found by their folders.")
-        if os.path.lexists(home.root / "openclaw.json"):
-            words = _("openclaw.json was not read: %(reason)s. Agents and workspaces were found by their folders.")
-        home.notes.append(words % {"reason": exc})
-    except orjson.JSONDecodeError:
-        home.notes.append(_("openclaw.json is not plain JSON: agents and workspaces were found by their folders."))
-    section = config.get("agents") if isinstance(config, dict) else None
-    section = section if isinstance(section, dict) else {}
-    defaults = section.get("defaults")
-    found: dict[str, str | None] = {}
-    for name, entry in _entries(section):
-        workspace = entry.get("workspace")
-        found[name] = workspace if isinstance(workspace, str) else None
-    if isinstance(defaults, dict) and isinstance(defaults.get("workspace"), str):
-        found["main"] = found.get("main") or defaults["workspace"]
-    return found
+    if not os.path.lexists(home.root / home_configuration.NAME):
+        home.notes.append(_("There is no openclaw.json: agents and workspaces were found by their folders."))
+        return {}
 
+    def open_bytes(path, most):
+        try:
+            with open_regular(home.root, path) as file:
+                return file.read(most)
+        except NotReadable as exc:
+            raise home_configuration.NotUsable(str(exc)) from None
 
-def _entries(section) -> Iterator[tuple[str, dict[str, Any]]]:
-    listed = section.get("list")
-    for entry in listed if isinstance(listed, list) else []:
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
-            yield entry["id"], entry
-    named = section.get("entries")
-    for name, entry in named.items() if isinstance(named, dict) else []:
-        yield name, entry if isinstance(entry, dict) else {}
+    found = home_configuration.read(home.root, open_bytes)
+    home.problems += found.problems
+    home.notes += found.problems
+    return found.workspaces
 
 
 def _workspace(root, name, configured):

@@ -68,6 +68,7 @@ class CollectorSource(models.Model):
         SUBAGENT_RUNS = "subagent_runs"
         WORKSPACE_FILE = "workspace_file"
         DATABASE = "database"
+        ARTIFACT = "artifact"
 
     source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path")
     kind = models.TextField(choices=Kind.choices)

@@ -98,9 +98,11 @@ class SourceBook:
             return Reading(0, "replaced", Tail())
         return Reading(row.byte_offset, "appended", tail)
 
-    def was_read(self, path: Path, stat: os.stat_result, how: str) -> bool:
-        """Whether a database, or its log, is as it was when it was read last, and was read in this way."""
-        row = self._rows.get((CollectorSource.Kind.DATABASE, self.name(path)))
+    def was_read(
+        self, path: Path, stat: os.stat_result, how: str, *, kind: str = CollectorSource.Kind.DATABASE
+    ) -> bool:
+        """Whether a database, its log or an artifact is as it was when it was read last, and was read in this way."""
+        row = self._rows.get((kind, self.name(path)))
         is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == _state(stat)
         return is_same and row.head_sha256 == _sha256(how)
 
@@ -136,9 +138,16 @@ class SourceBook:
         fingerprint = (len(head), hashlib.sha256(head).hexdigest(), hashlib.sha256(tail.data).hexdigest())
         self._save(kind, self.name(path), _state(stat), agent_id, tail.end, fingerprint)
 
-    def save_database(self, path: Path, stat: os.stat_result, how: str, *, agent_id: str) -> None:
-        """Remember that a database, or its log, was read to its end in this way."""
-        kind = CollectorSource.Kind.DATABASE
+    def save_read(
+        self,
+        path: Path,
+        stat: os.stat_result,
+        how: str,
+        *,
+        agent_id: str,
+        kind: str = CollectorSource.Kind.DATABASE,
+    ) -> None:
+        """Remember that a database, its log or an artifact was read to its end in this way."""
         self._save(kind, self.name(path), _state(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
 
     def _save(self, kind, name, state, agent_id, offset, fingerprint):

@@ -20,12 +20,13 @@ MAX_META_BYTES = 1024 * 1024
 
 
 class Blob:
-    """One stored content, open for reading: `stored_bytes` on disk, `is_compressed`, `handle`."""
+    """One stored content, open for reading: `stored_bytes` on disk, `changed_at` (seconds), `is_compressed`."""
 
     def __init__(self, sha256: str, handle: int, *, is_compressed: bool):
         self.sha256 = sha256
         self.is_compressed = is_compressed
-        self.stored_bytes = os.fstat(handle).st_size
+        about = os.fstat(handle)
+        self.stored_bytes, self.changed_at = about.st_size, about.st_mtime
         self._handle = handle
 
     def chunks(self, *, expected: int | None = None) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Reading an artifacts folder of the existing tool into this store. The folder is only read."""
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from agents.clock import now_ms
 from openclaw_web.errors import Refused
 
 from . import blobs, handles, inventory, layout, services
+from .errors import Damaged, NoRoom
 
 IMPORT_SCHEMA = "openclaw-mem.artifact.import.v1"
 USUAL_PLACES = ("", "artifacts", "openclaw-mem/artifacts", "memory/openclaw-mem/artifacts")
@@ -41,11 +42,19 @@ def import_folder(db: str, source: Path) -> Imported:
 
     Doing it again changes nothing. Raises Refused when there is no such folder.
     """
-    root, result = _root(source), Imported()
+    root = _root(source)
+    return import_contents(db, root, (sha256 for sha256, _paths in inventory.stored(root)))
+
+
+def import_contents(db: str, root: Path, wanted: Iterable[str], *, most: int = blobs.MAX_BYTES) -> Imported:
+    """The same for these contents of a folder, each of at most `most` bytes. A full disk raises NoRoom."""
+    result = Imported()
     with services.stashing(db) as batch:
-        for sha256, paths in inventory.stored(root):
+        for sha256 in wanted:
             try:
-                stored = _take(batch, root, sha256, round(inventory.size_and_time(paths)[1] * 1000))
+                stored = _take(batch, root, sha256, most)
+            except NoRoom:
+                raise
             except Refused as exc:
                 result.problems.append({"id": handles.of(sha256), "reason": exc.sentence})
             else:
@@ -55,6 +64,25 @@ def import_folder(db: str, source: Path) -> Imported:
     return result
 
 
+def check(root: Path, sha256: str, *, most: int = blobs.MAX_BYTES) -> None:
+    """Read a content in full, as importing it would. Raises Refused when it would not be taken."""
+    with _readable():
+        about = blobs.meta(root, sha256) or {}
+    services.checked(*_told(about))
+    with _readable(), blobs.opened(root, sha256) as blob:
+        for _chunk in _bounded(blob.chunks(expected=_size(about)), most):
+            pass
+
+
+def session_key(root: Path, sha256: str) -> str:
+    """The key of the session a content was stashed in, by its metadata; empty when that does not say."""
+    meta = None
+    with suppress(OSError):
+        meta = (blobs.meta(root, sha256) or {}).get("meta")
+    found = meta.get("sessionKey") if isinstance(meta, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def _root(source):
     for place in USUAL_PLACES:
         if (source / place / layout.BLOBS / "sha256").is_dir():
@@ -62,20 +90,50 @@ def _root(source):
     raise Refused(_("%(path)s is no artifacts folder: there is no blobs/sha256 in it.") % {"path": source})
 
 
-def _take(batch, root, sha256, changed_at):
-    about = blobs.meta(root, sha256) or {}
-    size, kind, meta = about.get("bytes"), about.get("kind"), about.get("meta")
-    with blobs.opened(root, sha256) as blob:
-        expected = size if isinstance(size, int) and 0 <= size <= blobs.MAX_BYTES else None
+def _take(batch, root, sha256, most):
+    with _readable():
+        about = blobs.meta(root, sha256) or {}
+    kind, meta = _told(about)
+    with _readable(), blobs.opened(root, sha256) as blob:
         _row, stored = batch.add(
-            _Reader(blob.chunks(expected=expected)),
-            kind=kind if isinstance(kind, str) else services.KIND,
-            meta=meta if isinstance(meta, dict) else {},
+            _Reader(_bounded(blob.chunks(expected=_size(about)), most)),
+            kind=kind,
+            meta=meta,
             is_compressed=blob.is_compressed,
-            at=_milliseconds(about.get("createdAt"), changed_at),
+            at=_milliseconds(about.get("createdAt"), round(blob.changed_at * 1000)),
             first_stashed_at=about.get("createdAt"),
         )
     return stored
+
+
+def _told(about):
+    kind, meta = about.get("kind"), about.get("meta")
+    return kind if isinstance(kind, str) else services.KIND, meta if isinstance(meta, dict) else {}
+
+
+def _size(about):
+    size = about.get("bytes")
+    return size if type(size) is int and 0 <= size <= blobs.MAX_BYTES else None
+
+
+@contextmanager
+def _readable():
+    """A file that the system does not let us read is as good as damaged."""
+    try:
+        yield
+    except OSError as exc:
+        raise Damaged(_("It cannot be read: %(reason)s.") % {"reason": exc.strerror or type(exc).__name__}) from exc
+
+
+def _bounded(chunks, most):
+    left = most
+    with _readable():  # in here: whoever stashes these chunks takes an OSError for one of our own disk
+        for chunk in chunks:
+            left -= len(chunk)
+            if left < 0:
+                words = _("It has more than %(size)s MB; “artifact import” takes it.")
+                raise Damaged(words % {"size": most // 1024**2})
+            yield chunk
 
 
 def _milliseconds(text, otherwise):

@@ -83,7 +83,7 @@ class Stashing:
         `at` is when it was used (milliseconds). Raises Refused when it cannot be stored or `meta` is no small JSON
         object.
         """
-        meta_json = _checked(kind, meta)
+        meta_json = checked(kind, meta)
         known = self._written_ahead(content) if self._ahead else None
         stored, measured = known or self.group.add(
             _chunks(content),
@@ -227,7 +227,7 @@ def _row(stored, measured, place, exit_code, **told):
     )
 
 
-def _checked(kind, meta):
+def checked(kind: str, meta: dict[str, Any] | None) -> str:
     """The metadata as JSON with sorted names. Raises Refused when it is too big or no JSON object."""
     if not kind or len(kind) > MAX_KIND or not kind.isprintable():
         raise Refused(_("The kind of an artifact is a word of at most %(most)s characters.") % {"most": MAX_KIND})

@@ -7,15 +7,17 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Query, Router
 
+from agents import configuration
 from agents.decorators import agent_view, needs
 from agents.schemas import failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
-from . import forks, outputs, reach
+from . import contexts, forks, outputs, reach
 from .models import Session, TranscriptEventIdentity
 from .schemas import (
     BranchList,
+    ContextOut,
     EventPage,
     EventQuery,
     SessionOut,
@@ -72,6 +74,16 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
     """The turns of a session in order, with the words of both sides."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     return _turn_page(session.turns.all(), filters, order=("turn_number",))
+
+
+@router.get("/agents/{agent}/turns/context", response={200: ContextOut, **failures(404, 503)})
+@agent_view
+@needs("viewer")
+def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="the `id` of a turn")):
+    """The messages before a turn: as they were kept, or computed now with the window `memoryGate.windowSize`."""
+    found = contexts.context_of(agent.db, configuration.get(contexts.SETTING), id=turn_id)
+    request.opened = ("session", found.turn.session_id)
+    return found.as_json()
 
 
 def _events(session, filters):

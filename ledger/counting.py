@@ -19,7 +19,7 @@ def known(session: Session) -> dict[str, int] | None:
 def add(session: Session, kinds: Mapping[str, int]) -> None:
     """Count new records in; one that was never counted stays so until `count_again`."""
     if (counts := known(session)) is not None:
-        session.kind_counts = _told(Counter(counts) + Counter(kinds))
+        session.kind_counts = told(Counter(counts) + Counter(kinds))
 
 
 def rows_of(db: str, session_id: str | None = None) -> dict[str, Counter[str]]:
@@ -45,9 +45,10 @@ def uncounted(db: str) -> set[str]:
 def count_again(db: str, session_id: str) -> dict[str, int]:
     """Note what a session has now; for one whose sources were all just read and compared with it."""
     counts = rows_of(db, session_id).get(session_id, Counter())
-    Session.objects.using(db).filter(id=session_id).update(kind_counts=_told(counts))
+    Session.objects.using(db).filter(id=session_id).update(kind_counts=told(counts))
     return dict(counts)
 
 
-def _told(counts):
+def told(counts: Mapping[str, int]) -> str:
+    """Counts as the column holds them."""
     return orjson.dumps(dict(counts), option=ORDER).decode()

@@ -4,6 +4,7 @@ A record is what `transcript_events` and `transcript_event_identities` hold of i
 its order and whom it follows. Nothing is written: `rebuilding` does that, and `sum_checks` compares.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ import orjson
 
 from openclaw_web.errors import Refused
 
-from . import tool_days, turns
+from . import counting, tool_days, turns
 from .models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
 from .records import Facts, facts
 from .rows import TOTALS, Row
@@ -205,6 +206,8 @@ def _columns(session, records, made_turns):
     return {
         **dict(zip(TOTALS, map(sum, zip(*numbers, strict=True)), strict=True)),
         "record_count": len(kinds),
+        # What an older version stored stays uncounted until its source is read again.
+        "kind_counts": counting.told(Counter(kinds)) if session.kind_counts else "",
         "turn_count": len(current),
         "compaction_count": kinds.count("compaction"),
         "withheld_count": kinds.count("withheld"),

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from agents.templatetags.formatting import duration, money, tokens
 from openclaw_web import glyphs
 
-from . import markdown, section_markup
+from . import handle_links, markdown, section_markup
 from .words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STOP_WORDS
 from .words import said as _
 
@@ -89,6 +89,7 @@ def message(entry, here):
         calls=SafeString("".join(call(each, here) for each in entry.calls)),
         below=_below(entry, here) if entry.has_rest else NOTHING,
     )
+    shown = handle_links.linked(shown, here)
     return shown + section_markup.switcher(entry.branches) if entry.branches else shown
 
 

@@ -100,7 +100,7 @@ class _Kept:
     def __init__(self, db, session_id, parts):
         identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
         stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
-        naming = _Naming(db, session_id, {record_id for record_id, _seq in stored})
+        naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
         self.names = [naming.of(part) for part in parts] if stored else [{} for _part in parts]
         self.lines: dict[str, Line] = {}
         self._after: dict[str | None, list[str]] = defaultdict(list)
@@ -133,7 +133,7 @@ class _Naming:
     """Which stored records are met again; one without an id is known by what it says, and keeps its name."""
 
     def __init__(self, db, session_id, stored):
-        self.stored, self.met = stored, set()
+        self.stored, self.met, self.last = stored, set(), -1  # the place of the record that was met last
         self._by_key: dict[str, list[str]] = defaultdict(list)
         if any(record_id.startswith("@") for record_id in stored):
             for name, what in unnamed.said(db, session_id).items():
@@ -150,13 +150,16 @@ class _Naming:
                 if name is None:
                     name = names[line.offset] = self._name(line)
                 self.met.add(name)
+                self.last = self.stored.get(name, self.last)
         return names
 
     def _name(self, line):
         place = f"@{line.offset}"
         known = self._by_key.get(unnamed.key(line.record), []) or self._withheld(place)
         if known:
-            name = place if place in known else known[0]
+            # Of several that say the same, the one that comes next.
+            later = (one for one in known if self.stored[one] > self.last)
+            name = next(later, place if place in known else known[0])
             known.remove(name)
             return name
         return unnamed.free_name(place, self.stored, self.met)

@@ -148,6 +148,24 @@ class TurnPage(Schema):
     previous: str | None
 
 
+class ContextItem(Schema):
+    id: int | None = Field(description="null while the turn is no evidence: then nothing is written down")
+    turn_id: str
+    role: Literal["user", "agent"]
+    message: str
+    timestamp: int
+    sequence_number: int = Field(description="the place among these messages; the oldest has 0")
+
+
+class ContextOut(Schema):
+    turn_id: str
+    session_id: str
+    turn_number: int
+    is_kept: bool = Field(description="as it was when the turn became evidence; else computed now")
+    left_out: int = Field(description="older messages that were left out because the answer ends at 2 MB")
+    items: list[ContextItem] = Field(description="oldest first")
+
+
 class RejectedOut(Schema):
     id: int
     file: str

@@ -222,10 +222,9 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
         before = row
         leaf_id = _leaf(row, line.record) or leaf_id
         if row.record_id in known or row.record_id in seen:
-            if row.facts.record_id is None or _says_the_same(line, row, seen):
-                stored.repeated += 1
-            else:
-                bad.append(line)
+            is_same = row.facts.record_id is None or _says_the_same(line, row, seen)
+            stored.repeated += is_same
+            bad += [] if is_same else [line]
             continue
         seen[row.record_id] = fingerprint(line.raw, line.record)
         if row.facts.sender.get("envelope"):

@@ -21,12 +21,14 @@ VERBS = {
         "collect": "Read an OpenClaw home into the store. Running it again reads only what is new.",
         "export": "Write approved samples into training files.",
         "checkpoint": "Make and show checkpoints: what a compaction took out of the model's sight.",
+        "turn_context": "Print what was said before a turn: the context in which it was judged.",
         "stash_outputs": "Bring an older store up to date: big outputs become artifacts, savings are counted.",
         "artifact": "Keep big outputs in the artifact store, and get them back in pieces of known size.",
     },
     "People": {
         "create_user": "Add a person and print a one-time sign-in link for them.",
         "sign_in_link": "Print a link that signs a person in once, within 24 hours.",
+        "create_token": "Create an API token for a person and print it once.",
     },
     "Maintenance": {
         "doctor": "Look at every source and at the store; import and mend with --fix.",

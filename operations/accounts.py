@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 DAY_MS = 86_400_000
 LINK_LIFETIME_MS = DAY_MS
+TOKEN_NAME = 100
 USE_NOTED_EVERY_MS = 60_000
 # Every request of a program begins with these two: written out, because the ORM takes longer to write than to ask them.
 BY_PREFIX = """SELECT t.* FROM api_tokens t JOIN users u ON u.id = t.user_id AND u.is_active
@@ -156,8 +157,13 @@ def activate(user: User, *, by: str) -> None:
     log.info("%s activated %s", by, user.username)
 
 
-def make_token(user: User, *, name: str, role: str, days: int | None = None) -> tuple[ApiToken, str]:
-    """A token for programs of `user`, good for `days` or for ever, and its text, which is never shown again."""
+def make_token(
+    user: User, *, name: str, role: str, days: int | None = None, by: str | None = None
+) -> tuple[ApiToken, str]:
+    """A token for programs of `user`, good for `days` or for ever, and its text, which is never shown again.
+
+    `by` is for the log when somebody else makes it; a command passes an empty text.
+    """
     if not user.has_role(role):
         raise Refused(_("A token cannot carry a role above your own. Choose a lower one."))
     prefix, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
@@ -173,8 +179,29 @@ def make_token(user: User, *, name: str, role: str, days: int | None = None) -> 
             created_at=now,
             expires_at=now + days * DAY_MS if days else None,
         )
-        audit.record(user.username, "token_made", object_type="token", object_id=prefix, role=role, days=days)
+        detail = {"role": role, "days": days} | ({} if by is None else {"owner": user.username})
+        who = user.username if by is None else by
+        audit.record(who, "token_made", object_type="token", object_id=prefix, **detail)
     return token, f"oc_{prefix}_{secret}"
+
+
+def make_token_for(username: str, *, name: str, role: str, days: int) -> tuple[ApiToken, str]:
+    """What the command makes: a token of somebody else, good for `days` (0: until it is revoked), and its text.
+
+    Raises Refused for a person who is not here or deactivated, a role above theirs, and a name that no list could show.
+    """
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        told = {"name": username}
+        raise Refused(_("There is no user %(name)s. Add one: openclaw-web create_user %(name)s") % told)
+    if not user.is_active:
+        raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
+    if not user.has_role(role):
+        told = {"name": user.username, "held": user.role, "role": role}
+        raise Refused(_("%(name)s has the role %(held)s. A token of theirs cannot have the role %(role)s.") % told)
+    if not name.strip() or len(name) > TOKEN_NAME or not name.isprintable():
+        raise Refused(_("The name of a token is one line of 1 to %(most)s characters.") % {"most": TOKEN_NAME})
+    return make_token(user, name=name.strip(), role=role, days=days or None, by="")
 
 
 def revoke_token(token: ApiToken, *, by: str) -> None:

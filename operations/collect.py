@@ -22,7 +22,7 @@ from ledger import stashing
 from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
-from . import collect_again, collect_agent, collect_schedules, collect_state, still_held, summaries
+from . import collect_again, collect_agent, collect_mem_store, collect_schedules, collect_state, still_held, summaries
 from .backups import room
 from .doctor.runs import ignored_sessions
 
@@ -141,8 +141,8 @@ def _claimed(home, params):
 def _collect(collection):
     here = [found for found in collection.home.agents if _is_chosen(collection, found)]
     plans = {found.home_name: collect_agent.plan(collection, found) for found in here}
-    state_bytes = collect_state.bytes_to_read(collection)
-    collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values()) + state_bytes
+    others = collect_state.bytes_to_read(collection), collect_mem_store.bytes_to_read(collection)
+    collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values()) + sum(others)
     for found in here:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
@@ -158,11 +158,13 @@ def _collect(collection):
             collection.lost[agent.agent_id] = problem
         databases.expect_few_writes(agent.db)
         summaries.refresh(agent, collected_at=now_ms())
-    collection.begin(state_bytes)
+    collection.begin(others[0])
     schedules = collect_schedules.collect(collection)
     collect_state.collect(collection, schedules)
+    collection.begin(others[1])
+    artifacts = collect_mem_store.collect(collection)
     collection.begin(0)
-    return _result(collection, schedules)
+    return _result(collection, schedules, artifacts)
 
 
 def _is_chosen(collection, found):
@@ -170,10 +172,10 @@ def _is_chosen(collection, found):
     return agent is not None and collection.only in (None, agent.agent_id)
 
 
-def _result(collection, schedules):
+def _result(collection, schedules, artifacts):
     reports = collection.reports.values()
     records = sum(report.records.total() for report in reports)
-    rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"]
+    rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"] + artifacts["rejected"]
     counts = {"records": f"{records:,}", "rejected": rejected, "agents": len(reports)}
     return {
         "message": _("%(records)s new records of %(agents)s agents, %(rejected)s rejected lines.") % counts,
@@ -183,6 +185,7 @@ def _result(collection, schedules):
         "rejected": rejected,
         "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
         "schedules": schedules,
+        "artifacts": artifacts,
         "notes": collection.home.notes,
         "lost": collection.lost,
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},

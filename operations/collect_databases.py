@@ -60,7 +60,7 @@ def remember(collection: Any, source: Path, stats: Stats, agent_id: str) -> None
     how = _ways(collection)[0]
     for path, stat in zip((source, log(source)), stats, strict=True):
         if stat is not None:
-            collection.book.save_database(path, stat, how, agent_id=agent_id)
+            collection.book.save_read(path, stat, how, agent_id=agent_id)
 
 
 def stats_of(source: Path) -> Stats:

@@ -34,6 +34,11 @@ def in_words(result: dict) -> str:
         )
     if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
         lines.append(_("  background: %(tasks)s tasks, %(flows)s flows, %(deliveries)s deliveries") % schedules)
+    artifacts = result["artifacts"]
+    if artifacts["imported"] or artifacts["known"] or artifacts["withheld"] or artifacts["rejected"]:
+        words = _("  artifacts of openclaw-mem: %(imported)s imported, %(known)s here already, %(unchanged)s unchanged")
+        words += _(", %(withheld)s withheld because somebody opted out") if artifacts["withheld"] else ""
+        lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
     lines += [f"  {note}" for note in result["notes"]]
     lines += _held_lines(result["still_held"])
     lines += _problems(result)

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from ninja import Query, Router
 
 from agents import configuration
+from agents import settings_import as importing
 from agents.decorators import needs
 from agents.schemas import PageQuery, failures, listed
 from openclaw_web.errors import Refused
@@ -25,6 +26,8 @@ from .people_schemas import (
     SettingIn,
     SettingList,
     SettingOut,
+    SettingsImported,
+    SettingsIn,
     SignInOut,
     SignInPage,
     TokenIn,
@@ -201,6 +204,19 @@ def token_revoke(request, token_id: str):
 def setting_list(request):
     """What an operator tunes, with defaults."""
     return {"items": [_setting(key) for key in configuration.KEYS]}
+
+
+@router.post("/operations/settings/import", response={200: SettingsImported, **failures(400, 409)}, tags=["operations"])
+@needs("admin")
+def settings_import(request, wanted: SettingsIn):
+    """Set what an object of settings holds, all of it or nothing; what is no setting here is named with the reason."""
+    found = importing.apply(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
+    return {
+        "items": [_setting(key) | {"value": value} for key, value in found.values.items()],
+        "ignored": [one.as_json() for one in found.ignored[: importing.LISTED]],
+        "ignored_count": len(found.ignored),
+        "dry_run": wanted.dry_run,
+    }
 
 
 @router.post("/operations/settings/{key}", response={200: SettingOut, **failures(400, 404, 409)}, tags=["operations"])

@@ -28,7 +28,8 @@ DAY_MS = 24 * HOUR_MS
 class Task:
     """Something that runs by itself: the setting with its interval, in which unit, the job and its parameters.
 
-    One with `is_switch` runs once in a unit when its setting is neither 0 nor false.
+    One with `is_switch` runs once in a unit when its setting is neither 0 nor false, and with `moment` at the time of
+    the day that this setting says.
     """
 
     setting: str
@@ -38,6 +39,7 @@ class Task:
     is_possible: Callable[[], bool]
     label: str | Promise
     is_switch: bool = False
+    moment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ TASKS = (
         lambda: True,
         _("Daily files"),
         is_switch=True,
+        moment="jsonlExport.schedule",
     ),
 )
 
@@ -112,8 +115,18 @@ def _state(task):
     every_ms = (bool(wanted) if task.is_switch else wanted) * task.unit_ms or None
     last = _last(task)
     is_under_way = last is not None and not last.has_ended
-    due_at = None if every_ms is None or is_under_way else (last.created_at + every_ms if last else clock.now_ms())
+    due_at = None if every_ms is None or is_under_way else _next(task, every_ms, last)
     return State(task, every_ms, last, due_at)
+
+
+def _next(task, every_ms, last):
+    if last is None:
+        return clock.now_ms()
+    if not task.moment:
+        return last.created_at + every_ms
+    minute, hour, *_rest = configuration.get(task.moment).split()
+    moment = last.created_at // DAY_MS * DAY_MS + int(hour) * HOUR_MS + int(minute) * MINUTE_MS
+    return moment if moment > last.created_at else moment + DAY_MS
 
 
 def _last(task):

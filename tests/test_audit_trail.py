@@ -74,6 +74,7 @@ SAY_THEMSELVES = {
     "api:artifact_peek",
     "api:checkpoint_detail",
     "api:review_next",
+    "api:turn_context",
     "artifacts:artifact_detail",
     "artifacts:artifact_download",
     "datasets:review",

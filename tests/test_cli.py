@@ -32,9 +32,10 @@ RECEIPTS = {
     },
     "backup": {"verb", "message", "backup", "backups", "damaged", "missing", "removed", "home", "kept"},
     "collect": {
-        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "notes",
+        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "notes",
     },
     "checkpoint": {"checkpoints"},
+    "create_token": {"user", "name", "role", "expires_at", "id", "prefix", "token"},
     "create_user": {"name", "role", "link"},
     "demo": {"link", "home", "source", "serves"},
     "doctor": {
@@ -48,8 +49,9 @@ RECEIPTS = {
         "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",
         "failed_count", "agents",
     },
-    "settings": {"settings"},
+    "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
+    "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items"},
     "stash_outputs": {"message", "counted", "records", "outputs", "chars", "unreadable", "agents"},
 }  # fmt: skip
 FAILURE = {"ok", "error", "reasons"}
@@ -58,7 +60,7 @@ FAILURE = {"ok", "error", "reasons"}
 @pytest.fixture
 def openclaw(tmp_path):
     home = OpenClawHome(tmp_path / "openclaw")
-    home.transcript(user("Hello"))
+    home.session = home.transcript(user("Hello")).session
     return home
 
 
@@ -181,15 +183,18 @@ def test_a_global_database_that_is_none_is_a_sentence(run, tmp_path):
     assert run("jobs")[0] == 0
 
 
-@pytest.mark.kill
-def test_receipts_and_statuses(run, openclaw, tmp_path):
-    """One home, from empty to failing, with every verb that answers programs."""
-    (tmp_path / "values.json").write_text('{"memoryGate": {"windowSize": 7}}')
-    steps = [
+def steps(openclaw, tmp_path):
+    """Every verb that answers programs, with how it ends: from an empty home to a failing one."""
+    return [
         (0, "collect", ()),
         (0, "create_user", ("mei",)),
         (0, "sign_in_link", ("mei",)),
+        (0, "create_token", ("mei", "--name", "nightly")),
+        (3, "create_token", ("mei", "--name", "nightly", "--role", "admin")),
+        (2, "create_token", ("mei", "--name", "nightly", "--days", "4000")),
         (0, "settings", ("import", str(tmp_path / "values.json"))),
+        (0, "turn_context", (f"{openclaw.session}:r1",)),
+        (1, "turn_context", ("nothing",)),
         (0, "migrate_agents", ()),
         (0, "doctor", ("--fix",)),
         (0, "doctor", ()),
@@ -207,7 +212,13 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         (3, "collect", ("--source", "/nowhere")),
         (3, "settings", ("set", "memoryGate.windowSize", "many")),
     ]
-    for status, verb, words in steps:
+
+
+@pytest.mark.kill
+def test_receipts_and_statuses(run, openclaw, tmp_path):
+    """One home, from empty to failing, with every verb that answers programs."""
+    (tmp_path / "values.json").write_text('{"memoryGate": {"windowSize": 7}}')
+    for status, verb, words in steps(openclaw, tmp_path):
         ended, out, err = run(verb, *words, "--json")
         receipt = orjson.loads(out)
         assert (ended, receipt["ok"]) == (status, status == 0), (verb, err)

@@ -22,6 +22,7 @@ from agents.databases import OldAgentFile, UnknownAgent
 from artifacts.downloading import Withheld
 from artifacts.errors import Gone, NoSuchArtifact
 from artifacts.handles import NotAHandle
+from ledger.contexts import NoSuchTurn
 from operations.file_answers import NoSuchRange
 
 from ..errors import Outdated, Refused
@@ -150,7 +151,8 @@ def said_with(status):
     return lambda request, exc: problem(status, exc.sentence)
 
 
-for failure, status in ((NoSuchArtifact, 404), (NotAHandle, 404), (Gone, 410), (Withheld, Withheld.status)):
+REFUSALS = ((NoSuchArtifact, 404), (NotAHandle, 404), (NoSuchTurn, 404), (Gone, 410), (Withheld, Withheld.status))
+for failure, status in REFUSALS:
     api.exception_handler(failure)(said_with(status))
 
 

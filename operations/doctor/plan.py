@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import clock, configuration
+from agents import clock, configuration, home_configuration
 from agents.database_copies import Copies
 from agents.homes import read_home
 from agents.models import Agent
@@ -110,6 +110,7 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
     if plan.root.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": plan.root})
     home = read_home(plan.root)
+    plan.store += [Finding("configuration", problem, path=home_configuration.NAME) for problem in home.problems]
     plan.names = names_here(home, as_name=params.get("as"))
     plan.collection = collection = collect.Collection(
         home=home,
@@ -124,7 +125,7 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
     )
     for found in home.agents:
         plan.sources += sources.of_agent(collection, found, plan.names[found.home_name])
-    plan.sources += sources.of_home(collection)
+    plan.sources += sources.of_home(collection, plan.names.values())
     _look_inside(plan, progress)
     _look_for_skipped(plan, home)
     left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
@@ -139,7 +140,7 @@ def _look_inside(plan, progress):
         done += count
         progress.update(min(done, total), total)
 
-    looker = things.Looker(plan.collection, plan.rejected, plan.is_deep)
+    looker = things.Looker(plan.collection, plan.rejected, plan.is_deep, sorted(plan.names.values()))
     for found in plan.collection.home.agents:
         agent_id = plan.names[found.home_name]
         own = [source for source in plan.sources if source.home_agent == found.home_name]
@@ -166,7 +167,8 @@ def _look_for_skipped(plan, home):
     told = runs.skipped_tables(str(plan.root))
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
-    places = places_left(plan.root, workspaces, folders, home.notes)
+    memories = {f"{found.home_name}.sqlite{end}" for found in home.agents for end in ("", "-wal", "-shm")}
+    places = places_left(plan.root, workspaces, folders, memories, home.notes)
     plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in places]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables

@@ -2,7 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ from agents.homes import STATE_DATABASE, HomeAgent, look, names_in
 from agents.models import CollectorSource
 from guardian.collectors import workspace as workspaces
 from ledger.models import Session
-from operations import collect_agent, collect_around, collect_databases
+from operations import collect_agent, collect_around, collect_databases, collect_mem_store
 from operations.collect_state import MIGRATED
 
 Kind = CollectorSource.Kind
 NEW, CHANGED, UNCHANGED, LEFT = "new", "changed", "unchanged", "left"
 TRAJECTORY, LEFTOVER = "trajectory", "leftover"
-UNDONE = "undone"
+UNDONE, OPTED_OUT = "undone", "opted_out"
 # What a source becomes, mainly: `target_table` of its row.
 TARGETS = {
     Kind.TRANSCRIPT: "transcript_events",
@@ -29,6 +30,7 @@ TARGETS = {
     Kind.SUBAGENT_RUNS: "subagent_runs",
     Kind.WORKSPACE_FILE: "file_snapshots",
     Kind.DATABASE: "transcript_events",
+    Kind.ARTIFACT: "artifacts",
 }
 # What may be moved or removed once it is imported: JSONL and JSON whose whole content is in the store.
 LEGACY = frozenset({Kind.TRANSCRIPT, LEFTOVER, Kind.SESSION_INDEX, Kind.CRON_JOBS, Kind.CRON_RUNS, Kind.SUBAGENT_RUNS})
@@ -57,6 +59,7 @@ class Source:
     version: str = ""
     skipped_tables: list[dict[str, str]] | None = None
     problem: str = ""
+    content: collect_mem_store.Content | None = None  # of an artifact
 
     @property
     def is_to_read(self) -> bool:
@@ -121,8 +124,8 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
             yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
 
 
-def of_home(collection: Any) -> Iterator[Source]:
-    """Every source that belongs to a home as a whole."""
+def of_home(collection: Any, agents: Iterable[str]) -> Iterator[Source]:
+    """Every source that belongs to a home as a whole; `agents` are those it has here."""
     root = collection.home.root
     yield from _one(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
     yield from _one(collection, Kind.SUBAGENT_RUNS, root / "subagents" / "runs.json")
@@ -131,6 +134,21 @@ def of_home(collection: Any) -> Iterator[Source]:
         if name.endswith((".jsonl", MIGRATED)):
             yield from _one(collection, Kind.CRON_RUNS, folder / name)
     yield from _database(collection, root / STATE_DATABASE, "task_runs", {})
+    if store := collect_mem_store.of(collection, agents):
+        with suppress(OSError):  # a folder that goes while it is listed
+            yield from (_content(store, content) for content in store.contents())
+
+
+def _content(store, content):
+    source = _source_of(store.book, Kind.ARTIFACT, content.path, content.stat)
+    source.content = content
+    if store.is_known(content):
+        source.state = UNCHANGED
+    elif store.is_withheld(content):
+        source.state, source.why = LEFT, OPTED_OUT
+    elif source.state == UNCHANGED:
+        source.state = CHANGED  # the home has another agent now
+    return source
 
 
 def _transcript(collection, file, ignored, **about):
@@ -149,7 +167,10 @@ def _one(collection, kind, path, **about):
 
 
 def _source(collection, kind, path, stat, **about):
-    book = collection.book
+    return _source_of(collection.book, kind, path, stat, **about)
+
+
+def _source_of(book, kind, path, stat, **about):
     state = UNCHANGED if book.is_known(kind, path, stat) else CHANGED if book.offset(kind, path) else NEW
     return Source(kind, path, book.name(path), stat, state, target=TARGETS[kind], **about)
 

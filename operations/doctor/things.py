@@ -10,18 +10,20 @@ from django.db import DEFAULT_DB_ALIAS, models
 from agents import reasons
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
+from artifacts import handles
+from artifacts.models import Artifact
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
 from ledger.collectors import agent_database, around, jsonl, session_index, trajectories
 from ledger.collectors.database import Damaged
 from ledger.collectors.database_tables import MEMORY, STATE
 from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
-from operations import collect_consent, collect_databases, collect_schedules, collect_state
+from operations import collect_consent, collect_databases, collect_mem_store, collect_schedules, collect_state
 from operations.collect_databases import Unreadable
 from operations.collectors import cron, state_database, subagents
 from operations.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, SubagentRun, TaskRun
 
-from .places import AgentPlaces, tell_about
+from .places import AgentPlaces, alias, tell_about
 from .rejects import Rejected, reject
 from .sources import TRAJECTORY, Source
 
@@ -54,6 +56,7 @@ class Rows:
 SESSIONS = Rows(Session, ("id",))
 STEPS = Rows(TrajectoryEvent, ("id",))
 INDEXED = Rows(IndexedFile, ("database", "source", "path"))
+ARTIFACTS = Rows(Artifact, ("handle",))
 VFS = Rows(VfsEntry, ("namespace", "path"))
 JOBS, RUNS = Rows(CronJob, ("id",)), Rows(CronRunLog, ("job_id", "seq"))
 SUBAGENTS, TASKS, FLOWS = Rows(SubagentRun, ("run_id",)), Rows(TaskRun, ("task_id",)), Rows(FlowRun, ("flow_id",))
@@ -79,6 +82,7 @@ class Looker:
     collection: Any
     rejected: Rejected
     is_deep: bool = False
+    agents: list[str] = field(default_factory=list)  # of this home
     seen: dict[str, set[Key]] = field(default_factory=dict)  # new rows that an earlier source brings
     told: set[tuple[str, Any]] = field(default_factory=set)  # (job, moment it began) of runs in logs
     logged: dict[str, set[str]] = field(default_factory=dict)  # by job: what new runs of logs say
@@ -107,6 +111,8 @@ class Looker:
                 self._guarded(source, self._whole)
             elif source.kind == Kind.CRON_RUNS:
                 self._guarded(source, self._migrated_log if _is_migrated(source) else self._run_log)
+            elif source.kind == Kind.ARTIFACT:
+                self._guarded(source, self._artifact)
             elif source.kind == Kind.DATABASE:
                 self._guarded(source, self._state)
 
@@ -199,6 +205,14 @@ class Looker:
         self._indexed(source, looked, opened)
         listed = (one for one in around.contents(opened) if one.table == "vfs_entries")
         self._count(source, VFS, looked.db, (((one.place, one.path), source.is_to_read) for one in listed))
+
+    def _artifact(self, source):
+        """A content of openclaw-mem's store; every agent of the home gets a row for it."""
+        if problem := collect_mem_store.problem_of(source.content) if source.is_to_read else "":
+            reject(source, self.rejected, 0, collect_mem_store.BAD, problem)
+            return
+        keys = [((handles.of(source.content.sha256),), source.is_to_read)]
+        self._count(source, ARTIFACTS, next(map(alias, self.agents), None), keys)
 
     def _whole(self, source):
         read, reason, rows, name = WHOLE[source.kind]

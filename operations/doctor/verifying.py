@@ -32,7 +32,7 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
     if not source.file.is_file():
         return _("It is gone.")
     if not _is_read(collection, source) and not _is_left(collection, source):
-        if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX):
+        if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX, Kind.ARTIFACT):
             return _("Not read: somebody opted out, and this may be theirs.")
         return source.problem or _("It was not read; it will be tried again.")
     if source.kind == Kind.DATABASE and source.target == "transcript_events":

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -336,28 +335,6 @@ class TestTokens:
     def test_a_token_that_is_nearly_right_is_wrong(self, stranger, change):
         _, text = accounts.make_token(stranger, name="x", role="viewer")
         assert ask(change(text)).status_code == 401
-
-
-class TestCommands:
-    def test_create_user_prints_a_link(self, capsys, db):
-        call_command("create_user", "lena", role="operator", address="https://claw.example/")
-        address = capsys.readouterr().out.strip()
-        assert address.startswith("https://claw.example/welcome/")
-        assert Client().post(address.removeprefix("https://claw.example")).status_code == 302
-        assert User.objects.get().role == "operator"
-
-    def test_create_user_refuses_a_name_twice(self, stranger):
-        with pytest.raises(CommandError, match="already a user"):
-            call_command("create_user", "stranger")
-
-    def test_sign_in_link_prints_a_link(self, capsys, stranger):
-        call_command("sign_in_link", "stranger")
-        path = capsys.readouterr().out.strip().partition("8765")[2]
-        assert Client().post(path).status_code == 302
-
-    def test_sign_in_link_needs_somebody(self, db):
-        with pytest.raises(CommandError, match="There is no user nobody"):
-            call_command("sign_in_link", "nobody")
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -10,7 +10,7 @@ from operations.doctor import plan, preparing, report
 from operations.progress import Progress, listener_on
 
 BY = "command line"
-ONLY_FIX = ("sources", "force")
+ONLY_FIX = ("sources", "force", "accept_losses")
 
 
 class Command(Verb):
@@ -54,41 +54,17 @@ class Command(Verb):
             "--unignore", metavar="WHAT", help="let undone sessions in again: AGENT/SESSION, or the RUN that was undone"
         )
 
-    def run(
-        self,
-        quiet,
-        fix,
-        undo,
-        unignore,
-        source,
-        as_name,
-        include_deleted,
-        deep,
-        sources,
-        force,
-        accept_losses,
-        **options,
-    ):
-        if sum(map(bool, (fix, undo, unignore))) > 1:
-            self.fail("Say either --fix or --undo or --unignore.", WRONG_USE)
-        if sources and not fix:
-            self.fail("--sources is for --fix.", WRONG_USE)
-        if accept_losses and not fix:
-            self.fail("--accept-losses is for --fix.", WRONG_USE)
-        if force and not (fix or undo):
-            self.fail("--force is for --fix and --undo.", WRONG_USE)
-        for option, value in (("--source", source), ("--as", as_name), ("--undo", undo), ("--unignore", unignore)):
-            if value and not is_text(value):
-                self.fail(f"{option} is not text.", WRONG_USE)
-        asked = {"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep}
-        asked = given(asked)
-        more = {"sources": sources, "force": force, "accept_losses": accept_losses, "by": BY}
+    def run(self, quiet, fix, undo, unignore, source, as_name, include_deleted, deep, **options):
+        self._check(fix, undo, unignore, source, as_name, options)
+        asked = given({"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep})
+        more = {name: options[name] for name in ONLY_FIX} | {"by": BY}
         try:
             with room.refusing(settings.HOME_DIR, "Make room and run it again: it goes on."):
                 if unignore:
                     result = self._job("doctor_unignore", {"what": unignore, "by": BY}, quiet)
                 elif undo:
-                    result = self._job("doctor_undo", given({"run": undo, "by": BY, "force": force}), quiet)
+                    forced = {"run": undo, "by": BY, "force": options["force"]}
+                    result = self._job("doctor_undo", given(forced), quiet)
                 elif fix:
                     preparing.bring_up_to_date(self.say)
                     result = self._job("doctor", asked | given(more), quiet)
@@ -97,6 +73,19 @@ class Command(Verb):
         except Refused as refused:
             self.fail(refused.sentence, WRONG_USE, reasons=refused.reasons)
         self._end(result)
+
+    def _check(self, fix, undo, unignore, source, as_name, options):
+        if sum(map(bool, (fix, undo, unignore))) > 1:
+            self.fail("Say either --fix or --undo or --unignore.", WRONG_USE)
+        if options["sources"] and not fix:
+            self.fail("--sources is for --fix.", WRONG_USE)
+        if options["accept_losses"] and not fix:
+            self.fail("--accept-losses is for --fix.", WRONG_USE)
+        if options["force"] and not (fix or undo):
+            self.fail("--force is for --fix and --undo.", WRONG_USE)
+        for option, value in (("--source", source), ("--as", as_name), ("--undo", undo), ("--unignore", unignore)):
+            if value and not is_text(value):
+                self.fail(f"{option} is not text.", WRONG_USE)
 
     def _look(self, asked, quiet):
         with listener_on(self.stderr, is_quiet=quiet) as listener:

@@ -1,0 +1,155 @@
+"""Which agents `openclaw.json` names and where their workspaces are. Nothing else of it is kept: it holds keys.
+
+Source format: JSON5. In place of an object or a list there may be `{"$include": "other.json5"}`, or a list of files,
+relative to the file that names them and below the home: objects are merged, lists joined, and what stands beside the
+directive wins.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from . import loose_json
+
+NAME = "openclaw.json"
+INCLUDE = "$include"
+MOST_BYTES = 4 * 1024 * 1024
+MOST_FILES = 20
+MOST_DEEP = 10
+LAST_LEVEL = 3  # the file, `agents`, its `list` or `entries`, one agent
+
+
+class NotUsable(Exception):
+    """A file that cannot be opened, is too big or is no JSON5: the words say why."""
+
+
+@dataclass(slots=True)
+class Configured:
+    """What was found: agent name -> workspace path as it is written, and a sentence about each file that failed."""
+
+    workspaces: dict[str, str | None] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def read(root: Path, open_bytes: Callable[[Path, int], bytes]) -> Configured:
+    """The agents of the home at `root`. `open_bytes` gives the first bytes of a file or raises NotUsable."""
+    reader, found = _Reader(root, open_bytes), Configured()
+    config = reader.file(root / NAME, 0, ())
+    if not isinstance(config, dict):
+        reader.problems.append(_problem(NAME, _("it holds no object")))
+    section = _object(_object(config).get("agents"))
+    for name, entry in _entries(section):
+        workspace = entry.get("workspace")
+        found.workspaces[name] = workspace if isinstance(workspace, str) else None
+    usual = _object(section.get("defaults")).get("workspace")
+    if isinstance(usual, str):
+        found.workspaces["main"] = found.workspaces.get("main") or usual
+    found.problems = reader.problems
+    return found
+
+
+def _entries(section) -> Iterator[tuple[str, dict[str, Any]]]:
+    listed = section.get("list")
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+            yield entry["id"], entry
+    for name, entry in _object(section.get("entries")).items():
+        yield name, _object(entry)
+
+
+def _object(value):
+    return value if isinstance(value, dict) else {}
+
+
+class _Reader:
+    """Reads files and puts included ones in their places; a file that fails is a sentence and counts as empty."""
+
+    def __init__(self, root, open_bytes):
+        self.root, self.open_bytes = root, open_bytes
+        self.problems: list[str] = []
+        self.count = 0
+
+    def file(self, path, level, chain):
+        """What a file holds, as far as it is about agents; `chain` are the files that led here."""
+        name = path.relative_to(self.root).as_posix()
+        try:
+            data = self.open_bytes(path, MOST_BYTES + 1)
+            if len(data) > MOST_BYTES:
+                raise NotUsable(_("it has more than %(size)s MB") % {"size": MOST_BYTES // 1024**2})
+            value = loose_json.loads(data)
+        except (NotUsable, loose_json.NotJson) as exc:
+            self.problems.append(_problem(name, exc))
+            return {}
+        return self.resolved(value, level, (*chain, path))
+
+    def resolved(self, value, level, chain):
+        if level > LAST_LEVEL:
+            return value
+        if isinstance(value, list):
+            return [self.resolved(item, level + 1, chain) for item in value]
+        if not isinstance(value, dict):
+            return value
+        wanted = value if level else {name: value[name] for name in (INCLUDE, "agents") if name in value}
+        own = {name: self.resolved(part, level + 1, chain) for name, part in wanted.items() if name != INCLUDE}
+        if INCLUDE not in value:
+            return own
+        included = self.included(value[INCLUDE], level, chain)
+        return merged(included, own) if own else included
+
+    def included(self, names, level, chain):
+        found = {}
+        for name in names if isinstance(names, list) else [names]:
+            if path := self.place(name, chain):
+                part = self.file(path, level, chain)
+                found = merged(found, part) if isinstance(names, list) else part
+        return found
+
+    def place(self, name, chain):
+        """The file that a directive names; None for one that is not read, with a sentence."""
+        self.count += 1
+        path = None
+        if isinstance(name, str) and "\0" not in name:
+            path = Path(_normal(chain[-1].parent / name))
+        if path is None or not path.is_relative_to(self.root):
+            reason = _("only files of the home are read")
+        elif path in chain or len(chain) > MOST_DEEP or self.count > MOST_FILES:
+            reason = _("too many files include each other")
+        else:
+            return path
+        if self.count <= MOST_FILES + 1:
+            self.problems.append(_problem(_readable(name), reason))
+        return None
+
+
+def _readable(name):
+    text = name[:200] if isinstance(name, str) else INCLUDE
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _normal(path):
+    """Without `..`, by its words alone: links are refused when it is opened."""
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            parts = parts[:-1] or parts
+        else:
+            parts.append(part)
+    return Path(*parts)
+
+
+def merged(first: Any, second: Any, depth: int = LAST_LEVEL) -> Any:
+    """Two parts of a configuration as OpenClaw merges them: objects by name, lists joined, else the second."""
+    if isinstance(first, list) and isinstance(second, list):
+        return [*first, *second]
+    if not depth or not (isinstance(first, dict) and isinstance(second, dict)):
+        return second
+    both = {name: merged(first[name], second[name], depth - 1) for name in first.keys() & second.keys()}
+    return {**first, **second, **both}
+
+
+def _problem(name, reason):
+    words = _("%(file)s was not read, because %(reason)s: agents and workspaces that only it names are missing.")
+    return words % {"file": name, "reason": reason}

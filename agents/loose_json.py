@@ -1,0 +1,44 @@
+"""JSON5, in which OpenClaw and its plugins are configured: comments, trailing commas, bare names, single quotes.
+
+Such files hold keys of providers, and what the parser says of a fault quotes what it read until then: only the line of
+a fault is told.
+"""
+
+import re
+from typing import Any
+
+import orjson
+import pyjson5
+from django.utils.translation import gettext as _
+
+DEPTH = 100
+_PLACE = re.compile(r"near (\d+)")
+
+
+class NotJson(Exception):
+    """A text that is no JSON5. Its words say why, with none of the text."""
+
+
+def loads(data: bytes) -> Any:
+    """The value of a JSON or JSON5 text in UTF-8. Raises NotJson."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass  # most files are plain JSON, and one that is not is nothing special
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise NotJson(_("it is not UTF-8")) from None
+    try:
+        return pyjson5.decode(text, DEPTH)
+    except pyjson5.Json5DecoderException as exc:
+        fault = _fault(exc, text)
+    raise NotJson(fault)  # out here, so that no traceback leads to what was read
+
+
+def _fault(exc, text):
+    if isinstance(exc, pyjson5.Json5NestingTooDeep):
+        return _("it is nested more than %(most)s times") % {"most": DEPTH}
+    place = _PLACE.search(str(exc.args[0]))
+    line = text.count("\n", 0, int(place[1])) + 1 if place else 1
+    return _("it is neither JSON nor JSON5 from line %(line)s on") % {"line": line}

@@ -1,0 +1,50 @@
+import sys
+
+from agents import audit, configuration
+from agents.commands import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
+from agents.models import Agent
+from ledger import contexts
+from openclaw_web.errors import Refused
+from operations import checkpoints
+
+BY = "command line"
+
+
+class Command(Verb):
+    help = "Print what was said before a turn: the context in which it was judged."
+    examples = (
+        "turn_context 7dc772a1-0f67-4c4f-9e1c-1f2f3a4b5c6d:2444ade5",
+        "turn_context agent:main:main --number 3",
+        "turn_context agent:main:main --number 3 --json | jq -r '.items[].message'",
+    )
+    statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
+    status_words = {FAILED: "there is no such turn"}
+    schema = "openclaw-web.turn_context.v1"
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            "turn", metavar="TURN", help="the id of a turn; with --number: the id or key of its session"
+        )
+        parser.add_argument("--number", type=int, metavar="N", help="the number of the turn in its session")
+        parser.add_argument("--agent", default="main", help="whose turn (main)")
+
+    def run(self, turn, number, agent, **options):
+        found = Agent.objects.filter(agent_id=agent).first()
+        if found is None:
+            raise Refused(f"There is no agent {agent}.")
+        which = {"id": turn}
+        if number is not None:
+            which = {"session": checkpoints.session_of(found, turn), "turn_number": number}
+        try:
+            context = contexts.context_of(found.db, configuration.get(contexts.SETTING), **which)
+        except contexts.NoSuchTurn as refused:
+            self.fail(refused.sentence, FAILED)
+        audit.record(BY, "read", object_type="session", object_id=context.turn.session_id, agent_id=agent)
+        self.answer(context.as_json(), self._words(context))
+
+    def _words(self, context):
+        said = "\n\n".join(f"{item['role']}: {item['message']}" for item in context.items)
+        if self.stdout.isatty():  # what agents wrote must not steer the terminal
+            said = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in said)
+        encoding = sys.stdout.encoding or "utf-8"
+        return said.encode(encoding, "replace").decode(encoding)
