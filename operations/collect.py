@@ -163,6 +163,9 @@ def _collect(collection):
     collect_state.collect(collection, schedules)
     collection.begin(others[1])
     artifacts = collect_mem_store.collect(collection)
+    if schedules["rejected"] or artifacts["rejected"]:  # they are counted in the sums of agents
+        for found in here:
+            summaries.refresh(collection.agents[found.home_name])
     collection.begin(0)
     return _result(collection, schedules, artifacts)
 
