@@ -24,7 +24,6 @@ from agents import databases
 from openclaw_web.errors import Refused
 
 from . import accounts, preparation, worker
-from .models import User
 from .processes import Child, die_with_parent, keep_up
 
 SITE_GRACE_SECONDS = 15
@@ -52,7 +51,7 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
     """
     with _sole_server(), _listening(options) as listener:
         preparation.bring_up_to_date(say)
-        link = None if User.objects.exists() else accounts.make_first_admin_link()
+        link = None if accounts.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
         return keep_up(_children(options, listener, link, say), on_stop=listener.close)
 
@@ -123,7 +122,7 @@ def _announce(host, port, link, say):
     address = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
     say(_("OpenClaw Web answers at %(address)s") % {"address": f"{address}/"})
     if link:
-        say(_("There is no user yet. Make the first admin here, within a day: %(link)s") % {"link": address + link})
+        say(_("There is no admin yet. Create the first one here, within a day: %(link)s") % {"link": address + link})
 
 
 def _answers(host, port):

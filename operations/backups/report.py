@@ -4,7 +4,9 @@ from typing import Any
 
 import orjson
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from agents import amounts
 from agents.templatetags.formatting import at, size
 from operations.models import JobRun
 
@@ -25,7 +27,12 @@ def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
     lines = [result["message"], *(_("Removed %(path)s") % {"path": path} for path in facts["removed"])]
     if facts["damaged"]:
         count = len(facts["damaged"])
-        lines.append(_("%(count)s artifacts were damaged before they were backed up.") % {"count": count})
+        words = ngettext(
+            "%(count)s artifact was damaged before it was backed up.",
+            "%(count)s artifacts were damaged before they were backed up.",
+            count,
+        )
+        lines.append(words % {"count": f"{count:,}"})
     return facts, "\n".join(lines)
 
 
@@ -39,12 +46,12 @@ def restored(done: Restored) -> tuple[dict[str, Any], str]:
     """The receipt of a home that was put back, and its words."""
     words = {
         "home": done.home,
-        "agents": len(done.facts["agents"]),
-        "users": done.facts["users"],
+        "agents": amounts.of("agents", len(done.facts["agents"])),
+        "users": amounts.of("users", done.facts["users"]),
         "version": done.manifest.app_version,
         "made": str(at(done.manifest.created_at))[:19],
     }
-    sentence = _("%(home)s is what it was on %(made)s UTC: %(agents)s agents, %(users)s users (version %(version)s).")
+    sentence = _("%(home)s is what it was on %(made)s UTC: %(agents)s, %(users)s (version %(version)s).")
     message = sentence % words
     lines = [message, _("Everybody has to sign in again; tokens go on.")]
     if done.kept:

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import clock
+from agents import amounts, clock
 from agents.templatetags.formatting import size
 from datasets.exporting.folders import draft_of
 from openclaw_web.errors import Refused
@@ -51,8 +51,9 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         found = verifying.verify(archive, folder, progress)
         runs.note_verified(run, sha256)
     run.refresh_from_db()
-    message = _("%(count)s files and %(databases)s databases are sound.")
-    words = {"count": f"{found.files:,}", "databases": len(archive.manifest.databases)}
+    message = _("Sound: %(files)s and %(databases)s.")
+    words = {"files": amounts.of("files", found.files)}
+    words["databases"] = amounts.of("databases", len(archive.manifest.databases))
     return facts(run) | {"message": message % words, "damaged": found.damaged}
 
 
@@ -64,8 +65,9 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         verifying.look_again(archive, folder / "home")
     runs.note_proven(run, clock.now_ms() - began)
     run.refresh_from_db()
-    words = {"agents": len(made["agents"]), "databases": len(archive.manifest.databases)}
-    message = _("Restored and opened: %(databases)s databases of %(agents)s agents.") % words
+    words = {"agents": amounts.of("agents", len(made["agents"]))}
+    words["databases"] = amounts.of("databases", len(archive.manifest.databases))
+    message = _("Restored and opened: %(databases)s of %(agents)s.") % words
     return facts(run) | made | {"message": message}
 
 

@@ -12,6 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases, inspection
 from agents.database_copies import leftovers
@@ -76,8 +77,12 @@ def _global(inside):
 
 
 def _dangling(inside, path, agent=""):
-    sentence = _("%(count)s references lead to rows that are not there.") % {"count": inside.dangling}
-    return Finding("references", sentence, path, agent=agent)
+    words = ngettext(
+        "%(count)s reference leads to a row that is not there.",
+        "%(count)s references lead to rows that are not there.",
+        inside.dangling,
+    )
+    return Finding("references", words % {"count": inside.dangling}, path, agent=agent)
 
 
 def _agent(agent, is_deep):
@@ -172,11 +177,20 @@ def _artifacts(agents, is_complete, is_deep):
         own = {handle[-64:] for handle in rows.iterator(5_000)}
         if gone := own - stored:
             words = {"count": len(gone), "agent": agent.agent_id, "handles": _few(map(handles.of, sorted(gone)))}
-            sentence = _("%(count)s artifacts of agent %(agent)s have a row and no content: %(handles)s.") % words
+            sentence = ngettext(
+                "%(count)s artifact of agent %(agent)s has a row and no content: %(handles)s.",
+                "%(count)s artifacts of agent %(agent)s have a row and no content: %(handles)s.",
+                len(gone),
+            )
+            sentence %= words
             yield Finding("artifact_gone", sentence, "artifacts", agent=agent.agent_id)
         used |= own
     if is_complete and (loose := stored - used):
-        sentence = _("%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.")
+        sentence = ngettext(
+            "%(count)s content of the artifact store has no row. openclaw-web artifact gc removes it.",
+            "%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.",
+            len(loose),
+        )
         yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
     if is_deep:
         for problem in verifying.verify(sorted(stored)).problems:
@@ -193,8 +207,12 @@ def _permissions():
             wrong.append(path)
     if wrong:
         words = {"count": count, "paths": _few(wrong)}
-        sentence = _("%(count)s files or folders can be opened by others than their owner: %(paths)s.") % words
-        yield Finding("permissions", sentence, wrong[0], repair="permissions")
+        sentence = ngettext(
+            "%(count)s file or folder can be opened by others than its owner: %(paths)s.",
+            "%(count)s files or folders can be opened by others than their owner: %(paths)s.",
+            count,
+        )
+        yield Finding("permissions", sentence % words, wrong[0], repair="permissions")
     if links:
         sentence = _("There are links in the home, which nobody here made: %(paths)s.") % {"paths": _few(links)}
         yield Finding("links", sentence, links[0], level=NOTE)

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import configuration
+from agents import amounts, configuration
 from agents.database_copies import Copies
 from agents.homes import read_home
 from agents.sources import SourceBook, names_here
@@ -107,7 +107,7 @@ def _look_for_skipped(plan, home):
     told = runs.skipped_tables(str(plan.root))
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
-    places = places_left(plan.root, workspaces, folders)
+    places = places_left(plan.root, workspaces, folders, {source.file for source in plan.sources})
     plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in places]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
@@ -140,8 +140,9 @@ def sentence_of(plan: Plan) -> str:
     if not plan.findings:
         return _("Everything is in the store, and the store is sound.")
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
-    words = {"new": len(plan.to_read), "rejected": len(plan.rejected), "wrong": wrong}
-    return _("Sources to read: %(new)s. Lines that will be rejected: %(rejected)s. Other findings: %(wrong)s.") % words
+    words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
+    words["rejected"] = amounts.of("rejected lines", len(plan.rejected))
+    return _("To read: %(new)s, with %(rejected)s. %(wrong)s.") % words
 
 
 def _interesting(plan):

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases, inspection, services
 from agents.models import Agent
@@ -93,7 +94,10 @@ def permissions(finding: Finding) -> str:
                     count += 1
                 finally:
                     os.close(handle)
-    return _("%(count)s files and folders are their owner's alone.") % {"count": count}
+    words = ngettext(
+        "%(count)s file or folder is its owner's alone.", "%(count)s files and folders are their owner's alone.", count
+    )
+    return words % {"count": count}
 
 
 def _refresh(agent):

@@ -24,7 +24,10 @@ READ = frozenset(
     }
 )
 DATABASE = re.compile(r"openclaw(-agent)?\.sqlite(-wal|-shm)?")
-MOST = 200
+BUNDLES = "trajectory-exports"
+BESIDE = ("-wal", "-shm")  # what SQLite keeps beside a database that is read
+# Folders of a home of which a collect reads some files and passes over the rest.
+PARTLY_READ = ("cron", "cron/runs", "memory", "subagents")
 
 
 def why_not_read(name: str) -> str:
@@ -32,17 +35,34 @@ def why_not_read(name: str) -> str:
     return "secret" if SECRET.search(name) else "not_listed"
 
 
-def places_left(root: Path, workspaces: set[Path], agents: list[Path]) -> list[dict[str, Any]]:
-    """Files and folders of a home that are never opened: those at its top, of its state and of each agent."""
+def places_left(root: Path, workspaces: set[Path], agents: list[Path], read: set[Path]) -> list[dict[str, Any]]:
+    """Files and folders of a home that are never opened: those at its top, of its state and of each agent, and what
+    stands beside the files `read` in folders and workspaces of which only some are. Names only; nothing is opened.
+    """
     found = []
     for folder in [root, root / "state", *(inner for agent in agents for inner in (agent, agent / "agent"))]:
         for entry in _entries(folder):
             path = Path(entry.path)
             if entry.name in READ or path in workspaces or DATABASE.fullmatch(entry.name):
                 continue
-            why = "secret" if entry.name in NEVER_NAMES else why_not_read(entry.name)
-            found.append({"path": path.relative_to(root).as_posix(), "why": why})
-    return found[:MOST]
+            found.append(_place(root, path))
+    beside = [root / name for name in PARTLY_READ] + [
+        folder for workspace in sorted(workspaces) for folder in (workspace, workspace / "memory")
+    ]
+    known = read | {parent for file in read for parent in file.parents}
+    for folder in beside:
+        for entry in _entries(folder):
+            path = Path(entry.path)
+            is_of_one = entry.name.endswith(BESIDE) and path.with_name(entry.name[:-4]) in read
+            has_bundles = (path / BUNDLES).is_dir() and folder in workspaces  # of runs, which are read
+            if path not in known and not is_of_one and not has_bundles:
+                found.append(_place(root, path))
+    return found
+
+
+def _place(root, path):
+    why = "secret" if path.name in NEVER_NAMES else why_not_read(path.name)
+    return {"path": path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path), "why": why}
 
 
 def _entries(folder) -> Iterator[os.DirEntry]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases
 from agents.homes import NotReadable, open_regular
@@ -64,7 +65,7 @@ def _of_transcript(collection, source):
     except NotReadable as exc:
         return str(exc)
     source.rejected = max(source.rejected, rejected)
-    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+    return _missing(missing)
 
 
 def _end(book: SourceBook, source):
@@ -76,7 +77,14 @@ def _of_database(source, apart):
     for session_id, count in source.sessions.items():
         if session_id not in apart:
             missing += max(0, count - len(_ids(source.agent, session_id)))
-    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+    return _missing(missing)
+
+
+def _missing(count):
+    words = ngettext(
+        "%(count)s of its records is not in the store.", "%(count)s of its records are not in the store.", count
+    )
+    return words % {"count": count} if count else ""
 
 
 def _ids(agent_id, session_id):

@@ -196,7 +196,7 @@ def test_hostile_archives(home, tmp_path):
     (folder / "empty.jsonl.zst").write_bytes(b"")
     (folder / "link.jsonl.zst").symlink_to(files(home)[0])
     (folder / "folder.jsonl.zst").mkdir()
-    refused = receipt(home, "restore", str(folder), status=4)
+    refused = receipt(home, "restore", str(folder), status=3)
     assert (refused["restored"], len(refused["reasons"])) == (0, len(ways) + 4), refused
     assert tables(home) == wanted
 
@@ -223,7 +223,7 @@ def test_wrong_use(home):
     ):
         status, _out, err = run(home, "archive", *words)
         assert status == 3 and sentence in err and "Traceback" not in err, (words, err)
-    assert receipt(home, "restore", "/nowhere", status=4)["reasons"]
+    assert receipt(home, "restore", "/nowhere", status=3)["reasons"]
 
 
 def test_a_backup_has_the_archives(home, tmp_path):

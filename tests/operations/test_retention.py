@@ -140,7 +140,7 @@ def test_removing_by_the_page(as_admin, old):
     SampleFactory(agent_id="ada", session_id=SessionFactory(db="agent_ada", last_activity_at=5_000).id)
     as_admin.post(f"{URL}remove/", {"days": "400"})
     job = run_it()
-    assert "removed: 1 (" in job.message and "That stay: 1" in job.message and "can go" in job.log
+    assert "1 session (" in job.message and "was removed, 1 is kept." in job.message and "can be removed" in job.log
     assert type(old).objects.using("agent_ada").count() == 1
 
 
