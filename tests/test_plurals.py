@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents import amounts
+from agents.templatetags.formatting import size
 
 ROOT = Path(__file__).parent.parent
 APPS = ("agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web")
@@ -63,6 +64,14 @@ def test_templates_as_well():
         if name not in BOUNDS and noun not in NO_NOUNS and not CUT.search(text)
     ]
     assert not wrong, "use blocktranslate count:\n" + "\n".join(wrong)
+
+
+def test_sizes_count_by_1000_everywhere():
+    """One way to say a size, `4.2 kB`: the filter `size`. Django's own counts by 1,024."""
+    files = [file for app in (*APPS, "templates") for file in sorted((ROOT / app).rglob("*.*"))]
+    texts = {file: file.read_text() for file in files if file.suffix in (".py", ".html")}
+    assert not [file.name for file, text in texts.items() if "filesizeformat" in text]
+    assert (size(4_200), size(1_048_576)) == ("4.2 kB", "1.0 MB")
 
 
 @pytest.mark.parametrize("what", amounts.WORDS)

@@ -114,7 +114,9 @@ class TestFirstAdmin:
 
     def test_somebody_who_is_no_admin_may_be_added_first(self, client):
         path = accounts.make_first_admin_link()
-        call_command("create_user", "mei", stdout=io.StringIO())
+        told = io.StringIO()
+        call_command("create_user", "mei", stdout=io.StringIO(), stderr=told)
+        assert "There is no admin yet." in told.getvalue()
         assert client.get(path).status_code == 200
         assert client.post(path, self.DATA)["Location"] == "/"
         assert User.objects.get(role="admin").username == "root"
