@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
+from . import reasons
 from .services import AGENT_ID, normalise_agent_id
 
 # Secrets, other programs' state, or large and useless: never opened, whoever asks.
@@ -80,7 +81,7 @@ def open_regular(root: Path, path: Path) -> BinaryIO:
             raise NotReadable(_("a folder on the way is a link"))
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as exc:
-        raise NotReadable(exc.strerror or type(exc).__name__) from exc
+        raise NotReadable(reasons.of_system(exc)) from exc
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise NotReadable(_("not a regular file"))

@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from gunicorn.app.base import BaseApplication
 
-from agents import databases
+from agents import databases, reasons
 from openclaw_web.errors import Refused
 
 from . import accounts, preparation, worker
@@ -152,7 +152,7 @@ def _listening(options):
                 sentence = _("Port %(port)s of %(host)s is in use. Stop what uses it, or choose another with --port.")
                 raise Refused(sentence % {"port": options.port, "host": options.host}) from exc
             sentence = _("Port %(port)s of %(host)s cannot be used: %(why)s. Choose others with --host and --port.")
-            words = {"port": options.port, "host": options.host, "why": exc.strerror}
+            words = {"port": options.port, "host": options.host, "why": reasons.of_system(exc)}
             raise Refused(sentence % words) from exc
         yield listener
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from agents import amounts, audit, clock, configuration, databases
+from agents import amounts, audit, clock, configuration, databases, reasons
 from agents.models import Agent
 from artifacts.errors import Damaged, NoSuchArtifact
 from datasets.exporting.folders import draft_of
@@ -120,7 +120,7 @@ def _drafts(out):
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
-        told = {"path": out, "reason": exc.strerror}
+        told = {"path": out, "reason": reasons.of_system(exc)}
         raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % told) from exc
     with room.refusing(out, str(NOTHING_LOST)), draft_of(out / "archive") as draft:
         draft.chmod(0o700)

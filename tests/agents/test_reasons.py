@@ -29,5 +29,7 @@ def test_sqlite(said, words):
 
 
 def test_files():
-    assert reasons.of(PermissionError(errno.EACCES, "Permission denied", "/x")) == "permission denied"
+    assert reasons.of(PermissionError(errno.EACCES, "Permission denied", "/x")) == "this user may not open or write it"
+    assert reasons.of(OSError(errno.ENOSPC, "No space left on device")) == "the disk is full"
+    assert reasons.of(OSError(errno.EXDEV, "Invalid cross-device link")) == "invalid cross-device link"
     assert reasons.of(KeyError()) == "KeyError"
