@@ -25,6 +25,7 @@ WORDS = {
     "sub-agent runs": ngettext_lazy("%(shown)s sub-agent run", "%(shown)s sub-agent runs", "count"),
     "transcripts": ngettext_lazy("%(shown)s transcript", "%(shown)s transcripts", "count"),
     "turns": ngettext_lazy("%(shown)s turn", "%(shown)s turns", "count"),
+    "unreadable databases": ngettext_lazy("%(shown)s unreadable database", "%(shown)s unreadable databases", "count"),
     "users": ngettext_lazy("%(shown)s user", "%(shown)s users", "count"),
     "warnings": ngettext_lazy("%(shown)s warning", "%(shown)s warnings", "count"),
 }

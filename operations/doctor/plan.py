@@ -15,6 +15,7 @@ from agents.sources import SourceBook, names_here
 from ledger import stashing
 from openclaw_web.errors import Refused
 from operations import collect
+from operations.collect_report import OF_DATABASES
 
 from . import ignoring, looking, own_store, runs, sources
 from .findings import FINDING, Finding
@@ -141,7 +142,10 @@ def sentence_of(plan: Plan) -> str:
         return _("Everything is in the store, and the store is sound.")
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
     words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
-    words["rejected"] = amounts.of("rejected lines", len(plan.rejected))
+    lost = sum(one["reason"] in OF_DATABASES for one in plan.rejected)
+    words["rejected"] = amounts.of("rejected lines", len(plan.rejected) - lost)
+    if lost:
+        words["rejected"] += ", " + amounts.of("unreadable databases", lost)
     return _("To read: %(new)s, with %(rejected)s. %(wrong)s.") % words
 
 
