@@ -63,7 +63,8 @@ def sums(turn):
     if calls := turn["tool_call_count"]:
         found.append(ngettext("%(count)s call", "%(count)s calls", calls) % {"count": f"{calls:,}"})
     if turn["total_tokens"]:
-        found.append(_("%(count)s tokens") % {"count": tokens(turn["total_tokens"])})
+        count = turn["total_tokens"]
+        found.append(ngettext("%(count)s token", "%(count)s tokens", count) % {"count": tokens(count)})
     if turn["cost_usd"]:
         found.append(money(turn["cost_usd"]))
     if turn["latency_ms"] is not None:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases, inspection
 from agents.database_copies import leftovers
@@ -73,8 +74,12 @@ def _global(inside):
 
 
 def _dangling(inside, path, agent=""):
-    sentence = _("%(count)s references lead to rows that are not there.") % {"count": inside.dangling}
-    return Finding("references", sentence, path, agent=agent)
+    words = ngettext(
+        "%(count)s reference leads to a row that is not there.",
+        "%(count)s references lead to rows that are not there.",
+        inside.dangling,
+    )
+    return Finding("references", words % {"count": inside.dangling}, path, agent=agent)
 
 
 def _agent(agent, is_deep):
@@ -154,8 +159,12 @@ def _permissions():
             wrong.append(path)
     if wrong:
         words = {"count": count, "paths": _few(wrong)}
-        sentence = _("%(count)s files or folders can be opened by others than their owner: %(paths)s.") % words
-        yield Finding("permissions", sentence, wrong[0], repair="permissions")
+        sentence = ngettext(
+            "%(count)s file or folder can be opened by others than its owner: %(paths)s.",
+            "%(count)s files or folders can be opened by others than their owner: %(paths)s.",
+            count,
+        )
+        yield Finding("permissions", sentence % words, wrong[0], repair="permissions")
     if links:
         sentence = _("There are links in the home, which nobody here made: %(paths)s.") % {"paths": _few(links)}
         yield Finding("links", sentence, links[0], level=NOTE)

@@ -8,13 +8,14 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import configuration, home_configuration
+from agents import amounts, configuration, home_configuration
 from agents.database_copies import Copies
 from agents.homes import read_home
 from agents.sources import SourceBook, names_here
 from ledger import stashing
 from openclaw_web.errors import Refused
 from operations import collect
+from operations.collect_report import OF_DATABASES
 
 from . import ignoring, looking, own_store, runs, sources
 from .findings import FINDING, Finding
@@ -111,8 +112,8 @@ def _look_for_skipped(plan, home):
     told = runs.skipped_tables(str(plan.root))
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
-    memories = {f"{found.home_name}.sqlite{end}" for found in home.agents for end in ("", "-wal", "-shm")}
-    places = places_left(plan.root, workspaces, folders, memories, home.notes)
+    read = {source.file for source in plan.sources}
+    places = places_left(plan.root, workspaces, folders, read, home.notes)
     plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in places]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
@@ -145,8 +146,12 @@ def sentence_of(plan: Plan) -> str:
     if not plan.findings:
         return _("Everything is in the store, and the store is sound.")
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
-    words = {"new": len(plan.to_read), "rejected": len(plan.rejected), "wrong": wrong}
-    return _("Sources to read: %(new)s. Lines that will be rejected: %(rejected)s. Other findings: %(wrong)s.") % words
+    words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
+    lost = sum(one["reason"] in OF_DATABASES for one in plan.rejected)
+    words["rejected"] = amounts.of("rejected lines", len(plan.rejected) - lost)
+    if lost:
+        words["rejected"] += ", " + amounts.of("unreadable databases", lost)
+    return _("To read: %(new)s, with %(rejected)s. %(wrong)s.") % words
 
 
 def _interesting(plan):

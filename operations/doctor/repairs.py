@@ -96,7 +96,10 @@ def permissions(finding: Finding) -> str:
                     count += 1
                 finally:
                     os.close(handle)
-    return _("%(count)s files and folders are their owner's alone.") % {"count": count}
+    words = ngettext(
+        "%(count)s file or folder is its owner's alone.", "%(count)s files and folders are their owner's alone.", count
+    )
+    return words % {"count": count}
 
 
 def _refresh(agent):

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases
 from agents.homes import NotReadable, look, open_regular
@@ -74,7 +75,7 @@ def _of_transcript(collection, source):
     if without_id:  # what they are called tells nothing: they may have been read in another place
         missing += unnamed.missing(databases.alias(source.agent), source.session_id, without_id)
     source.rejected = max(source.rejected, rejected)
-    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+    return _missing(missing)
 
 
 def _end(book: SourceBook, source):
@@ -86,7 +87,14 @@ def _of_database(source, apart):
     for session_id, count in source.sessions.items():
         if session_id not in apart:
             missing += max(0, count - len(_ids(source.agent, session_id)))
-    return _("%(count)s of its records are not in the store.") % {"count": missing} if missing else ""
+    return _missing(missing)
+
+
+def _missing(count):
+    words = ngettext(
+        "%(count)s of its records is not in the store.", "%(count)s of its records are not in the store.", count
+    )
+    return words % {"count": count} if count else ""
 
 
 def _ids(agent_id, session_id):

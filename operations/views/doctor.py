@@ -88,6 +88,7 @@ def _context(request, form):
         "under_way": looks.under_way(),
         "broken": looks.broken(),
         "result": result,
+        "is_elsewhere": bool(result.get("source")) and result["source"]["root"] != str(settings.STATE_DIR),
         "is_well": not (_left(result) if result.get("run") else result.get("findings")),
         "store": _still_so(result),
         "sources": [(one, STATES.get(one["state"], "")) for one in result.get("sources", [])[:SHOWN]],
