@@ -17,7 +17,7 @@ from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
 from operations.models import AgentSummary
 
-from . import contents, sums
+from . import contents, kept_files, sums
 from .findings import NOTE, Finding
 
 FOLDER, FILE = 0o700, 0o600
@@ -44,6 +44,7 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     for agent in healthy:
         yield from sums.look(agent, is_deep=is_deep)
     yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
+    yield from kept_files.look(healthy, is_deep=is_deep)
     yield from _permissions()
     yield from _leftovers()
 
