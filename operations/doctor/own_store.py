@@ -49,6 +49,19 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     yield from _leftovers()
 
 
+def compared(*, is_deep: bool) -> str:
+    """What a look compared with what, of the store itself: more than this is not known to be right."""
+    if is_deep:
+        return _(
+            "Of the store, everything derived was compared with the records, and every artifact, export and archive "
+            "with its hash."
+        )
+    return _(
+        "Of the store, sums were compared with the numbers beside records, and artifacts, exports, archives and "
+        "backups by name and size; their contents were not read."
+    )
+
+
 def _global(inside):
     path = "state/openclaw.sqlite"
     if inside.damage:
