@@ -20,7 +20,7 @@ from agents.services import AGENT_ID
 from openclaw_web import damage
 from operations.models import AgentSummary
 
-from . import contents, sums
+from . import contents, kept_files, sums
 from .findings import NOTE, Finding
 
 FOLDER, FILE = 0o700, 0o600
@@ -47,8 +47,22 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     for agent in healthy:
         yield from sums.look(agent, is_deep=is_deep)
     yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
+    yield from kept_files.look(healthy, is_deep=is_deep)
     yield from _permissions()
     yield from _leftovers()
+
+
+def compared(*, is_deep: bool) -> str:
+    """What a look compared with what, of the store itself: more than this is not known to be right."""
+    if is_deep:
+        return _(
+            "Of the store, everything derived was compared with the records, and every artifact, export and archive "
+            "with its hash."
+        )
+    return _(
+        "Of the store, sums were compared with the numbers beside records, and artifacts, exports, archives and "
+        "backups by name and size; their contents were not read."
+    )
 
 
 def _global(inside):

@@ -32,6 +32,7 @@ class Plan:
 
     root: Path
     problem: str = ""
+    is_deep: bool = False
     collection: Any = None
     names: dict[str, str] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
@@ -60,7 +61,8 @@ def look(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
     """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`. Databases are looked at in `copies`."""
     plan = Plan(Path(params.get("source") or settings.STATE_DIR).expanduser().absolute())
-    plan.store = list(own_store.look(progress, is_deep=bool(params.get("deep"))))
+    plan.is_deep = bool(params.get("deep"))
+    plan.store = list(own_store.look(progress, is_deep=plan.is_deep))
     if not any(one.check in ("integrity", "schema") and one.path == "state/openclaw.sqlite" for one in plan.store):
         try:
             look_at_home(plan, params, progress, copies)
@@ -142,9 +144,9 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
 
 
 def sentence_of(plan: Plan) -> str:
-    """How it is, in one sentence."""
+    """How it is, in one sentence; when nothing was found, what was compared for that in another."""
     if not plan.findings:
-        return _("Everything is in the store, and the store is sound.")
+        return _("Nothing is new and nothing is wrong.") + f" {own_store.compared(is_deep=plan.is_deep)}"
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
     words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
     lost = sum(one["reason"] in OF_DATABASES for one in plan.rejected)
