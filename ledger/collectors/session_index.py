@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..envelopes import is_header
 from ..records import moment_ms
 from .jsonl import load_object
 
@@ -116,7 +117,7 @@ def _entry(key, session_id, entry):
     model = entry.get("model")
     if isinstance(model, dict):
         model = model.get("model")
-    metadata = {name: entry[name] for name in KEPT if isinstance(entry.get(name), str | int | float | bool)}
+    metadata = {name: entry[name] for name in KEPT if _is_usable(entry.get(name))}
     metadata["origin"] = {k: v for k, v in _dict(entry, "origin").items() if isinstance(v, str)}
     channel = _text(delivery, "channel") or _text(entry, "lastChannel") or _text(entry, "channel") or channel
     return IndexEntry(
@@ -128,7 +129,7 @@ def _entry(key, session_id, entry):
         account=_text(delivery, "accountId") or _text(entry, "lastAccountId"),
         updated_at=moment_ms(entry.get("updatedAt")),
         model=model if isinstance(model, str) else None,
-        label=_text(entry, "label") or _text(entry, "displayName") or "",
+        label=metadata.get("label") or metadata.get("displayName") or "",
         metadata={name: value for name, value in metadata.items() if value not in ("", {})},
         report=_report(entry),
     )
@@ -152,6 +153,10 @@ def _report(entry):
         "systemPromptChars": _number(_dict(report, "systemPrompt").get("chars")) or _number(report.get("totalSize")),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _is_usable(value):
+    return isinstance(value, int | float) or (isinstance(value, str) and not is_header(value))
 
 
 def _named(item, *keys):
