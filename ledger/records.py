@@ -137,6 +137,12 @@ def moment_ms(value: Any) -> int | None:
     return int(value) if EARLIEST_MS <= value <= LATEST_MS else None
 
 
+def is_text(block: Any) -> bool:
+    """Whether a block of a message's content holds words; its `type` may be of any JSON type."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    return isinstance(kind, str) and kind in TEXT_BLOCKS
+
+
 def file_lists(summary: str, details: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The files a compaction says were read and modified: from its details, else from the tags in its summary."""
     read, modified = _texts(details.get("readFiles")), _texts(details.get("modifiedFiles"))
