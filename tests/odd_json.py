@@ -113,3 +113,64 @@ ENTRY = {
         "systemPrompt": {"chars": 5},
     },
 }
+
+# Schedules, runs and steps.
+JOB = {
+    "id": "j1",
+    "agentId": "main",
+    "name": "Daily",
+    "enabled": True,
+    "createdAtMs": 1771642800000,
+    "updatedAtMs": 1771642800000,
+    "schedule": {"kind": "cron", "expr": "0 8 * * *", "tz": "Asia/Shanghai", "everyMs": 5, "anchorMs": 1, "at": "x"},
+    "payload": {"kind": "agentTurn", "message": "go"},
+    "delivery": {"mode": "none"},
+    "state": {"nextRunAtMs": 1771642800000, "lastRunStatus": "ok", "lastDurationMs": 5, "consecutiveErrors": 1},
+}
+RUN = {
+    "ts": 1771642800000,
+    "jobId": "j1",
+    "action": "finished",
+    "status": "ok",
+    "error": "e",
+    "summary": "s",
+    "sessionId": "x",
+    "runAtMs": 1771642800000,
+    "durationMs": 5,
+    "usage": {"input_tokens": 1, "total_tokens": 2},
+    "model": "m",
+}
+SUBAGENT = {
+    "runId": "a1",
+    "childSessionKey": "agent:main:subagent:x",
+    "requesterSessionKey": "agent:main:main",
+    "task": "count",
+    "label": "l",
+    "model": "m",
+    "createdAt": 1771642800000,
+    "startedAt": 1771642800000,
+    "endedAt": 1771642800005,
+    "outcome": {"status": "ok", "error": "e"},
+    "endedReason": "done",
+    "cleanupHandled": True,
+}
+STEP = {
+    "traceSchema": "openclaw-trajectory",
+    "schemaVersion": 1,
+    "type": "model.completed",
+    "ts": "2026-02-21T03:00:01.000Z",
+    "seq": 3,
+    "sessionId": "",
+    "runId": "run",
+    "provider": "p",
+    "modelId": "m",
+    "data": {
+        "trigger": "user",
+        "toolCount": 3,
+        "status": "success",
+        "usage": {"input": 5, "output": 6, "cost": {"total": 0.5}},
+        "systemPrompt": "You are",
+        "tools": [{"name": "exec", "parameters": {"type": "object"}}],
+        "aborted": False,
+    },
+}

@@ -10,16 +10,25 @@ from hypothesis import strategies as st
 
 from agents.models import Agent
 from datasets.services import make_samples
-from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import (
+    ConversationTurn,
+    PromptReport,
+    RejectedRecord,
+    Session,
+    TrajectoryEvent,
+    TranscriptEvent,
+    TranscriptEventIdentity,
+)
+from operations.models import CronJob
 from tests.homes import Home, assistant, user
-from tests.odd_json import ENTRY, RECORDS, odd
+from tests.odd_json import ENTRY, JOB, JSON, RECORDS, RUN, STEP, SUBAGENT, odd
 from tests.operations.collecting import MAIN, run
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.django_db
 # A case takes a second: what fails is shown as it was found, because making it smaller would take minutes.
 MANY = settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
@@ -110,3 +119,49 @@ def test_an_index_entry_of_any_types_costs_those_values(homes, as_admin, entry):
 
 OLD = {"skills": [{"name": "a", "description": "b"}], "tools": ["exec"], "systemPromptChars": 5, "toolSchemas": 1}
 OLD["files"] = [{"name": "USER.md", "rawChars": 5, "injectedChars": 4, "truncated": True, "missing": False}]
+
+
+@MANY
+@given(odd(OLD), odd({"origin": {"label": "x"}, "chatType": "direct", "spawnedBy": "agent:main:main"}) | JSON)
+def test_pages_open_with_what_older_versions_stored(homes, as_admin, report, metadata):
+    session = str(uuid.uuid4())
+    files, _database = homes
+    files.transcript(BEFORE, assistant("Hi"), session=session)
+    files.write("workspace/USER.md", "me")
+    run(files)
+    kept = PromptReport.objects.using(MAIN).create(id=session, report_json=json.dumps(report))
+    rows = Session.objects.using(MAIN).filter(id=session)
+    rows.update(prompt_report=kept, metadata=json.dumps(metadata), last_activity_at=4_000_000_000_000)
+    opens(as_admin, "main", session)
+
+
+@MANY
+@given(odd(JOB), odd(RUN), odd(SUBAGENT), odd(STEP))
+def test_schedules_runs_and_steps_of_any_types_cost_themselves(homes, as_admin, job, ran, subagent, step):
+    session = str(uuid.uuid4())
+    files, database = homes
+    files.transcript(BEFORE, AFTER, session=session)
+    database.session(session, BEFORE, AFTER, agent="second")
+    files.write("cron/jobs.json", json.dumps({"version": 1, "jobs": [JOB | {"id": "sound"}, job]}))
+    files.write("cron/runs/sound.jsonl", json.dumps(ran) + "\n" + json.dumps(RUN) + "\n")
+    files.write("subagents/runs.json", json.dumps({"version": 2, "runs": {"r": subagent, "sound": SUBAGENT}}))
+    steps = [json.dumps({**one, "sessionId": session}) + "\n" for one in (step, STEP)]
+    files.write(f"agents/main/sessions/{session}.trajectory.jsonl", "".join(steps))
+    with database.state() as store:
+        store.execute("DELETE FROM cron_jobs")
+        database.insert(store, "cron_jobs", store_key="k", job_id="b", name="n", enabled=1, job_json=job, updated_at=1)
+        store.execute("DELETE FROM cron_run_logs")
+        database.insert(store, "cron_run_logs", job_id="b", seq=1, ts=1771642800000, entry_json=ran)
+        store.execute("DELETE FROM subagent_runs")
+        subagent = {"run_id": "b", "child_session_key": "x", "requester_session_key": "y", "payload_json": subagent}
+        database.insert(store, "subagent_runs", created_at=1, **subagent)
+    for home, agent in ((files, "main"), (database, "second")):
+        found = run(home)
+        assert found["agents"][agent]["notes"] == [] == found["notes"]
+        for place in ("cron", "subagents", "background", "stored"):
+            assert as_admin.get(f"/agents/{agent}/{place}/").status_code == 200, place
+        opens(as_admin, agent, session)
+    for job_id in CronJob.objects.values_list("id", "agent_id"):
+        assert as_admin.get(reverse("operations:cron_detail", args=job_id[::-1])).status_code == 200
+    assert CronJob.objects.filter(id="sound").exists()
+    assert TrajectoryEvent.objects.using(MAIN).filter(session_id=session).exists()
