@@ -21,6 +21,7 @@ from artifacts.models import Artifact
 from ledger.models import Session, SessionTool, ToolDay
 from operations.models import AgentSummary
 
+from . import copied_notes
 from .findings import NOTE, Finding
 
 FOLDER, FILE = 0o700, 0o600
@@ -48,6 +49,7 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     for agent in healthy:
         yield from _sums(agent)
     yield from _artifacts(healthy, len(healthy) == len(agents), is_deep)
+    yield from copied_notes.look()
     yield from _permissions()
     yield from _leftovers()
 

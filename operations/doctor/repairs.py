@@ -19,7 +19,7 @@ from ledger.tool_days import ADDED, TOTAL_PLACE
 from operations import summaries
 from operations.models import AgentSummary
 
-from . import own_store
+from . import copied_notes, own_store
 from .findings import Finding
 
 
@@ -110,4 +110,5 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "summaries": rebuild_sums,
     "tool_sums": tool_sums,
     "permissions": permissions,
+    "list_copied_notes": copied_notes.list_them,
 }
