@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import takewhile
 
 from guardian.diffs import compare
 from guardian.word_marks import WORDS, Effort
@@ -43,30 +42,39 @@ def pieces(old: str, new: str) -> list[Piece]:
 
 def _changed(before: list[str], after: list[str], effort: Effort) -> Iterator[tuple[str, str]]:
     left, right = TOKENS.findall("".join(before)), TOKENS.findall("".join(after))
-    start = _shared(left, right)
-    end = _shared(left[start:][::-1], right[start:][::-1])
+    start, end = _shared_ends(left, right)
     middle = left[start : len(left) - end], right[start : len(right) - end]
-    if len(before) == len(after) > 1 and not effort.grants(*middle):  # as many lines: each beside its own
+    is_granted = effort.grants(*middle)
+    if len(before) == len(after) > 1 and not is_granted:  # as many lines: each beside its own
         for one, other in zip(before, after, strict=True):
             yield from _changed([one], [other], effort)
         return
     yield KEPT, "".join(left[:start])
-    yield from _middle(*middle, effort)
+    yield from _middle(*middle) if is_granted else _replaced(*middle)
     yield KEPT, "".join(left[len(left) - end :])
 
 
-def _middle(left, right, effort):
-    if not effort.grants(left, right):
-        yield REMOVED, "".join(left)
-        yield ADDED, "".join(right)
-        return
+def _middle(left, right):
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag == "equal":
             yield KEPT, "".join(left[i1:i2])
         else:
-            yield REMOVED, "".join(left[i1:i2])
-            yield ADDED, "".join(right[j1:j2])
+            yield from _replaced(left[i1:i2], right[j1:j2])
 
 
-def _shared(left, right):
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+def _replaced(left, right):
+    """What was replaced, but for words and blanks that both begin or end with: a token has the blank behind its word."""
+    left, right = WORDS.findall("".join(left)), WORDS.findall("".join(right))
+    start, end = _shared_ends(left, right)
+    yield KEPT, "".join(left[:start])
+    yield REMOVED, "".join(left[start : len(left) - end])
+    yield ADDED, "".join(right[start : len(right) - end])
+    yield KEPT, "".join(left[len(left) - end :])
+
+
+def _shared_ends(left, right):
+    """How many items both begin and end with."""
+    most = min(len(left), len(right))
+    start = next((i for i in range(most) if left[i] != right[i]), most)
+    most -= start
+    return start, next((i for i in range(most) if left[-1 - i] != right[-1 - i]), most)

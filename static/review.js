@@ -133,6 +133,7 @@ function failed(here) {
 
 /* What a verdict would have held is a draft again. */
 function keepTyped() {
+  if (!shown().dataset.draft) return;
   shown().dataset.typed = "1";
   saveDraft(shown());
 }

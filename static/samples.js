@@ -11,6 +11,7 @@ let saving = null;
 let underWay = 0;
 
 const sampleNode = () => document.querySelector("[data-draft]");
+const verdictForm = () => document.getElementById("verdict");
 
 function mark(node, state) {
   const chip = node.querySelector("#draft-state");
@@ -29,10 +30,9 @@ function isSmall(body) {
 function saveDraft(node) {
   window.clearTimeout(saving);
   saving = null;
-  const form = node && node.querySelector("#verdict");
-  if (!form || !node.dataset.typed) return line;
+  if (!node || !node.isConnected || !node.dataset.typed) return line;
   delete node.dataset.typed;
-  const body = new FormData(form); /* now: fields of a form belong to it only while they are in the page */
+  const body = new FormData(verdictForm()); /* now: fields of a form belong to it only while they are in the page */
   underWay += 1;
   line = line.then(() => sendDraft(node, body)).then((answer) => showSaved(node, answer)).catch(() => unsaved(node));
   return line.finally(() => { underWay -= 1; });
@@ -60,7 +60,7 @@ function unsaved(node) {
 
 document.addEventListener("input", (event) => {
   const node = event.target.closest("[data-draft]");
-  if (!node || !event.target.form || event.target.form.id !== "verdict") return;
+  if (!node || event.target.form !== verdictForm()) return;
   node.dataset.typed = "1";
   mark(node, "typed");
   if (saving === null) saving = window.setTimeout(() => saveDraft(node), SAVE_MS);
@@ -70,7 +70,7 @@ document.addEventListener("input", (event) => {
 function leave() {
   const node = sampleNode();
   if (!node || !node.dataset.typed) return;
-  const body = new FormData(node.querySelector("#verdict"));
+  const body = new FormData(verdictForm());
   if (!isSmall(body)) return;
   delete node.dataset.typed;
   sendDraft(node, body).catch(() => { node.dataset.typed = "1"; });
@@ -80,7 +80,7 @@ window.addEventListener("pagehide", leave);
 window.addEventListener("beforeunload", (event) => {
   const node = sampleNode();
   if (!node || !node.dataset.typed) return;
-  if (node.querySelector("#draft-state[data-state=failed]") || !isSmall(new FormData(node.querySelector("#verdict")))) event.preventDefault();
+  if (node.querySelector("#draft-state[data-state=failed]") || !isSmall(new FormData(verdictForm()))) event.preventDefault();
 });
 document.addEventListener("visibilitychange", () => { if (document.hidden) saveDraft(sampleNode()); });
 document.addEventListener("submit", (event) => { /* the form holds all of it, and its verdict ends the draft */
