@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from agents import configuration, databases
@@ -71,6 +72,12 @@ def reply(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, An
         "changes": word_diff.pieces(own, text) if text != own and is_short else [],
         "draft": draft,
     }
+
+
+def unkept(response: HttpResponse) -> HttpResponse:
+    """The page, which no browser keeps: Back must not show what was typed on it to whoever signed in since."""
+    response["Cache-Control"] = "private, no-store"
+    return response
 
 
 def _done(sample):

@@ -86,7 +86,8 @@ def _sample_page(request, sample, form=None, *, status=200):
         "after": after,
         "waiting": sample_lists.amounts([filters.waiting()])[0],
     }
-    return render_page(request, "datasets/sample_detail.html", context, status=status)
+    response = render_page(request, "datasets/sample_detail.html", context, status=status)
+    return sample_page.unkept(response) if may_label else response
 
 
 def _labelled(sample, filters):

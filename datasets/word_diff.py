@@ -63,7 +63,7 @@ def _middle(left, right):
 
 
 def _replaced(left, right):
-    """What was replaced, but for words and blanks that both begin or end with: a token has the blank behind its word."""
+    """What was replaced, but for words and blanks that both begin or end with: tokens hold the blank behind a word."""
     left, right = WORDS.findall("".join(left)), WORDS.findall("".join(right))
     start, end = _shared_ends(left, right)
     yield KEPT, "".join(left[:start])

@@ -203,7 +203,6 @@ async function step(link) {
 document.addEventListener("submit", (event) => {
   const kind = event.target.dataset.review;
   if (!kind) return;
-  if (kind === "discard") return; /* a page anew, without what was typed */
   event.preventDefault();
   if (kind === "undo") undo(event.target);
   else if (kind === "reason") giveReason(event.target, event.submitter);

@@ -83,14 +83,15 @@ window.addEventListener("beforeunload", (event) => {
   if (node.querySelector("#draft-state[data-state=failed]") || !isSmall(new FormData(verdictForm()))) event.preventDefault();
 });
 document.addEventListener("visibilitychange", () => { if (document.hidden) saveDraft(sampleNode()); });
-document.addEventListener("submit", (event) => { /* the form holds all of it, and its verdict ends the draft */
-  const node = event.target.id === "verdict" && sampleNode();
+/* A verdict holds all that was typed, and ends the draft; so does discarding it. */
+document.addEventListener("submit", (event) => {
+  const node = ["verdict", "discard"].includes(event.target.id) && sampleNode();
   if (!node) return;
   window.clearTimeout(saving);
   saving = null;
   delete node.dataset.typed;
   if (!underWay || event.target.dataset.review) return;
-  event.preventDefault(); /* else the draft might arrive after its verdict */
+  event.preventDefault(); /* else the draft might arrive after its end */
   line.then(() => event.target.requestSubmit(event.submitter));
 });
 
@@ -103,6 +104,13 @@ document.addEventListener("keydown", (event) => {
     if (box && !node.dataset.typed && !box.contains(document.activeElement)) box.open = false;
   });
 });
+
+document.addEventListener("toggle", (event) => {
+  if (!event.target.matches(".reply__box[open]")) return;
+  const box = event.target.querySelector("textarea");
+  box.focus({ preventScroll: true });
+  box.scrollIntoView({ block: "nearest" });
+}, { capture: true });
 
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-open-next]")) return;

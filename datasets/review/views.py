@@ -194,7 +194,8 @@ def _step(request, queue, found, *, status=200):
         context["types"] = TYPE_WORDS.items()
         context["without"] = {name: queue.without(name) for name in ("agent", "type", "session", "skipped")}
         context["filters_query"] = queue.query_of_filters
-    return render_page(request, "datasets/review.html", context, partial="review-step", status=status)
+    response = render_page(request, "datasets/review.html", context, partial="review-step", status=status)
+    return response if request.htmx else sample_page.unkept(response)
 
 
 def _sample(request, queue, sample_id, claim, form=None):

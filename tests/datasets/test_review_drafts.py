@@ -76,6 +76,11 @@ def test_nobody_else_sees_it(as_reviewer):
     assert SampleDraft.objects.get().username == "reviewer"
 
 
+@pytest.mark.parametrize("address", PAGES)
+def test_no_browser_keeps_the_page_for_whoever_presses_back(as_reviewer, address):
+    assert as_reviewer.get(address)["Cache-Control"] == "private, no-store"
+
+
 def test_it_is_gone_with_its_verdict(as_reviewer):
     typed(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
     judge(as_reviewer, as_reviewer.get(PAGES[0]))
@@ -187,9 +192,8 @@ def test_nobody_has_twenty_tabs(as_reviewer):
 
 @pytest.mark.parametrize("address", PAGES)
 def test_a_draft_can_be_discarded(as_reviewer, address):
-    assert "Discard your draft" not in as_reviewer.get(address).text
     typed(as_reviewer, as_reviewer.get(address), output="better")
-    assert "Discard your draft" in as_reviewer.get(address).text
+    assert re.search(r'form="discard"[^>]*>Discard your draft', as_reviewer.get(address).text)
     page = as_reviewer.post("/review/discard/", {"sample": "one", "next": address}, follow=True)
     assert field(page, "output") == REPLY
     assert not SampleDraft.objects.exists()

@@ -13,6 +13,8 @@ from tests.datasets.test_review_browser import Person, Site, complaints  # noqa:
 from tests.processes import Home, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
+SIGN_OUT = """() => fetch("/sign-out/", { method: "POST", headers: {
+    "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value } })"""
 TYPED = "SELECT json_group_array(username || ' ' || sample_id || ' ' || fields_json) FROM sample_drafts"
 
 
@@ -55,7 +57,7 @@ def test_what_was_typed_is_there_after_moving_on(site, complaints, key):  # noqa
     ann.settled()
     ann.page.goto(f"{site.address}/review/?sample=s01")
     assert reply(ann) == "Answer 1 and more"
-    expect(ann.page.locator("#draft-state")).to_have_text("Draft saved", use_inner_text=True)
+    expect(ann.page.locator("#draft-state [data-shown=kept]").first).to_be_visible()
     assert complaints == []
 
 
@@ -90,6 +92,7 @@ def test_the_reply_and_its_box_take_turns(site, complaints):  # noqa: F811
     assert complaints == []
 
 
+# One story, from the first word to the last: what is told of one person must hold beside what the other does.
 def test_two_people_type_skip_reload_and_undo(site, complaints):  # noqa: F811
     ann, bea = (Person(site, name, complaints) for name in ("ann", "bea"))
     mine, hers = ann.sample, bea.sample
@@ -179,13 +182,13 @@ def test_a_connection_that_fails_loses_nothing(site):
     ann.page.route("**/review/draft/**", lambda route: route.abort())
     ann.page.keyboard.press("t")
     ann.page.keyboard.type("typed without a connection")
-    expect(ann.page.locator("#draft-state")).to_have_text("Not saved, trying again", use_inner_text=True)
+    expect(ann.page.get_by_text("Not saved, trying again")).to_be_visible()
     ann.page.evaluate("() => document.activeElement.blur()")
     ann.page.keyboard.press("j")
     expect(ann.page.locator("#review-unsaved")).to_be_visible()
     assert (ann.sample, note(ann)) == ("s00", "typed without a connection")
     ann.page.unroute("**/review/draft/**")
-    expect(ann.page.locator("#draft-state")).to_have_text("Draft saved", use_inner_text=True)
+    expect(ann.page.get_by_text("Draft saved")).to_be_visible()
     expect(ann.page.locator("#review-unsaved")).to_be_hidden()
     assert drafts(site) == ['ann s00 {"notes":"typed without a connection"}']
 
@@ -212,15 +215,23 @@ def test_a_signed_out_browser_shows_nothing_to_the_next(site, complaints):  # no
     ann.settled()
     page = ann.page
     page.goto(f"{site.address}/account/")
-    page.evaluate(
-        "() => fetch('/sign-out/', {method: 'POST', headers: {'X-CSRFToken': document.querySelector('[name=csrfmiddlewaretoken]').value}})"
-    )
-    assert page.evaluate("() => JSON.stringify({...localStorage, ...sessionStorage})").count("ann") == 0
+    page.evaluate(SIGN_OUT)
+    assert "only for ann" not in page.evaluate("() => JSON.stringify({...localStorage, ...sessionStorage})")
     page.goto(site.address + site.links["bea"])
     page.locator("main form button").first.click()
     page.wait_for_url(f"{site.address}/")
     page.goto(f"{site.address}/review/?sample=s00")
     assert "only for ann" not in page.content()
+
+
+def test_what_was_typed_is_discarded_only_when_asked(site, complaints):  # noqa: F811
+    ann = Person(site, "ann", complaints)
+    edit(ann, " not this")
+    ann.page.get_by_role("button", name="Discard your draft").click()
+    expect(ann.page.get_by_text("Your draft was discarded.")).to_be_visible()
+    assert (ann.sample, reply(ann)) == ("s00", "Answer 0")
+    assert drafts(site) == []
+    assert complaints == []
 
 
 @pytest.fixture
