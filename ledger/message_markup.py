@@ -43,7 +43,7 @@ CALL = (
     '<div class="call__body">{child}{arguments}{more}{change}{result}</div></details>'
 )
 PART = '<h3>{}</h3><div class="payload"><pre tabindex="0">{}</pre></div>'
-RESULT = '<h3>{0} <a href="?record={1}#r-{1}">{2}</a></h3>{3}{4}'
+RESULT = '<h3>{0} <a href="{5}?record={1}#r-{1}">{2}</a></h3>{3}{4}'
 OUTPUT = '<div class="payload"><pre tabindex="0">{}</pre>{}</div>'
 STASHED = (
     '<p class="stash"><span class="break">{summary}</span>{badge}'
@@ -279,4 +279,4 @@ def _result(result, here):
     output = format_html(OUTPUT, text, rest)
     if result.outputs:
         output = format_html(PARTS, SafeString("".join(map(stashed, result.outputs))), output)
-    return format_html(RESULT, _("Result"), result.url_id, time, images(result.images), output)
+    return format_html(RESULT, _("Result"), result.url_id, time, images(result.images), output, SafeString(here))

@@ -20,7 +20,7 @@ from agents.services import AGENT_ID
 from openclaw_web import damage
 from operations.models import AgentSummary
 
-from . import contents, kept_files, sums
+from . import contents, copied_notes, kept_files, sums
 from .findings import NOTE, Finding
 
 FOLDER, FILE = 0o700, 0o600
@@ -48,6 +48,7 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
         yield from sums.look(agent, is_deep=is_deep)
     yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
     yield from kept_files.look(healthy, is_deep=is_deep)
+    yield from copied_notes.look()
     yield from _permissions()
     yield from _leftovers()
 
