@@ -1,4 +1,7 @@
-"""How long a doctor looks when nothing has changed: 1,000 sessions, against one `stat` of every source.
+"""How long a doctor looks when nothing has changed: 1,000 sessions, against the same look without what it compares.
+
+The floor of a look is the same look, in the same run, without counting the store against what was noted; that of
+`--deep` is a collect of the same sources. Both are processor time, so that other work on the machine does not count.
 
 python benchmarks/corpus.py --out /tmp/corpus --agents 4 --sessions 1000 --turns 50 --seed 7 --tool-bytes 3500
 python benchmarks/doctor.py --source /tmp/corpus
@@ -14,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BAR_SECONDS = 5
+BAR_SECONDS, BAR_LOOK, BAR_DEEP = 5, 3, 1.5
 
 
 def main():
@@ -41,38 +44,43 @@ def measure(options):
     from operations.progress import Progress
 
     call_command("migrate", verbosity=0)
-    source = str(options.source.absolute())
-    collect.run({"source": source}, Progress())
-    found = [timed(lambda: plan.look({"source": source}, Progress())) for _round in range(options.rounds)]
-    seconds, receipt = min(found, key=lambda one: one[0])
-    assert receipt["to_read"] == 0, receipt["message"]
-    floor, _count = timed(lambda: sum(path.lstat().st_size for path in options.source.rglob("*")))
+    asked = {"source": str(options.source.absolute())}
+    _answer, collected, _wall = timed(lambda: collect.run(asked, Progress()))
+    looks = [timed(lambda: plan.look(asked, Progress())) for _round in range(options.rounds)]
+    bare = [timed(lambda: plan.look(asked | {"counts": False}, Progress())) for _round in range(options.rounds)]
+    deep = [timed(lambda: plan.look(asked | {"deep": True}, Progress())) for _round in range(options.rounds)]
+    receipt = looks[0][0]
+    assert receipt["to_read"] == 0 and not receipt["losses"], receipt["message"]
+    assert deep[0][0]["compared"]["records"] == receipt["compared"]["records"], deep[0][0]["message"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    look, floor, compared = (min(one[1] for one in some) for some in (looks, bare, deep))
     return [
-        {"row": "sources, unchanged", "figure": receipt["source_count"], "floor": None, "bar": None, "unit": ""},
-        {"row": "plan", "figure": seconds, "floor": floor, "bar": BAR_SECONDS, "unit": "s"},
-        {
-            "row": "peak memory, the collect before it included",
-            "figure": peak,
-            "floor": None,
-            "bar": None,
-            "unit": "MB",
-        },
+        row("sources, unchanged", receipt["source_count"]),
+        row("records, counted and compared", receipt["compared"]["records"]),
+        row("look, wall clock", min(one[2] for one in looks), bar=BAR_SECONDS, unit="s"),
+        row("look", look, floor=floor, bar=BAR_LOOK, ratio=look / floor, unit="s"),
+        row("--deep", compared, floor=collected, bar=BAR_DEEP, ratio=compared / collected, unit="s"),
+        row("peak memory, the collect before it included", peak, unit="MB"),
     ]
 
 
+def row(name, figure, *, floor=None, ratio=None, bar=None, unit=""):
+    return {"row": name, "figure": figure, "floor": floor, "ratio": ratio, "bar": bar, "unit": unit}
+
+
 def timed(work):
-    began = time.perf_counter()
+    """(answer, seconds of the processor, seconds of the wall) of some work."""
+    began, wall = time.process_time(), time.perf_counter()
     answer = work()
-    return time.perf_counter() - began, answer
+    return answer, time.process_time() - began, time.perf_counter() - wall
 
 
 def table(rows):
-    lines = ["| row | figure | floor | bar |", "| --- | --- | --- | --- |"]
+    lines = ["| row | figure | floor | ratio | bar |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
         floor = f"{row['floor']:.2f} {row['unit']}" if row["floor"] is not None else ""
-        bar = f"{row['bar']} {row['unit']}" if row["bar"] else ""
-        lines.append(f"| {row['row']} | {row['figure']:,.2f} {row['unit']} | {floor} | {bar} |")
+        ratio = f"{row['ratio']:.2f}" if row["ratio"] is not None else ""
+        lines.append(f"| {row['row']} | {row['figure']:,.2f} {row['unit']} | {floor} | {ratio} | {row['bar'] or ''} |")
     return "\n".join(lines)
 
 

@@ -13,15 +13,12 @@ def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
 
     `name` is relative to the workspace: one of the five memory files, or another collected file.
     """
-    model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
     digest = hashlib.sha256(data).hexdigest()
     text = data.decode(errors="replace")
     with transaction.atomic(using=db):
-        versions = model.objects.using(db).filter(file_name=name)
-        latest = versions.order_by("-created_at", "-id").values_list("content_hash", flat=True).first()
-        if latest == digest:
+        if is_latest(db, name, data):
             return False
-        _, created = versions.get_or_create(
+        _, created = _versions(db, name).get_or_create(
             id=f"{name}@{digest[:32]}@{modified_ms}",
             defaults={
                 "file_name": name,
@@ -33,3 +30,14 @@ def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
             },
         )
     return created
+
+
+def is_latest(db: str, name: str, data: bytes) -> bool:
+    """Whether this is what the latest version of a file holds that was kept."""
+    latest = _versions(db, name).order_by("-created_at", "-id").values_list("content_hash", flat=True).first()
+    return latest == hashlib.sha256(data).hexdigest()
+
+
+def _versions(db, name):
+    model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
+    return model.objects.using(db).filter(file_name=name)

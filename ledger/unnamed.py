@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from artifacts import handles
+from openclaw_web.errors import Refused
 
 from .collectors.jsonl import Line
 from .models import TranscriptEvent, TranscriptEventIdentity
@@ -81,7 +82,10 @@ def said(db: str, session_id: str) -> dict[str, str]:
     for start in range(0, len(seqs), ROWS):
         rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs[start : start + ROWS])
         for row in rows.order_by("seq").iterator():
-            found[names[row.seq]] = WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _stored_key(row)
+            try:
+                found[names[row.seq]] = WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _stored_key(row)
+            except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row says what none does
+                found[names[row.seq]] = ""
     return found
 
 

@@ -91,9 +91,11 @@ def run(collection: Any, found: Any, agent: Agent, report: Any, wanted: frozense
     Raises Refused for a session that is neither here nor in a source.
     """
     made, stored = Again(), {row.id: row for row in Session.objects.using(agent.db).order_by("id")}
+    known = stored.keys() | holdings.noted(agent.agent_id).keys()  # also what the store has lost
     with ExitStack() as stack, _damage_noted(found, report):
-        sources = stack.enter_context(_sources(collection, found, report, stored))
-        ids = _chosen(wanted, stored, sources)
+        sources = stack.enter_context(_sources(collection, found, report, known))
+        ids = _chosen(wanted, stored, sources, known)
+        made.without_source += sorted((wanted or set()) & known - set(ids))
         _take_out(collection, agent, [stored[one] for one in ids if one in stored], sources, made)
         beside = stack.enter_context(databases.beside(collection.copies.place(f"{agent.agent_id}.sqlite")))
         may_read = _reader(collection, found, agent, report, sources, made)
@@ -114,7 +116,7 @@ def _damage_noted(found, report):
         _note(report, found.database, exc)
 
 
-def _chosen(wanted, stored, sources):
+def _chosen(wanted, stored, sources, known):
     """The ids of the sessions that `wanted` names by id or by key."""
     ids = list(dict.fromkeys([*sources.parts, *stored]))
     if wanted is None:
@@ -122,7 +124,7 @@ def _chosen(wanted, stored, sources):
     keys = {one: entry.session_key for one, entry in sources.entries.items()}
     keys |= {one: row.session_key for one, row in stored.items() if row.session_key}
     chosen = [one for one in ids if one in wanted or keys.get(one) in wanted]
-    if unknown := wanted - set(chosen) - {keys.get(one) for one in chosen}:
+    if unknown := wanted - set(chosen) - {keys.get(one) for one in chosen} - known:
         raise Refused(_("There is no session %(id)s, here or in a source.") % {"id": min(unknown)})
     return chosen
 
@@ -153,7 +155,9 @@ def _session(collection, agent, beside, session_id, sources, made):
     entry = sources.entries.get(session_id)
     came = rereading.reread(agent.db, beside, session_id, parts, entry, stashes=collection.stashes_outputs)
     if came.held:
-        holdings.note(agent.agent_id, session_id, came.held, anew=True)
+        # Fewer than noted: no source holds the rest any more, and that it is lost has to be told from now on as well.
+        is_whole = sum(came.held.values()) >= holdings.count_of(agent.agent_id, session_id)
+        holdings.note(agent.agent_id, session_id, came.held, anew=is_whole)
     _count(made, session_id, came)
 
 

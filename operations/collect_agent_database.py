@@ -193,7 +193,7 @@ class Source:
         book, name = self.collection.book, self.prefix + one.session_id
         part = None if one.session_id in self.from_start else book.part(name)
         mark = generation or agent_database.prefix(database, one.session_id, part.end if part else 0)
-        why = _why(part, one, mark)
+        why = why_read(part, one, mark)
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return
@@ -298,7 +298,8 @@ def _groups(contents: list[Contents], per_record: float) -> Iterator[list[Conten
         yield group
 
 
-def _why(part, one, mark):
+def why_read(part: Part | None, one: Contents, mark: str) -> str:
+    """Why a session in a database is to be read; `unchanged` when it is not."""
     if part is None:
         return "new"
     if part.mark != mark:

@@ -127,7 +127,12 @@ def _run_log(collection, path, counts):
 
 
 def store_logged(job_id, rows, *, goes_on=False):
-    """Add runs of a run log, whose `seq` is their place in it, and return how many are new.
+    """Add those of the runs of a run log that are new, and return how many."""
+    return len(CronRunLog.objects.bulk_create(new_of_log(job_id, rows, goes_on=goes_on), batch_size=500))
+
+
+def new_of_log(job_id, rows, *, goes_on=False):
+    """The runs of a run log, whose `seq` is their place in it, that are not in the store.
 
     A log that was cut and has grown again has other runs in the same places, and the same ones in others: read from
     its start, a run that says what a stored one says is that one, each stored one for one of the log. Read on from
@@ -155,8 +160,7 @@ def store_logged(job_id, rows, *, goes_on=False):
             row.seq += 1
         taken.add(row.seq)
         new.append(row)
-    CronRunLog.objects.bulk_create(new, batch_size=500)
-    return len(new)
+    return new
 
 
 def run_row(line, job_id, agent_id):

@@ -77,7 +77,7 @@ def _read(collection, database: Database, counts):
 
 def _store_cron_runs(collection, runs, owners):
     """Runs by the moment they began; one that a run log told before stays as it is there."""
-    told = _told_by_files({found.run.job_id for found in runs})
+    told = told_by_files({found.run.job_id for found in runs})
     rows = [
         CronRunLog(
             job_id=found.run.job_id,
@@ -131,19 +131,20 @@ def _migrated_log(collection, path: Path, counts):
         words = {"file": path.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
-    rows = [row for row in found if row is not None and _began_at(row.entry_json) not in told]
+    rows = [row for row in found if row is not None and began_at(row.entry_json) not in told]
     counts["cron_runs"] += collect_schedules.store_logged(job_id, rows)
     counts["rejected"] += found.count(None)
     collection.book.save(kind, path, stat, agent_id=owner, offset=stat.st_size)
 
 
-def _told_by_files(job_ids):
+def told_by_files(job_ids: set[str]) -> set[tuple[str, Any]]:
     """(job, moment it began) of every run that was read from a run log."""
     rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=collect_schedules.FIRST_TIME).values_list(
         "job_id", "entry_json"
     )
-    return {(job_id, _began_at(entry)) for job_id, entry in rows.iterator()}
+    return {(job_id, began_at(entry)) for job_id, entry in rows.iterator()}
 
 
-def _began_at(entry_json):
+def began_at(entry_json: str) -> Any:
+    """The moment at which the run of a run log's line began; None when it does not say."""
     return orjson.loads(entry_json).get("runAtMs")

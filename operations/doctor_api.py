@@ -4,11 +4,14 @@ from typing import Any, Literal
 
 import orjson
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import needs
+from agents.models import Agent
 from agents.schemas import Body, PageQuery, failures, listed
+from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
 from . import jobs
@@ -97,6 +100,13 @@ class IgnoredPage(Schema):
 class FixIn(Body):
     sources: Literal["keep", "archive", "remove"] = Field("keep", description="what becomes of imported legacy files")
     include_deleted: bool = Field(False, description="also deleted and reset sessions")
+    deep: bool = Field(False, description="compare every record with its source, before and after")
+    accept_losses: bool = Field(False, description="do not miss any more what neither a source nor a backup has")
+
+
+class AgainIn(Body):
+    agent: str = Field("", max_length=56, description="empty: all agents")
+    session: str = Field("", max_length=200, description="an id or a key of this agent; empty: all of its sessions")
 
 
 class UndoIn(Body):
@@ -107,7 +117,7 @@ class UnignoreIn(Body):
     what: str = Field(max_length=500, description="`agent/session`, or the id of a run that was undone")
 
 
-KEEP_ALL, PLAIN = FixIn(), UndoIn()
+KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
 
 
 @router.get("/operations/doctor", response={200: LookOut, **failures()})
@@ -123,6 +133,24 @@ def doctor_look_detail(request):
 def doctor_look(request):
     """Look at every source and at the store, without changing anything; answers the job that does it."""
     return _started(request, "doctor_look", looks.asked())
+
+
+@router.post("/operations/doctor/compare", response={202: JobOut, **failures(400, 409)})
+@needs("admin")
+def doctor_compare(request):
+    """Look, and compare every record with its source, without changing anything; answers the job that does it."""
+    return _started(request, "doctor_look", looks.asked(deep=True))
+
+
+@router.post("/operations/doctor/again", response={202: JobOut, **failures(400, 404, 409)})
+@needs("admin")
+def doctor_again(request, wanted: AgainIn = ALL):
+    """Import sessions again from every source that still holds them; answers the job that does it."""
+    if wanted.session and not wanted.agent:
+        raise Refused(_("Name the agent of this session."))
+    if wanted.agent:
+        get_object_or_404(Agent, agent_id=wanted.agent)
+    return _started(request, "collect", looks.again(**wanted.dict()))
 
 
 @router.post("/operations/doctor/fix", response={202: JobOut, **failures(400, 409)})

@@ -7,6 +7,8 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from agents.models import Agent
+
 from . import accounts, clearing
 from .models import User
 
@@ -245,6 +247,29 @@ class DoctorForm(forms.Form):
         help_text=_("Files move or go only when every line of them is in the store and OpenClaw is not running."),
     )
     include_deleted = forms.BooleanField(required=False)
+    deep = forms.BooleanField(required=False)
+    accept_losses = forms.BooleanField(required=False)
+
+
+class AgainForm(forms.Form):
+    """What is to be imported again: a session of an agent, all of one agent, or everything."""
+
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56, help_text=_("Empty: all agents."))
+    session = forms.CharField(
+        label=_("Session"), required=False, max_length=200, help_text=_("Its id or key. Empty: all of the agent.")
+    )
+
+    def clean_agent(self):
+        agent = self.cleaned_data["agent"].strip()
+        if agent and not Agent.objects.filter(agent_id=agent).exists():
+            raise forms.ValidationError(_("There is no agent of this name here."))
+        return agent
+
+    def clean(self):
+        found = super().clean()
+        if found.get("session") and not found.get("agent") and not self.errors:
+            self.add_error("agent", _("Name the agent of this session."))
+        return found
 
 
 class UnignoreForm(forms.Form):

@@ -22,7 +22,7 @@ from operations.backups import runs as backup_runs
 from operations.backups import services as backups
 from operations.models import BackupRun, MigrationRun, MigrationSource
 
-from . import gateway, looking, own_store, plan, repairs, report, runs, source_files, verifying
+from . import gateway, looking, losses, own_store, plan, recovering, repairs, report, runs, source_files, verifying
 from .plan import Plan
 from .sources import LEFT, LEFTOVER, LEGACY, Source
 
@@ -42,9 +42,10 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         _check(made, params)
         reconcile(str(made.root))
         todo = _todo(made, params)
-        mendable = [one for one in made.store if one.repair]
-        if not todo and not mendable:
-            return _receipt(made, None, _("Nothing to do: everything is in the store."), {})
+        mendable = [one for one in made.store if one.repair and one.repair != losses.AGAIN]
+        if not todo and not mendable and not recovering.is_wanted(made):
+            sentence = f"{_('Nothing to do.')} {plan.sentence_of(made)}"
+            return _receipt(made, None, sentence, {})
         return _recorded(made, todo, mendable, params, progress)
 
 
@@ -125,6 +126,7 @@ def _work(row, made, todo, mendable, params, progress, facts):
     # A backup looks for agents' files where the registry says; where that is can always be told from their names.
     first = [finding for finding in mendable if finding.check == "registry_row"]
     facts["repairs"] = [_mended(finding, progress) for finding in first]
+    recovering.refill(made, params, progress, facts)
     progress.log(_("Making a backup"))
     backup = backups.create({"by": params.get("by", "")}, progress)
     facts["backup"] = {name: backup[name] for name in ("id", "path", "sha256", "bytes", "status")}
@@ -139,10 +141,14 @@ def _work(row, made, todo, mendable, params, progress, facts):
         facts["stayed"] = [{"path": name, "reason": reason} for name, reason in packed.left.items()]
         going = [source for source in going if source.name in packed.files]
         runs.note(row, facts)
-    facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in first]
-    if todo:
-        _import(row, made, todo, going, hashes, mode, params, progress, facts)
+    # Sums come last: made from records of which some are lost, they would be wrong again, and turns get other numbers.
+    last = [finding for finding in mendable if finding.repair == "sums"]
+    facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in (*first, *last)]
+    if todo or recovering.is_wanted(made):
+        _import(row, made, todo, going, hashes, params, progress, facts)
+    facts["repairs"] += [_mended(finding, progress) for finding in last]
     warnings = len(facts.get("warnings", [])) + sum(not one["is_done"] for one in facts["repairs"])
+    warnings += facts.get("loss_count", 0)
     message = _message(facts, warnings)
     runs.finish(row, Status.WARNING if warnings else Status.COMPLETED, message, facts)
     audit.record(params.get("by", ""), "doctor_fixed", object_type="migration_run", object_id=row.id, warnings=warnings)
@@ -156,7 +162,14 @@ def _message(facts, warnings):
     told = {name.replace(" ", "_"): amounts.of(name, count) for name, count in counts.items()}
     words = _("%(sources)s imported, %(new_sessions)s, %(rejected_lines)s, %(repairs)s, %(warnings)s.")
     lacks = _(" The backup made before is incomplete.") if facts["backup"]["status"] == INCOMPLETE else ""
-    return words % told + lacks
+    return words % told + _losses(facts) + lacks
+
+
+def _losses(facts):
+    if "read_again" not in facts:
+        return ""
+    counts = {"again": f"{facts['read_again']['records']:,}", "lost": f"{facts['lost_records']:,}"}
+    return " " + _("Records that were lost and are back: %(again)s. Still lost: %(lost)s.") % counts
 
 
 def _mended(finding, progress):
@@ -180,9 +193,12 @@ def _hashes(made, todo):
     return hashes
 
 
-def _import(row, made, todo, going, hashes, mode, params, progress, facts):
-    collected = collect.run({name: params[name] for name in IMPORT_PARAMS if params.get(name)}, progress)
-    facts["collected"] = {name: collected[name] for name in ("records", "rejected", "agents", "schedules", "notes")}
+def _import(row, made, todo, going, hashes, params, progress, facts):
+    if todo:
+        collected = collect.run({name: params[name] for name in IMPORT_PARAMS if params.get(name)}, progress)
+        facts["collected"] = {name: collected[name] for name in ("records", "rejected", "agents", "schedules", "notes")}
+    if recovering.is_wanted(made):
+        recovering.read_again(made, params, progress, facts)
     facts["sessions"] = _brought_in(row, made)
     progress.log(_("Comparing the store with the sources"))
     made.collection.book = SourceBook(made.root)

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from operations.models import JobRun, MigrationRun
 
@@ -38,6 +39,25 @@ def asked(**wanted: Any) -> dict[str, Any]:
     """The parameters of a job on the configured home, spelled so that equal wishes are one job."""
     given = {name: value for name, value in wanted.items() if value and value != "keep"}
     return {"source": str(settings.STATE_DIR)} | given
+
+
+def again(*, agent: str = "", session: str = "") -> dict[str, Any]:
+    """The parameters of a job that imports again: a session of an agent, all of an agent, or all there is."""
+    wanted: dict[str, Any] = {"source": str(settings.STATE_DIR), "again": True}
+    return wanted | ({"agent": agent} if agent else {}) | ({"session": [session]} if session else {})
+
+
+def whereabouts(loss: dict[str, Any], *, is_after: bool) -> str:
+    """Where what is lost can be had, as far as anybody has looked: `loss` is one of a receipt."""
+    if loss["where"]:
+        return _("In the backup %(path)s") % {"path": loss["where"]}
+    if is_after:
+        return _("In no source, and in none of the last backups")
+    if loss["in_sources"] is None:
+        return _("Not looked for yet: “Import and mend” does")
+    if loss["in_sources"] >= loss["missing"] + loss["different"]:
+        return _("In its source: “Import and mend” brings it back")
+    return _("%(count)s in its source; the rest was not looked for yet") % {"count": loss["in_sources"]}
 
 
 def _jobs() -> QuerySet[JobRun]:

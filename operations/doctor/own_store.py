@@ -13,7 +13,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import databases, inspection
+from agents import databases, inspection, presence
 from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
@@ -22,6 +22,7 @@ from operations.models import AgentSummary
 
 from . import contents, copied_notes, kept_files, sums
 from .findings import NOTE, Finding
+from .losses import AGAIN
 
 FOLDER, FILE = 0o700, 0o600
 NAMED = 20  # files that a finding about many of them names
@@ -101,8 +102,7 @@ def _agent(agent, is_deep):
     file, path = databases.path(agent.agent_id), agent.agent_db_path
     about = {"path": path, "agent": agent.agent_id}
     if not file.is_file():
-        sentence = _("The file of agent %(agent)s is gone. Restore a backup.") % {"agent": agent.agent_id}
-        yield Finding("registry", sentence, **about)
+        yield Finding("registry", presence.gone(agent.agent_id), repair=AGAIN, **about)
         return
     inside = inspection.look(file, is_deep=is_deep)
     if inside.damage:

@@ -8,21 +8,25 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import amounts, configuration, home_configuration
+from agents import amounts, clock, configuration, home_configuration
 from agents.database_copies import Copies
 from agents.homes import read_home
+from agents.models import Agent
 from agents.sources import SourceBook, names_here
 from ledger import stashing
 from openclaw_web.errors import Refused
 from operations import collect
 from operations.collect_report import OF_DATABASES
 
-from . import ignoring, looking, own_store, runs, sources
+from . import deep, ignoring, looking, losses, own_store, places, runs, sources, things
+from .deep import Compared
 from .findings import FINDING, Finding
+from .losses import Counts
 from .secrets import places_left
 from .sources import LEFT, UNCHANGED, Source
 
 TRANSCRIPTS = "transcript_events"
+UNREADABLE = ("integrity", "schema")
 LISTED = 500  # sources, rejected records and findings of a receipt
 
 
@@ -40,6 +44,8 @@ class Plan:
     skipped: list[dict[str, Any]] = field(default_factory=list)
     ignored: list[dict[str, Any]] = field(default_factory=list)
     store: list[Finding] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
+    compared: Compared = field(default_factory=Compared)
 
     @property
     def to_read(self) -> list[Source]:
@@ -59,18 +65,45 @@ def look(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
-    """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`. Databases are looked at in `copies`."""
-    plan = Plan(Path(params.get("source") or settings.STATE_DIR).expanduser().absolute())
-    plan.is_deep = bool(params.get("deep"))
+    """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`, and `counts` (false: do
+    not count the store). Databases are looked at in `copies`.
+    """
+    root = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
+    plan = Plan(root, is_deep=bool(params.get("deep")))
     plan.store = list(own_store.look(progress, is_deep=plan.is_deep))
-    if not any(one.check in ("integrity", "schema") and one.path == "state/openclaw.sqlite" for one in plan.store):
-        try:
-            look_at_home(plan, params, progress, copies)
-        except Refused as refused:
-            plan.problem = str(refused.sentence)
-    else:
+    if any(one.check in UNREADABLE and one.path == "state/openclaw.sqlite" for one in plan.store):
         plan.problem = _("The sources were not compared with the store.")
+        return plan
+    counted = list(_count(plan, progress)) if params.get("counts", True) else []
+    try:
+        look_at_home(plan, params, progress, copies)
+    except Refused as refused:
+        plan.problem = str(refused.sentence)
+    for agent_id in counted:
+        plan.store += losses.findings(agent_id, plan.counts, is_deep=plan.is_deep)
+    plan.store += _unreadable(plan)
     return plan
+
+
+def _count(plan, progress):
+    """Count the rows of every agent whose file can be read, or is gone; the ids of these agents."""
+    unusable = {one.agent for one in plan.store if one.check in UNREADABLE}
+    for agent_id in Agent.objects.order_by("agent_id").values_list("agent_id", flat=True):
+        if agent_id not in unusable:
+            progress.update(0, None, _("Counting the records of %(agent)s") % {"agent": agent_id})
+            losses.count(agent_id, places.alias(agent_id), plan.counts)
+            yield agent_id
+
+
+def _unreadable(plan):
+    for source in plan.sources:
+        if plan.is_deep and source.problem and not source.is_to_read:
+            words = {"path": source.name, "why": source.problem.rstrip(".")}
+            yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words, source.name)
+        for table, number in sorted(source.lost.items()) if source.agent not in plan.counts.gone else ():
+            words = {"path": source.name, "count": f"{number:,}", "table": table}
+            sentence = _("%(count)s rows of %(table)s that were read from %(path)s are missing.") % words
+            yield Finding("lost_rows", sentence, source.name, repair=losses.AGAIN, agent=source.agent)
 
 
 def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies) -> None:
@@ -102,12 +135,33 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
 
 def _look_inside(plan, progress):
     total, done = sum(source.size for source in plan.to_read), 0
-    for source in plan.to_read:
-        progress.update(done, total, _("Looking into %(file)s") % {"file": source.name})
-        looking.inside(plan.collection, source, plan.rejected)
-        done += source.size
+
+    def hear(count):
+        nonlocal done
+        done += count
+        progress.update(min(done, total), total)
+
+    looker = things.Looker(plan.collection, plan.rejected, plan.is_deep, sorted(plan.names.values()))
+    for found in plan.collection.home.agents:
+        agent_id = plan.names[found.home_name]
+        own = [source for source in plan.sources if source.home_agent == found.home_name]
+        if plan.is_deep or any(source.is_to_read for source in own):
+            progress.update(done, total, _("Looking into what %(agent)s has") % {"agent": agent_id})
+            _look_into_agent(plan, looker, found, agent_id, own, hear)
+    looker.of_home([source for source in plan.sources if not source.home_agent])
     if total:
         progress.update(total, total, _("Looked into everything that is new"))
+
+
+def _look_into_agent(plan, looker, found, agent_id, own, hear):
+    for source in own:
+        if source.is_to_read and source.kind in ("transcript", "leftover"):
+            looking.about(plan.collection, source)
+    with places.of_agent(plan.collection, found, agent_id, own, plan.rejected, is_deep=plan.is_deep) as looked:
+        looking.records(looked, plan.rejected, hear)
+        looker.of_agent(looked, own, found.workspace)
+        if plan.is_deep:
+            deep.compare(looked, plan.counts, plan.compared)
 
 
 def _look_for_skipped(plan, home):
@@ -139,21 +193,57 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
         "ignored": plan.ignored[:LISTED],
         "ignored_count": len(plan.ignored),
         "store": [one.as_json() for one in plan.store[:LISTED]],
+        "compared": comparison(plan),
+        "losses": [one.as_json() for one in [*plan.counts.losses.values()][:LISTED]],
+        "loss_count": len(plan.counts.losses),
+        "lost_records": sum(one.missing + one.different for one in plan.counts.losses.values()),
         "findings": plan.findings,
     }
 
 
 def sentence_of(plan: Plan) -> str:
-    """How it is, in one sentence; when nothing was found, what was compared for that in another."""
+    """How it is, in one sentence, and what was compared for that in others."""
+    compared = f"{compared_words(plan)} {own_store.compared(is_deep=plan.is_deep)}"
     if not plan.findings:
-        return _("Nothing is new and nothing is wrong.") + f" {own_store.compared(is_deep=plan.is_deep)}"
+        return _("Nothing is new and nothing is wrong.") + f" {compared}"
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
+    new = sum(source.records for source in plan.to_read if source.target == TRANSCRIPTS)
     words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
     lost = sum(one["reason"] in OF_DATABASES for one in plan.rejected)
+    words["records"] = amounts.of("new records", new)
     words["rejected"] = amounts.of("rejected lines", len(plan.rejected) - lost)
     if lost:
         words["rejected"] += ", " + amounts.of("unreadable databases", lost)
-    return _("To read: %(new)s, with %(rejected)s. %(wrong)s.") % words
+    return _("To read: %(new)s, with %(records)s and %(rejected)s. %(wrong)s.") % words + f" {compared}"
+
+
+def compared_words(plan: Plan) -> str:
+    """What was compared, and with what."""
+    if plan.is_deep:
+        words = {"records": f"{plan.compared.records:,}", "sources": f"{len(plan.compared.sources):,}"}
+        return _("Compared: %(records)s records in %(sources)s sources, each with what is stored of it.") % words
+    words = {"records": f"{plan.counts.records:,}", "sessions": f"{plan.counts.sessions:,}"}
+    return (
+        _(
+            "Counted: %(records)s records of %(sessions)s sessions, against what was noted when they were imported; "
+            "--deep compares each with its source."
+        )
+        % words
+    )
+
+
+def comparison(plan: Plan) -> dict[str, Any]:
+    """What was compared, for programs: `how` is `counts` (with what was noted) or `records` (with the sources)."""
+    return {
+        "how": "records" if plan.is_deep else "counts",
+        "at": clock.now_ms(),
+        "sessions": plan.compared.sessions if plan.is_deep else plan.counts.sessions,
+        "records": plan.compared.records if plan.is_deep else plan.counts.records,
+        "sources": len(plan.compared.sources),
+        "kept": plan.compared.kept,
+        "not_counted": plan.counts.not_noted.total(),
+        "unreadable": [{"path": path, "why": why} for path, why in sorted(plan.compared.unreadable.items())][:LISTED],
+    }
 
 
 def _interesting(plan):

@@ -27,6 +27,12 @@ NO_RUN: dict[str, Any] = {
     "stayed": [],
     "ignored": 0,
     "let_in": 0,
+    "refilled": [],
+    "read_again": None,
+    "losses": [],
+    "loss_count": 0,
+    "lost_records": 0,
+    "backups": [],
 }
 # What a receipt holds besides `verb`, `message` and `run`.
 NO_PLAN: dict[str, Any] = {
@@ -40,10 +46,19 @@ NO_PLAN: dict[str, Any] = {
     "skipped": [],
     "skipped_count": 0,
     "store": [],
+    "compared": None,
+    "losses": [],
+    "loss_count": 0,
+    "lost_records": 0,
     "ignored": [],
     "ignored_count": 0,
     "findings": 0,
 }
+
+
+def is_left(run: dict[str, Any]) -> bool:
+    """Whether a run did not get everything done."""
+    return bool(run["warnings"] or run["losses"] or [one for one in run["repairs"] if not one["is_done"]])
 
 
 def in_words(result: dict[str, Any]) -> str:
@@ -113,6 +128,7 @@ def _run(result):
         yield ("  " if one["is_done"] else "  ! ") + one["sentence"]
     for one in run["warnings"][:SHOWN]:
         yield f"  ! {one['path']}: {one['reason']}"
+    yield from _still_lost(run)
     for one in run["stayed"][:SHOWN]:
         yield _("  stays: %(path)s: %(reason)s") % one
     if run["removed"]:
@@ -127,3 +143,36 @@ def _run(result):
         yield _("Receipt: %(id)s. To take it back: openclaw-web doctor --undo %(id)s") % run
     if result["verb"] == "undo" and run["ignored"]:
         yield _("To let them in again: openclaw-web doctor --unignore %(id)s") % run
+
+
+def _still_lost(run):
+    if run["read_again"]:
+        words = {"records": f"{run['read_again']['records']:,}", "sessions": f"{run['read_again']['sessions']:,}"}
+        yield _("  read again: %(sessions)s sessions; records that are back: %(records)s") % words
+    for one in run["losses"][:SHOWN]:
+        yield _("  ! still lost: %(what)s") % {"what": loss_words(one)}
+    if run["loss_count"] > SHOWN:
+        yield _("  and %(count)s more: --json lists them") % {"count": run["loss_count"] - SHOWN}
+    for one in run["backups"]:
+        words = one | {"records": f"{one['records']:,}", "agents": ", ".join(one["agents"])}
+        yield (
+            _(
+                "  A backup holds %(records)s of them (%(agents)s): %(command)s\n"
+                "    It puts the whole home back to how it was then, and keeps the home of now beside it."
+            )
+            % words
+        )
+
+
+def loss_words(one: dict[str, Any]) -> str:
+    """One loss of a receipt in words, with where it can be had."""
+    words = one | {"missing": f"{one['missing']:,}", "different": f"{one['different']:,}", "noted": f"{one['noted']:,}"}
+    place = _("%(agent)s/%(session_id)s: ") % words
+    if one["missing"]:
+        place += _("%(kind)s: %(missing)s of %(noted)s missing") % words
+    if one["different"]:
+        place += (", " if one["missing"] else "") + _(
+            "%(kind)s: %(different)s of %(noted)s not as in the source"
+        ) % words
+    where = _("in the backup %(where)s") % words if one["where"] else _("in no source and in none of the last backups")
+    return f"{place} ({where})" if one["missing"] else place

@@ -1,6 +1,7 @@
 """What of an OpenClaw home is a source: every file that a collect reads, with its state, found without opening one."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -51,10 +52,11 @@ class Source:
     session_state: str = ""
     target: str = ""
     # Filled in by looking inside.
-    records: int = 0
+    new: Counter[str] = field(default_factory=Counter)  # rows that a collect would add, by table
+    kinds: Counter[str] = field(default_factory=Counter)  # new records by kind
+    lost: Counter[str] = field(default_factory=Counter)  # rows by table that were read from it and are gone
     rejected: int = 0
     version: str = ""
-    sessions: dict[str, int] = field(default_factory=dict)  # of a database: distinct records by session
     skipped_tables: list[dict[str, str]] | None = None
     problem: str = ""
     content: collect_mem_store.Content | None = None  # of an artifact
@@ -62,6 +64,11 @@ class Source:
     @property
     def is_to_read(self) -> bool:
         return self.state in (NEW, CHANGED)
+
+    @property
+    def records(self) -> int:
+        """How many rows are new: of the state database all, else those of its target."""
+        return self.new.total() if self.target == "task_runs" else self.new[self.target]
 
     @property
     def size(self) -> int:
@@ -78,6 +85,8 @@ class Source:
             "bytes": self.size,
             "version": self.version,
             "records": self.records,
+            "new": dict(sorted(self.new.items())),
+            "kinds": dict(sorted(self.kinds.items())),
             "rejected": self.rejected,
             "problem": self.problem,
         }
@@ -97,8 +106,8 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
         source.kind, source.session_state = LEFTOVER, file.state
         if file.session_id in ignored:
             source.state, source.why = LEFT, UNDONE
-        elif source.is_to_read:
-            source.state, source.why = LEFT, "imported"
+        elif source.is_to_read and not collection.include_deleted:
+            source.state, source.why = LEFT, "imported"  # with it, the database says whether it has lost this one
         yield source
     for path in collect_around.trajectory_files(found.sessions, notes):
         for source in _one(collection, Kind.TRANSCRIPT, path, **about):

@@ -10,8 +10,8 @@ from openclaw_web.html import after_post, render_page
 from openclaw_web.paging import page_of, places
 
 from .. import jobs
-from ..doctor import ignoring, looks
-from ..forms import DoctorForm, UnignoreForm
+from ..doctor import ignoring, looks, report
+from ..forms import AgainForm, DoctorForm, UnignoreForm
 from ..models import MigrationRun, MigrationSource
 
 RUNS = 20
@@ -32,6 +32,24 @@ def doctor(request):
 def doctor_look(request):
     """Start a look; nothing is changed."""
     return _started(request, "doctor_look", looks.asked(), _("The doctor is looking."))
+
+
+@require_POST
+@needs("admin")
+def doctor_compare(request):
+    """Start a look that also compares every record with its source; nothing is changed."""
+    return _started(request, "doctor_look", looks.asked(deep=True), _("The doctor compares every record."))
+
+
+@require_POST
+@needs("admin")
+def doctor_again(request):
+    """Start reading again: one session, all of one agent, or all there is."""
+    form = AgainForm(request.POST)
+    if not form.is_valid():
+        context = _context(request, DoctorForm()) | {"again": form}
+        return render(request, "operations/doctor.html", context, status=422)
+    return _started(request, "collect", looks.again(**form.cleaned_data), _("Sessions are being imported again."))
 
 
 @require_POST
@@ -70,9 +88,17 @@ def _started(request, kind, params, sentence):
     return after_post(request, sentence, to=jobs.start(kind, params, by=request.user.username))
 
 
-def _left(result):
-    """What a run did not get done."""
-    return result["run"]["warnings"] or [one for one in result["run"]["repairs"] if not one["is_done"]]
+def _losses(result):
+    """What is lost: after a run what it could not bring back, with where each is; before one what was found."""
+    is_after = bool(_read_again(result))
+    found = result["run"] if is_after else result
+    rows = [(one, looks.whereabouts(one, is_after=is_after)) for one in found.get("losses", [])[:SHOWN]]
+    return {"rows": rows, "count": found.get("loss_count", 0), "records": found.get("lost_records", 0)}
+
+
+def _read_again(result):
+    """What a run read again and compared after that; empty for a look, or when nothing was lost."""
+    return (result.get("run") or {}).get("read_again") or {}
 
 
 def _context(request, form):
@@ -89,7 +115,10 @@ def _context(request, form):
         "broken": looks.broken(),
         "result": result,
         "is_elsewhere": bool(result.get("source")) and result["source"]["root"] != str(settings.STATE_DIR),
-        "is_well": not (_left(result) if result.get("run") else result.get("findings")),
+        "is_well": not (report.is_left(result["run"]) if result.get("run") else result.get("findings")),
+        "compared": _read_again(result).get("compared") or result.get("compared"),
+        "losses": _losses(result),
+        "again": AgainForm(),
         "store": _still_so(result),
         "sources": [(one, STATES.get(one["state"], "")) for one in result.get("sources", [])[:SHOWN]],
         "rejected": result.get("rejected", [])[:SHOWN],
@@ -104,8 +133,12 @@ def _context(request, form):
 
 
 def _still_so(result):
-    """Findings about the store; after a run without those that it was to mend: `repairs` says what became of them."""
-    return [one for one in result.get("store", []) if not (result.get("run") and one["is_repairable"])]
+    """Findings about the store, without those that a table of its own tells.
+
+    After a run also without those that it was to mend: `repairs` says what became of them.
+    """
+    found = [one for one in result.get("store", []) if one["check"] != "lost"]
+    return [one for one in found if not (result.get("run") and one["is_repairable"])]
 
 
 def _ignored(row):

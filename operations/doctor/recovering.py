@@ -1,0 +1,117 @@
+"""What the store has lost, had again: from sources and OpenClaw's archives, else the backup that holds it is named."""
+
+from collections import defaultdict
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents import databases, holdings
+from agents.database_copies import Copies
+from agents.models import Agent, CollectorSource
+from agents.services import is_lost
+from ledger import counting
+from operations import collect, collect_counts
+
+from . import losses, plan, searching
+from .losses import Loss
+from .plan import Plan
+
+IMPORT_PARAMS = ("source", "as", "include_deleted")
+LISTED = 500
+
+
+def is_wanted(made: Plan) -> bool:
+    """Whether anything is to be read again."""
+    return any(one.repair == losses.AGAIN for one in made.store)
+
+
+def refill(made: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
+    """Read agents of this home again whose files are gone, into files of their own: no backup is made without them."""
+    for agent_id in made.names.values():
+        if is_lost(agent_id):
+            progress.log(_("Reading agent %(agent)s again") % {"agent": agent_id})
+            _again(params, progress, agent_id, [])
+            facts.setdefault("refilled", []).append(agent_id)
+
+
+def read_again(made: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
+    """Read again what is missing or different, compare once more, and say where the rest can be had."""
+    wanted = _sessions(made)
+    _forget(made)
+    for agent_id, ids in sorted(wanted.items()):
+        progress.log(_("Reading agent %(agent)s again") % {"agent": agent_id})
+        if ids or agent_id not in facts.get("refilled", ()):
+            _again(params, progress, agent_id, sorted(ids))
+    after = _look_again(made, params, progress)
+    _count_the_rest(after)
+    left = list(after.counts.losses.values())
+    searching.find(left, progress, own=facts["backup"]["path"])
+    before = sum(loss.missing + loss.different for loss in made.counts.losses.values())
+    still = sum(loss.missing + loss.different for loss in left)
+    facts["read_again"] = {
+        "agents": sorted(wanted),
+        "sessions": sum(map(len, wanted.values())),
+        "records": max(0, before - still),
+        "compared": plan.comparison(after),
+    }
+    facts["losses"] = [loss.as_json() for loss in left[:LISTED]]
+    facts["loss_count"], facts["lost_records"] = len(left), still
+    facts["backups"] = searching.as_json(left)
+    if params.get("accept_losses"):
+        _accept(after, [loss for loss in left if not loss.where])
+
+
+def _sessions(made) -> dict[str, set[str]]:
+    """Agent of this home -> sessions that lost something; no ids for one of which other rows are to be read again."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    here = set(made.names.values())
+    for loss in made.counts.losses.values():
+        if loss.agent in here:
+            wanted[loss.agent].add(loss.session_id)
+    for one in made.store:
+        if one.repair == losses.AGAIN and one.agent in here:
+            wanted.setdefault(one.agent, set())
+    if any(source.lost for source in made.sources) and not wanted and here:
+        wanted[min(here)] = set()
+    return wanted
+
+
+def _again(params, progress, agent_id, ids):
+    told = {name: params[name] for name in IMPORT_PARAMS if params.get(name)} | {"agent": agent_id}
+    if ids:
+        told |= {"again": True, "session": ids}
+    elif is_lost(agent_id):
+        told["again"] = True
+    collect.run(told, progress)
+
+
+def _forget(made):
+    """A source of rows that are missing counts as never read: the collect that follows reads it whole."""
+    names = {source.name for source in made.sources if source.lost}
+    rows = CollectorSource.objects.filter(root=str(made.root))
+    for name in names:
+        rows.filter(path=name).delete()
+        rows.filter(path__startswith=f"{name}~").delete()
+        rows.filter(path=f"{name}-wal").delete()
+
+
+def _look_again(made, params, progress) -> Plan:
+    """The same comparison as before, of the store as it is now."""
+    with Copies() as copies:
+        return plan.make({**params, "deep": made.is_deep}, progress, copies)
+
+
+def _count_the_rest(after):
+    """Sessions of older versions whose sources are gone are noted as they are: nothing can tell what they had."""
+    for agent_id, count in after.counts.not_noted.items():
+        if count and agent_id in after.names.values() and (db := databases.alias(agent_id)):
+            noted = holdings.noted(agent_id).keys()
+            own = set(after.counts.held[agent_id]) - noted | counting.uncounted(db)
+            collect_counts.count_again(Agent.objects.get(agent_id=agent_id), own)
+
+
+def _accept(after: Plan, given_up: list[Loss]):
+    """What can no longer be had is not missed any more: the notes become what is there."""
+    for agent_id, session_id in {(loss.agent, loss.session_id) for loss in given_up}:
+        held = after.counts.held.get(agent_id, {}).get(session_id, {})
+        holdings.note(agent_id, session_id, held, anew=True)

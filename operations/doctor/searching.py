@@ -1,0 +1,90 @@
+"""Backups that still hold what no source does: opened one after the other, the newest first."""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from datasets.exporting.folders import draft_of
+from openclaw_web.errors import Refused
+from operations.backups import reading, room, verifying
+from operations.models import BackupRun
+
+from .losses import Loss
+
+MOST = 10  # backups that are looked into
+COUNTS = "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind"
+
+
+def find(losses: list[Loss], progress: Any, *, own: str) -> None:
+    """Write into `where` of each loss the newest backup that holds its session with at least as many records.
+
+    `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
+    """
+    for path in _paths(own):
+        wanted = [loss for loss in losses if not loss.where and loss.missing]
+        if not wanted:
+            return
+        progress.update(0, None, _("Looking into the backup %(path)s") % {"path": path.name})
+        by_agent = defaultdict(list)
+        for loss in wanted:
+            by_agent[loss.agent].append(loss)
+        for agent_id, held in _held(path, by_agent):
+            for loss in by_agent[agent_id]:
+                if held[loss.session_id][loss.kind] >= loss.noted:
+                    loss.where = str(path)
+
+
+def _paths(own: str) -> list[Path]:
+    usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).exclude(archive_path__in=("", own))
+    paths = usable.order_by("-created_at", "-id").values_list("archive_path", flat=True)
+    return [path for path in map(Path, paths[:MOST]) if path.is_file()]
+
+
+def _held(path: Path, agents) -> Iterator[tuple[str, dict[str, Counter[str]]]]:
+    """(agent, session -> kind -> records) of these agents in a backup; one that cannot be read holds nothing."""
+    try:
+        with reading.opened(path) as archive:
+            for entry in archive.manifest.databases:
+                if entry.agent in agents:
+                    yield entry.agent, _counted(path, archive, entry)
+    except (Refused, OSError, sqlite3.Error):  # the next one may be whole
+        return
+
+
+def _counted(path, archive, entry):
+    held: dict[str, Counter[str]] = defaultdict(Counter)
+    room.check(path.parent, entry.bytes)
+    with draft_of(path.parent / "looking") as folder:
+        verifying.database(entry.path, archive.database(entry), folder, is_kept=True)
+        file = folder / entry.path
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            for session_id, kind, count in db.execute(COUNTS):
+                held[session_id][kind] = count
+    return held
+
+
+def command(path: str) -> str:
+    """How to have a backup back in a home that is there."""
+    return f"openclaw-web backup restore {path} --replace"
+
+
+def as_json(losses: list[Loss]) -> list[dict[str, Any]]:
+    """Each backup that was found, with what it holds of these losses and the command that puts it back."""
+    found: dict[str, list[Loss]] = defaultdict(list)
+    for loss in losses:
+        if loss.where:
+            found[loss.where].append(loss)
+    return [
+        {
+            "path": path,
+            "command": command(path),
+            "agents": sorted({loss.agent for loss in some}),
+            "records": sum(loss.missing for loss in some),
+        }
+        for path, some in found.items()
+    ]
