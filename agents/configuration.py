@@ -39,6 +39,16 @@ class Key:
     help: str
 
 
+REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
+MOST_REASONS = 9  # each has a digit as its key
+
+
+def _reasons(value):
+    if not _texts(value) or len(value) > MOST_REASONS or not all(map(REASON.fullmatch, value)):
+        return False
+    return len(named(value)) == len(value)
+
+
 def _whole(least, most):
     return lambda value: type(value) is int and least <= value <= most
 
@@ -102,6 +112,18 @@ KEYS = {
         "a time of the day (UTC) as a cron expression: minute and hour, then * * *",
         "When those files are written each day (UTC): minute and hour as a cron expression, such as 30 2 * * *.",
     ),
+    "review.guide": Key(
+        "",
+        lambda value: isinstance(value, str) and len(value) <= 20_000 and "\0" not in value,
+        "a text of at most 20,000 characters",
+        "What a good reply is, in your words: shown beside each sample in review. Empty = no guide.",
+    ),
+    "review.rejectReasons": Key(
+        ["wrong_fact: Wrong fact", "wrong_tool: Wrong tool", "tone: Tone", "unsafe: Unsafe", "other: Other"],
+        _reasons,
+        "a list of at most 9 different reasons such as wrong_fact: Wrong fact",
+        "Reasons a reject can have, one per line: a code, a colon and a label. Empty = none are asked for.",
+    ),
     "schedule.backupHours": Key(
         0,
         _whole(0, 8760),
@@ -128,6 +150,20 @@ def get(key: str) -> Any:
     known = _known(key)
     row = KeyValue.objects.filter(scope=SCOPE, key=key).first()
     return orjson.loads(row.value_json) if row else known.default
+
+
+def several(*keys: str) -> list[Any]:
+    """The values of settings, or their defaults, in one query. Raises Refused for a key that does not exist."""
+    defaults = {key: _known(key).default for key in keys}
+    rows = KeyValue.objects.filter(scope=SCOPE, key__in=keys).values_list("key", "value_json")
+    found = defaults | {key: orjson.loads(value) for key, value in rows}
+    return [found[key] for key in keys]
+
+
+def named(values: list[str]) -> dict[str, str]:
+    """The labels of settings that are lists of `code: label`, by code."""
+    parts = (value.partition(":") for value in values)
+    return {code: label.strip() for code, _colon, label in parts}
 
 
 def put(key: str, value: Any, *, by: str = "") -> None:

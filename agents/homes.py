@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from . import home_configuration
+from . import home_configuration, reasons
 from .services import AGENT_ID, normalise_agent_id
 
 # Secrets, other programs' state, or large and useless: never opened, whoever asks.
@@ -84,7 +84,7 @@ def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> Bina
             raise NotReadable(_("a folder on the way is a link"))
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, RuntimeError) as exc:  # RuntimeError: links in a circle
-        raise NotReadable(getattr(exc, "strerror", None) or type(exc).__name__) from exc
+        raise NotReadable(reasons.of_system(exc) if isinstance(exc, OSError) else type(exc).__name__) from exc
     found = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
     if problem := _why_not(found, may_be_linked):
         os.close(handle)

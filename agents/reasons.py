@@ -1,5 +1,6 @@
 """Why the machine did not do something, in words: what SQLite and the system say is for programs."""
 
+import errno
 import sqlite3
 
 from django.db import DatabaseError
@@ -19,9 +20,21 @@ def of(exc: BaseException) -> str:
 
 
 def of_system(exc: OSError) -> str:
-    """What the system says of a file, without its number: `permission denied`."""
+    """Why a file was not opened or written: `there is no such file`; what is not known here as the system says it."""
+    known = {
+        errno.ENOENT: _("there is no such file or folder"),
+        errno.EACCES: _("this user may not open or write it"),
+        errno.EPERM: _("this user may not do that"),
+        errno.EISDIR: _("it is a folder"),
+        errno.ENOTDIR: _("a part of the way to it is no folder"),
+        errno.ENOSPC: _("the disk is full"),
+        errno.EDQUOT: _("the disk quota is used up"),
+        errno.EROFS: _("the disk is read-only"),
+        errno.EIO: _("the disk did not read or write it"),
+        errno.ELOOP: _("it is a link"),
+    }
     text = exc.strerror or type(exc).__name__
-    return text[:1].lower() + text[1:]
+    return known.get(exc.errno or 0, text[:1].lower() + text[1:])
 
 
 def of_sqlite(text: str) -> str:

@@ -20,8 +20,15 @@ class Look:
 
 
 def take(file: Path, target: Path) -> None:
-    """Write a compact copy of a database while others go on writing to it. Raises sqlite3.Error, OSError."""
+    """Write a compact copy of a database while others go on writing to it.
+
+    A copy holds what could be read, and its own pages always fit together: damage is looked for in the file itself.
+    Raises sqlite3.Error, OSError.
+    """
     with _opened(f"{file.as_uri()}?mode=rw") as db:
+        (answer,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if answer != "ok":
+            raise sqlite3.DatabaseError(answer)
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")  # waits for nobody
         db.execute("PRAGMA synchronous=OFF")  # the copy is thrown away when the machine stops before it is packed
         try:

@@ -11,6 +11,8 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
+from agents import reasons
+
 from . import handles, layout
 from .errors import Damaged, NoSuchArtifact
 
@@ -83,7 +85,7 @@ def whole(root: Path, sha256: str, *, expected: int) -> bytes:
         with opened(root, sha256) as blob:
             return b"".join(blob.chunks(expected=expected))
     except OSError as exc:
-        told = {"handle": handles.of(sha256), "reason": exc.strerror}
+        told = {"handle": handles.of(sha256), "reason": reasons.of_system(exc)}
         raise Damaged(_("%(handle)s cannot be read: %(reason)s.") % told) from exc
 
 

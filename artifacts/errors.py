@@ -17,3 +17,7 @@ class Damaged(Refused):
 
 class NoRoom(Refused):
     """The disk or a quota is full, or the store cannot be written."""
+
+
+class WrongSelector(Refused):
+    """What was typed selects nothing, whatever the content: a path that is none, lines that end before they begin."""

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from agents import audit
+from agents import amounts, audit
 from openclaw_web.errors import Refused
 
 from . import blobs, content_types, handles, jsonpaths, layout, previews, windows
-from .errors import NoSuchArtifact
+from .errors import NoSuchArtifact, WrongSelector
 from .models import Artifact
 from .selectors import MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
 from .windows import Part, Window
@@ -59,8 +59,9 @@ class Fetched:
         for name in ("before", "between", "after"):
             part = getattr(self.window, name)
             if part.chars:
-                sizes = {"chars": f"{part.chars:,}", "lines": f"{part.lines:,}", "where": name}
-                yield _("Left out %(where)s: %(chars)s characters, %(lines)s line breaks.") % sizes
+                sizes = {"chars": amounts.of("characters", part.chars), "where": name}
+                sizes["lines"] = amounts.of("line breaks", part.lines)
+                yield _("Left out %(where)s: %(chars)s, %(lines)s.") % sizes
         if self.next:
             command = handles.fetch_command(self.row.handle, agent_id, self.next.as_options())
             yield _("More: %(command)s") % {"command": command}
@@ -96,7 +97,9 @@ def fetch(db: str, handle: str, selector: Selector, *, by: str = "", agent_id: s
 def peek(db: str, handle: str, *, chars: int = PEEK_CHARS) -> dict[str, Any]:
     """A small preview of a content and what is known of it, as JSON values. Raises like `fetch`."""
     if not 1 <= chars <= MOST_PEEK_CHARS:
-        raise Refused(_("A preview has 1 to %(most)s characters; fetch gives more.") % {"most": MOST_PEEK_CHARS})
+        raise (WrongSelector if chars < 1 else Refused)(
+            _("A preview has 1 to %(most)s characters; fetch gives more.") % {"most": MOST_PEEK_CHARS}
+        )
     answer = fetch(db, handle, Selector(max_chars=chars))
     row, about = answer.row, first_meta(answer.row)
     return {

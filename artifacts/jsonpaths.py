@@ -12,6 +12,7 @@ from jsonpath.function_extensions import ExpressionType, FilterFunction
 from openclaw_web.errors import Refused
 
 from . import patterns
+from .errors import WrongSelector
 
 MAX_PATH, MAX_BYTES = 500, 16 * 1024 * 1024
 MAX_VISITS = 3_000_000  # values that one path may come by
@@ -31,11 +32,13 @@ class Matches:
         self.matches = 0
         self._left = MAX_VISITS
         if not path or len(path) > MAX_PATH:
-            raise Refused(_("A path has 1 to %(most)s characters.") % {"most": MAX_PATH})
+            raise WrongSelector(_("A path has 1 to %(most)s characters.") % {"most": MAX_PATH})
         try:
             self._path = _environment(self._visit).compile(path)
         except (JSONPathError, RecursionError, ValueError) as exc:
-            raise Refused(_("This is not a JSONPath of RFC 9535: %(reason)s") % {"reason": _first_line(exc)}) from exc
+            raise WrongSelector(
+                _("This is not a JSONPath of RFC 9535: %(reason)s") % {"reason": _first_line(exc)}
+            ) from exc
 
     def pieces(self, content: bytes) -> Iterator[str]:
         """One line for each value, in the order of the document."""

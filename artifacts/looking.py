@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents import amounts
 from openclaw_web.errors import Refused
 
 from . import content_types, fetching, forms
@@ -28,14 +29,19 @@ class Look:
         """Sentences on what is not shown."""
         window, counts = self.answer.window, self.answer.counts
         told = {
-            "before": _("%(chars)s characters before this are left out."),
-            "between": _("%(chars)s characters in the middle are left out."),
-            "after": _("%(chars)s characters after this are left out."),
+            "before": _("Left out before this: %(chars)s."),
+            "between": _("Left out in the middle: %(chars)s."),
+            "after": _("Left out after this: %(chars)s."),
         }
         parts = ((words, getattr(window, name).chars) for name, words in told.items())
-        said = [words % {"chars": f"{chars:,}"} for words, chars in parts if chars]
+        said = [words % {"chars": amounts.of("characters", chars)} for words, chars in parts if chars]
         if left := counts.get("bytesLeftOut"):
-            said.append(_("%(count)s more bytes are not shown: this is no text.") % {"count": f"{left:,}"})
+            words = ngettext(
+                "%(count)s more byte is not shown: this is no text.",
+                "%(count)s more bytes are not shown: this is no text.",
+                left,
+            )
+            said.append(words % {"count": f"{left:,}"})
         return said
 
     @property

@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
+from agents import reasons
 from agents.templatetags.formatting import size as in_words
 
 from . import blobs, handles, layout, locks
@@ -266,7 +267,7 @@ def writing() -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        reason = _("there is no room") if exc.errno in NO_ROOM else exc.strerror or type(exc).__name__
+        reason = _("there is no room") if exc.errno in NO_ROOM else reasons.of_system(exc)
         raise NoRoom(
             _("The artifact store cannot be written: %(reason)s. Nothing was stashed.") % {"reason": reason}
         ) from exc

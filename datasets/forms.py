@@ -1,8 +1,9 @@
 """What comes in from the pages of samples: filters, chosen turns, verdicts."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 
 from django import forms
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
@@ -11,7 +12,7 @@ from openclaw_web.lists import DayFilters
 from openclaw_web.paging import Term, narrowed
 
 from .models import PART_LABELS, DatasetSample
-from .review import parts
+from .review import parts, reasons
 from .review.parts import PartVerdict
 from .sample_lists import Filters
 from .words import STATUS_WORDS, TYPE_WORDS
@@ -25,6 +26,7 @@ VERDICTS = [
 ]
 LONGEST_REPLY = 1_000_000
 LONGEST_NOTES = 5_000
+NOTHING: Mapping[str, str] = {}
 
 
 class SampleFilters(DayFilters):
@@ -32,11 +34,13 @@ class SampleFilters(DayFilters):
 
     ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
     HIDDEN = ("status", "session")
+    RARE = ("reason",)
     agent = forms.ChoiceField(label=_("Agent"), required=False)
     type = forms.ChoiceField(label=_("Type"), required=False, choices=[("", _("All types")), *TYPE_WORDS.items()])
     status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     by = forms.CharField(label=_("Labelled by"), required=False, max_length=150)
+    reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
     edited = forms.BooleanField(label=_("Only edited"), required=False)
 
     def __init__(self, *args, **kwargs):
@@ -44,21 +48,31 @@ class SampleFilters(DayFilters):
         ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
         self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
 
+    @cached_property
+    def offered(self):
+        """The reasons that can be given; rows with others, of a setting that changed, can be asked for as well."""
+        return {"reason": list(reasons.choices().items())}
+
+    def in_words(self, name, value):
+        """As every list does it; a reason by its label."""
+        return dict(self.offered["reason"]).get(value, value) if name == "reason" else super().in_words(name, value)
+
     def filters(self):
         """The filters in force. Raises Refused for one that does not exist."""
         if not self.is_valid():
             raise Refused(_("This address asks for samples that cannot exist. Start again from the list."))
-        return Filters(**{name: self.cleaned_data[name] for name in ("status", "agent", "type", "session")})
+        return Filters(**{name: self.cleaned_data[name] for name in Filters.NAMES})
 
     def listing(self, samples):
         """Those of `samples` that fit."""
         asked, moments = self.chosen, self.moments
-        terms = [Term("sample_type", "exact", asked["type"])] if "type" in asked else []
-        terms += [Term("annotated_by", "exact", asked["by"])] if "by" in asked else []
+        terms = [Term("annotated_by", "exact", asked["by"])] if "by" in asked else []
         terms += [Term("created_at", "gte", moments["since"])] if moments["since"] is not None else []
         terms += [Term("created_at", "lt", moments["until"])] if moments["until"] is not None else []
         terms += [Term("output", "gt", "")] if "edited" in asked else []
-        return narrowed(replace(self.filters(), type="").narrow(samples), terms, order=self.order)
+        seek, looked_at = self.filters().apart()
+        terms += [Term(column, "exact", value) for column, value in looked_at.items()]
+        return narrowed(samples.filter(**seek), terms, order=self.order)
 
 
 class TurnChoice(forms.Form):
@@ -78,6 +92,17 @@ class TurnChoice(forms.Form):
         if not self.is_valid():
             raise Refused(_("A turn is named by its number. Choose the turns on the session's page."))
         return self.cleaned_data["numbers"]
+
+
+class TurnsShown(forms.Form):
+    """Which turns a page of a session shows: `turn`, once for each."""
+
+    MOST = 200
+
+    def numbers(self):
+        """Their numbers; what is none is left out."""
+        texts = self.data.getlist("turn")[: self.MOST]
+        return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10]
 
 
 def _part(field, label, **options):
@@ -110,8 +135,8 @@ class PartsForm(forms.Form):
     guardian_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
 
     @classmethod
-    def about(cls, sample):
-        """The form as it is first shown: what was said before, else what a correction starts from."""
+    def about(cls, sample, typed=NOTHING):
+        """The form as it is first shown: what was `typed`, else said before, else what a correction starts from."""
         gate, guardian = parts.gate_of(sample.body), parts.guardian_of(sample.body)
         own = parts.stored(sample.gate_corrected_output) or _as_gate_output(gate)
         written = parts.stored(sample.guardian_corrected_output) or _as_guardian_output(guardian)
@@ -125,7 +150,7 @@ class PartsForm(forms.Form):
             "guardian_file": written.get("targetFile"),
             "guardian_reason": written.get("reason"),
         }
-        return cls(initial=initial)
+        return cls(initial=initial | {name: typed[name] for name in initial if name in typed})
 
     def verdicts(self):
         """What `label_sample` takes as `gate` and `guardian`, of a valid form."""
@@ -140,6 +165,10 @@ class PartsForm(forms.Form):
             "gate": _part_verdict(said["gate_label"], gate),
             "guardian": _part_verdict(said["guardian_label"], done),
         }
+
+
+# What people type or choose before a verdict: what a draft holds.
+TYPED = ("output", "notes", *PartsForm.base_fields)
 
 
 class VerdictForm(forms.Form):
@@ -160,6 +189,9 @@ class VerdictForm(forms.Form):
         widget=forms.Textarea(attrs={"form": "verdict", "rows": 2}),
     )
     expected_status = forms.ChoiceField(required=False, choices=list(STATUS_WORDS.items()))
+    reason = forms.CharField(required=False, max_length=40)  # what it may be is a setting: reasons.checked says so
+    draft_page = forms.CharField(required=False, max_length=40)
+    draft_base = forms.CharField(required=False, max_length=80)
 
     def __init__(self, data=None, *, keys=None, **kwargs):
         super().__init__(data, **kwargs)
@@ -170,10 +202,19 @@ class VerdictForm(forms.Form):
             self.fields["notes"].widget.attrs["data-key"] = keys["note"]
 
     @classmethod
-    def about(cls, sample, *, keys=None):
-        """The form as it is first shown for a sample."""
+    def about(cls, sample, *, keys=None, typed=NOTHING):
+        """The form as it is first shown for a sample, or with what this person `typed` (a draft's fields).
+
+        A note is its author's alone: whatever somebody noted before, the box for the next note is empty.
+        """
         output = sample.body.get("agentReply", "") if sample.output is None else sample.output
-        return cls(initial={"output": output, "notes": sample.annotation_notes or ""}, keys=keys)
+        initial = {"output": output, "notes": ""}
+        return cls(initial=initial | {name: typed[name] for name in initial if name in typed}, keys=keys)
+
+    @classmethod
+    def initially(cls, sample):
+        """What the page of a sample says before anybody types, by field."""
+        return cls.about(sample).initial | PartsForm.about(sample).initial
 
     def is_valid(self):
         """Whether it and its parts are; says so where a part is not."""
@@ -186,7 +227,11 @@ class VerdictForm(forms.Form):
 
     def verdict(self):
         """What `label_sample` takes, of a valid form."""
-        return self.cleaned_data | (self.parts.verdicts() if self.parts else {})
+        said = dict(self.cleaned_data)
+        pages = (said.pop("draft_page"), said.pop("draft_base").rpartition("@")[0])
+        if said["status"] != DatasetSample.Status.REJECTED:
+            said["reason"] = ""  # the page has one field for it, beside all verdicts
+        return said | {"pages": [page for page in pages if page]} | (self.parts.verdicts() if self.parts else {})
 
     def clean_output(self):
         """None when the page had no box for the reply, which is not the same as an empty one."""

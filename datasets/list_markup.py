@@ -10,7 +10,7 @@ from openclaw_web.lists import cell_labels, filled, labelled
 NOTHING = SafeString("")
 SAMPLE_FIELDS = (
     *("id", "sample_type", "annotation_status", "agent_id", "session_id", "turn_number", "turn_id", "created_at"),
-    *("annotated_by", "annotated_at", "annotation_notes", "quality_score", "user", "reply", "edited"),
+    *("annotated_by", "annotated_at", "annotation_notes", "reject_reason", "quality_score", "user", "reply", "edited"),
 )
 # Name in ORDERS (or nothing), label, whether it is a number.
 SAMPLE_COLUMNS = (

@@ -53,7 +53,7 @@ def sample_list(request):
 
 def _tabs(form, filters):
     """A tab for each status; their numbers only when they would be those of the list."""
-    counted = all(name in ("agent", "type", "session", "status") for name in form.chosen)
+    counted = all(name in sample_lists.Filters.NAMES for name in form.chosen)
     return [
         {
             "label": tab.label,

@@ -75,6 +75,7 @@ class DatasetSample(models.Model):
     guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label")
     guardian_corrected_output = models.TextField(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
     label_id = models.TextField(null=True, help_text="the verdict in force; null: none, or one older than this column")
+    reject_reason = models.TextField(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
 
     objects = SampleQuerySet.as_manager()
 
@@ -110,6 +111,12 @@ class DatasetSample(models.Model):
             models.Index(fields=["agent_id", "session_id", "created_at", "id"], name="idx_sample_session"),
             # The order that exports read in.
             models.Index(fields=["agent_id", "session_id", "turn_number", "id"], name="idx_sample_place"),
+            # Of few samples: the others are not in it.
+            models.Index(
+                fields=["reject_reason", "created_at", "id"],
+                name="idx_sample_reason",
+                condition=models.Q(reject_reason__isnull=False),
+            ),
         ]
 
     def __str__(self):
@@ -142,6 +149,8 @@ class SampleLabel(models.Model):
     undoes = models.TextField(null=True, help_text="id of the label that this one takes back")
     bulk_id = models.TextField(null=True, help_text="what verdicts given in one go share")
     before_json = models.TextField(null=True, help_text="the sample's columns before it, to restore them exactly")
+    reason = models.TextField(null=True, help_text="of a reject: a code of review.rejectReasons")
+    amends = models.TextField(null=True, help_text="id of the reject whose reason this row gives: both are one verdict")
 
     class Meta:
         db_table = "sample_labels"
@@ -167,6 +176,25 @@ class SampleClaim(models.Model):
 
     def __str__(self):
         return f"{self.sample_id} {self.claimed_by}"
+
+
+class SampleDraft(models.Model):
+    """What somebody typed on the page of a sample and has not sent yet. Nobody else ever sees it."""
+
+    id = models.BigAutoField(primary_key=True)
+    username = models.TextField()
+    sample_id = models.TextField()
+    page = models.TextField(help_text="the opening of the page it was typed on: two tabs do not write over each other")
+    fields_json = models.TextField(help_text="the fields of the verdict's form, by name")
+    saved_at = EpochMs()
+
+    class Meta:
+        db_table = "sample_drafts"
+        constraints = [models.UniqueConstraint(fields=["username", "sample_id", "page"], name="idx_draft_page")]
+        indexes = [models.Index(fields=["username", "saved_at"], name="idx_draft_saved")]
+
+    def __str__(self):
+        return f"{self.username} {self.sample_id}"
 
 
 class ReviewAction(models.Model):

@@ -1,7 +1,7 @@
 """The order in which samples are looked at: filters, what comes before and after, what waits, how many there are."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
 from django.db import connection
@@ -18,32 +18,40 @@ from .words import STATUS_WORDS
 ORDER = ("-created_at", "-id")
 BACKWARDS = ("created_at", "id")
 COUNTED_UP_TO = 1_000
+MOST_OF_TURNS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Which samples: an empty text is no condition. The same for list, neighbours, counts and API."""
 
+    NAMES: ClassVar = ("status", "agent", "type", "session", "reason")
     status: str = ""
     agent: str = ""
     type: str = ""
     session: str = ""
+    reason: str = ""
 
     def narrow(self, samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
         """Those of `samples` that fit."""
-        samples = samples.filter(**self._columns())
-        # Nearly all samples have the same type: as an expression it is checked, and never chosen as the index to use.
-        kind = Coalesce("sample_type", Value(""), output_field=TextField())
-        return samples.alias(kind=kind).filter(kind=self.type) if self.type else samples
+        seek, looked_at = self.apart()
+        # As an expression a column is checked, and never chosen as the index to use.
+        hidden = {f"{name}_": Coalesce(name, Value(""), output_field=TextField()) for name in looked_at}
+        return samples.filter(**seek).alias(**hidden).filter(**{f"{name}_": looked_at[name] for name in looked_at})
 
     def condition(self) -> tuple[str, list[str]]:
         """The same as SQL with its values."""
-        columns = self._columns() | ({"+sample_type": self.type} if self.type else {})
+        seek, looked_at = self.apart()
+        columns = seek | {f"+{name}": value for name, value in looked_at.items()}
         return " AND ".join(f"{name} = %s" for name in columns) or "TRUE", list(columns.values())
 
-    def _columns(self):
+    def apart(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Values by column: of those that an index narrows the list to, and of those that are looked at row by row."""
         columns = {"annotation_status": self.status, "agent_id": self.agent, "session_id": self.session}
-        return {name: value for name, value in columns.items() if value}
+        seek = {name: value for name, value in columns.items() if value}
+        # Nearly all samples have the same type, and few of all a reason: then that is the index to use.
+        looked_at = {"sample_type": self.type} if self.type else {}
+        return ({"reject_reason": self.reason}, seek | looked_at) if self.reason else (seek, looked_at)
 
     def waiting(self) -> "Filters":
         """The samples somebody who works through this list has yet to judge: of its status, else pending."""
@@ -110,8 +118,19 @@ def next_waiting(sample: DatasetSample, filters: Filters) -> str | None:
 
 
 def history(sample: DatasetSample) -> QuerySet[SampleLabel]:
-    """The verdicts on a sample, the newest first; nobody reads beyond the last 50."""
-    return sample.labels.order_by("-labelled_at", "-id")[:50]
+    """The verdicts on a sample, the newest first; nobody reads beyond the last 50.
+
+    A reject whose reason was given after it is one verdict: the row with the reason.
+    """
+    amended = sample.labels.filter(amends__isnull=False).values("amends")
+    return sample.labels.exclude(id__in=amended).order_by("-labelled_at", "-id")[:50]
+
+
+def of_turns(agent_id: str, session_id: str, numbers: list[int]) -> list[dict[str, Any]]:
+    """The samples of these turns of a session: `id`, `turn_number`, `annotation_status`; one for each turn."""
+    rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id, turn_number__in=numbers)
+    found = rows.order_by("turn_number", "id").values("id", "turn_number", "annotation_status")
+    return list({row["turn_number"]: row for row in found[:MOST_OF_TURNS]}.values())
 
 
 def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:

@@ -1,38 +1,91 @@
 """What a page about one sample shows; the sample's own page and the review queue both do."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from agents import configuration, databases
+from ledger import doings, markdown
 from openclaw_web import glyphs
 
-from . import sample_lists
-from .forms import PartsForm
-from .review import parts
+from . import sample_lists, word_diff
+from .as_typed import as_typed
+from .forms import PartsForm, VerdictForm
+from .models import DatasetSample
+from .review import drafts, parts, reasons
+from .review.drafts import Draft
 
 LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest
 LONGEST_EDITED = 100_000  # a longer reply gets verdicts, but no box to edit it in
+GUIDE = "review.guide"
 
 
-def shown(sample, form, *, may_label):
-    """The context of `_conversation.html` and `_evidence.html`."""
+def form_of(sample: DatasetSample, typed: Sequence[Draft], keys=None) -> VerdictForm:
+    """The form of a verdict as it is first shown, with this person's latest draft in it."""
+    return VerdictForm.about(sample, keys=keys, typed=typed[0].fields if typed else {})
+
+
+def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: Sequence[Draft] = ()) -> dict[str, Any]:
+    """The context of `_conversation.html` and `_evidence.html`; `typed` are this person's drafts, the latest first."""
     body = sample.body
-    reply = body.get("agentReply", "") if sample.output is None else sample.output
     said = body.get("context") or body.get("conversation") or []
     before = [message for message in said if isinstance(message, dict)] if isinstance(said, list) else []
     gate, guardian = parts.gate_of(body), parts.guardian_of(body)
+    fields = typed[0].fields if typed else {}
+    guide, known = configuration.several(GUIDE, reasons.SETTING)
     return {
         "sample": sample,
         "body": body,
         "gate": gate,
         "guardian": guardian,
-        "parts_form": (form.parts or PartsForm.about(sample)) if may_label and (gate or guardian) else None,
+        "parts_form": (form.parts or PartsForm.about(sample, fields)) if may_label and (gate or guardian) else None,
         "gate_corrected": parts.stored(sample.gate_corrected_output),
         "guardian_corrected": parts.stored(sample.guardian_corrected_output),
         "earlier": before[:-2],
         "latest": before[-2:],
-        "reply": reply,
         "form": form,
         "labels": sample_lists.history(sample),
         "may_label": may_label,
-        "may_edit": len(reply) <= LONGEST_EDITED,
-        "has_hidden": bool(glyphs.HIDDEN.search(reply)),
         "longest_shown": LONGEST_SHOWN,
         "longest": f":{LONGEST_SHOWN}",
+        "guide": guide,
+        "reasons": configuration.named(known),
+        "draft_page": drafts.new_page(),
+        "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
+        **reply(sample, form["output"].value() or "", typed[0] if typed else None),
+        **_done(sample),
     }
+
+
+def reply(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, Any]:
+    """The context of `draft.html`: a reply as it reads, and what it changes in the agent's own words."""
+    own, text = as_typed(sample.body.get("agentReply") or ""), as_typed(text)
+    is_short = len(text) <= LONGEST_EDITED
+    return {
+        "reply": text,
+        "reply_length": len(text),
+        "may_edit": is_short,
+        "has_hidden": is_short and bool(glyphs.HIDDEN.search(text)),
+        "reply_html": markdown.render(text) if is_short else glyphs.readable(text[:LONGEST_SHOWN]),
+        "changes": word_diff.pieces(own, text) if text != own and is_short else [],
+        "draft": draft,
+    }
+
+
+def unkept(response: HttpResponse) -> HttpResponse:
+    """The page, which no browser keeps: Back must not show what was typed on it to whoever signed in since."""
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _done(sample):
+    """What the agent did in the sample's turn, or why the store cannot say."""
+    try:
+        db = databases.alias(sample.agent_id)
+    except databases.UnknownAgent:
+        return {"doings": None, "doings_problem": _("The store has no transcripts of this agent.")}
+    except databases.OldAgentFile as old:
+        return {"doings": None, "doings_problem": str(old)}
+    return {"doings": doings.of_turn(db, sample.session_id, sample.turn_number)}

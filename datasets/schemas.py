@@ -26,12 +26,11 @@ class SampleQuery(PageQuery):
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None
     session: str | None = Field(None, max_length=500)
+    reason: str | None = Field(None, max_length=40, description="rejected for this reason")
 
     def filters(self) -> Filters:
         """As the pages have them."""
-        return Filters(
-            status=self.status or "", agent=self.agent or "", type=self.type or "", session=self.session or ""
-        )
+        return Filters(**{name: getattr(self, name) or "" for name in Filters.NAMES})
 
 
 class GateOutput(Schema):
@@ -81,6 +80,7 @@ class SampleOut(PartsOut):
     annotated_by: str | None
     annotated_at: int | None
     annotation_notes: str | None
+    reject_reason: str | None = Field(description="a code of the setting review.rejectReasons")
     quality_score: float | None
     contains_pii: bool | None
     collection_strategy: str | None
@@ -99,6 +99,7 @@ class LabelOut(PartsOut):
     previous_status: str
     output: str | None
     notes: str
+    reason: str | None = Field(description="of a reject")
     labelled_by: str
     labelled_at: int
     undoes: str | None = Field(description="id of the verdict that this one takes back")
@@ -139,6 +140,9 @@ class LabelIn(Body):
     )
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
     expected_status: Status | None = Field(None, description="refuse when the status is another one by now")
+    reason: str | None = Field(
+        None, max_length=40, pattern=NO_NUL, description="of a reject: a code of the setting review.rejectReasons"
+    )
     gate_label: PartLabel | None = Field(None, description="null leaves it")
     gate_corrected_output: GateOutput | None = Field(None, description="with `corrected` only")
     guardian_label: PartLabel | None = Field(None, description="null leaves it")
@@ -147,7 +151,7 @@ class LabelIn(Body):
     def verdict(self) -> dict[str, Any]:
         """What `label_sample` takes."""
         said = self.dict()
-        given = {name: said[name] for name in ("status", "output", "notes", "expected_status")}
+        given = {name: said[name] for name in ("status", "output", "notes", "expected_status", "reason")}
         return given | {name: _part(said, name) for name in ("gate", "guardian")}
 
 

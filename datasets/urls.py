@@ -1,7 +1,7 @@
 from django.urls import path
 
 from . import list_views, views
-from .review import bulk_views
+from .review import bulk_views, draft_views
 from .review import views as review_views
 
 app_name = "datasets"
@@ -11,11 +11,15 @@ urlpatterns = [
     path("samples/bulk/label/", bulk_views.samples_bulk_label, name="samples_bulk_label"),
     path("samples/<str:sample_id>/", views.sample_detail, name="sample_detail"),
     path("samples/<str:sample_id>/label/", views.sample_label, name="sample_label"),
+    path("agents/<str:agent>/sessions/<str:session_id>/samples/of/", views.session_samples, name="session_samples"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/", views.samples_make, name="samples_make"),
     path("review/", review_views.review, name="review"),
     path("review/label/", review_views.review_label, name="review_label"),
     path("review/skip/", review_views.review_skip, name="review_skip"),
     path("review/undo/", review_views.review_undo, name="review_undo"),
+    path("review/reason/", review_views.review_reason, name="review_reason"),
+    path("review/draft/", draft_views.review_draft, name="review_draft"),
+    path("review/discard/", draft_views.review_discard, name="review_discard"),
     path("review/waiting/", review_views.review_waiting, name="review_waiting"),
     path("review/keys/", review_views.review_keys_page, name="review_keys"),
     path("review/keys/save/", review_views.review_keys_save, name="review_keys_save"),

@@ -1,7 +1,7 @@
 """Samples: one sample with its verdicts, and making them from turns."""
 
 from django.contrib import messages
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -13,9 +13,9 @@ from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, render_page
 
 from . import sample_lists, sample_page, services
-from .forms import SampleFilters, TurnChoice, VerdictForm
+from .forms import SampleFilters, TurnChoice, TurnsShown, VerdictForm
 from .models import DatasetSample
-from .review import verdicts
+from .review import drafts, verdicts
 from .words import STATUS_WORDS
 
 
@@ -24,7 +24,7 @@ from .words import STATUS_WORDS
 def sample_detail(request, sample_id):
     """One sample: what was said, the verdicts so far, and for labellers the next one."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
-    return _sample_page(request, sample, VerdictForm.about(sample))
+    return _sample_page(request, sample)
 
 
 @require_POST
@@ -46,6 +46,15 @@ def sample_label(request, sample_id):
     return _sample_page(request, sample, form, status=422)
 
 
+@require_safe
+@agent_view
+@needs("viewer")
+def session_samples(request, agent, session_id):
+    """The samples of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
+    found = sample_lists.of_turns(agent.agent_id, session_id, TurnsShown(request.GET).numbers())
+    return render(request, "datasets/session_samples.html", {"samples": found})
+
+
 @require_POST
 @agent_view
 @needs("labeller")
@@ -65,17 +74,20 @@ def samples_make(request, agent, session_id):
     return after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
 
 
-def _sample_page(request, sample, form, *, status=200):
+def _sample_page(request, sample, form=None, *, status=200):
     filters = SampleFilters(request.GET).filters()
     before, after = sample_lists.neighbours(sample, filters)
+    may_label = request.user.has_role("labeller")
+    typed = drafts.of(sample.id, by=request.user.username) if may_label else []
     context = {
-        **sample_page.shown(sample, form, may_label=request.user.has_role("labeller")),
+        **sample_page.shown(sample, form or sample_page.form_of(sample, typed), may_label=may_label, typed=typed),
         "filters": filters,
         "before": before,
         "after": after,
         "waiting": sample_lists.amounts([filters.waiting()])[0],
     }
-    return render_page(request, "datasets/sample_detail.html", context, status=status)
+    response = render_page(request, "datasets/sample_detail.html", context, status=status)
+    return sample_page.unkept(response) if may_label else response
 
 
 def _labelled(sample, filters):

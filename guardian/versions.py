@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.db.models import Count, Max, OuterRef, Subquery
 
 from agents.models import Agent
+from ledger.json_columns import object_in
 from ledger.models import PromptReport, Session
 from openclaw_web.paging import Page, page_of
 
@@ -112,10 +112,9 @@ def _said_of_prompts(agent):
     )
     report_id = next(filter(None, latest[:SESSIONS_ASKED]), None)
     report = PromptReport.objects.using(agent.db).filter(id=report_id).first() if report_id else None
-    files = orjson.loads(report.report_json).get("files", []) if report else []
-    return {
-        file["name"]: _state(file) for file in files if isinstance(file, dict) and isinstance(file.get("name"), str)
-    }
+    files = object_in(report.report_json).get("files") if report else None
+    named = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
+    return {file["name"]: _state(file) for file in named if isinstance(file.get("name"), str)}
 
 
 def _state(file):

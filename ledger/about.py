@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
+from .json_columns import count_of, object_in
 from .models import Session
 from .timeline import Preview, pretty, preview
 
@@ -28,15 +27,32 @@ def session(session: Session) -> About:
     """What a session (with its `prompt_report`) was started with."""
     found = About()
     if session.prompt_report:
-        report = orjson.loads(session.prompt_report.report_json)
-        found.skills, found.files = _named(report.get("skills")), _named(report.get("files"))
-        found.tools = [name for name in report.get("tools") or [] if isinstance(name, str)][:MOST]
-        found.prompt_length = report.get("systemPromptChars")
-    if session.metadata:
-        found.metadata = preview(pretty(orjson.loads(session.metadata)), METADATA)
+        report = object_in(session.prompt_report.report_json)
+        found.skills = [_skill(row) for row in _named(report.get("skills"))]
+        found.files = [_file(row) for row in _named(report.get("files"))]
+        found.tools = [name for name in _list(report.get("tools")) if isinstance(name, str)][:MOST]
+        found.prompt_length = count_of(report.get("systemPromptChars"))
+    if said := object_in(session.metadata):
+        found.metadata = preview(pretty(said), METADATA)
     return found
 
 
 def _named(rows):
-    named = [row for row in rows or [] if isinstance(row, dict) and isinstance(row.get("name"), str)]
-    return [row | {"description": str(row.get("description") or "")[:DESCRIPTION]} for row in named[:MOST]]
+    return [row for row in _list(rows) if isinstance(row, dict) and isinstance(row.get("name"), str)][:MOST]
+
+
+def _skill(row):
+    description = row.get("description")
+    return {"name": row["name"], "description": description[:DESCRIPTION] if isinstance(description, str) else ""}
+
+
+def _file(row):
+    """A file with its sizes; what an older version stored as a text is left out."""
+    raw, injected = count_of(row.get("rawChars")), count_of(row.get("injectedChars"))
+    is_cut = row.get("truncated") is True and None not in (raw, injected)
+    told = {"name": row["name"], "rawChars": raw, "injectedChars": injected}
+    return told | {"missing": row.get("missing") is True, "truncated": is_cut}
+
+
+def _list(value):
+    return value if isinstance(value, list) else []

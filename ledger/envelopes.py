@@ -53,6 +53,13 @@ def fingerprint(raw: bytes, record: dict[str, Any]) -> int | str:
     return content_digest(record) if any(sign in raw for sign in SIGNS) else hash(raw)
 
 
+def is_header(text: str) -> bool:
+    """Whether a title is the beginning of an envelope, on one line and cut: OpenClaw made titles of first messages."""
+    prefix = TIME_PREFIX.match(text)
+    start = prefix.end() if prefix else 0
+    return "⟦openclaw" in text or text.startswith((*FENCED, LEGACY_CONTEXT, LEGACY_HISTORY), start)
+
+
 def comparable(record: dict[str, Any]) -> dict[str, Any]:
     """The record with its envelopes in today's spelling, without an output it repeats; `record` is left alone."""
     record, _left_out = without_repeated_output(record)

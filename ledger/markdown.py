@@ -26,9 +26,20 @@ _parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html
 _parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match  # type: ignore[assignment]
 
 
-@lru_cache(maxsize=512)  # of 8,000 characters at most each: a few megabytes
+LONGEST_KEPT = 8_000  # characters of a text whose HTML is remembered: 512 of them are a few megabytes
+
+
 def render(text: str) -> SafeString:
     """Markdown as safe HTML."""
+    return _remembered(text) if len(text) <= LONGEST_KEPT else _rendered(text)
+
+
+@lru_cache(maxsize=512)
+def _remembered(text):
+    return _rendered(text)
+
+
+def _rendered(text):
     text = text.replace("\r\n", "\n").replace("\x00", "‹NUL›")
     is_rich = SYNTAX.search(text) and len(text) - len(text.translate(COSTLY)) <= MOST_COSTLY
     return glyphs.mark(_rich(text) if is_rich else _plain(text))

@@ -10,7 +10,9 @@ from urllib.parse import urlencode
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import ngettext
 
+from agents import amounts
 from agents.templatetags.formatting import duration, money, tokens
 from openclaw_web import glyphs
 
@@ -41,7 +43,7 @@ CALL = (
     '<div class="call__body">{child}{arguments}{more}{change}{result}</div></details>'
 )
 PART = '<h3>{}</h3><div class="payload"><pre tabindex="0">{}</pre></div>'
-RESULT = '<h3>{0} <a href="?record={1}#r-{1}">{2}</a></h3>{3}{4}'
+RESULT = '<h3>{0} <a href="{5}?record={1}#r-{1}">{2}</a></h3>{3}{4}'
 OUTPUT = '<div class="payload"><pre tabindex="0">{}</pre>{}</div>'
 STASHED = (
     '<p class="stash"><span class="break">{summary}</span>{badge}'
@@ -72,7 +74,7 @@ def clock(ms):
 
 def characters(count):
     """`168,894 characters`."""
-    return _("1 character") if count == 1 else SafeString(_("%(count)s characters") % {"count": f"{count:,}"})
+    return SafeString(amounts.of("characters", count))
 
 
 def message(entry, here):
@@ -124,7 +126,8 @@ def call(call, here):
     else:
         tone, answer = "failed" if result.is_failed else "ok", _result(result, here)
         took = NOTHING if result.duration_ms is None else SafeString(duration(result.duration_ms))
-        size = SafeString(_("%(count)s chars") % {"count": tokens(result.text.length)})
+        length = result.text.length
+        size = SafeString(ngettext("%(count)s char", "%(count)s chars", length) % {"count": tokens(length)})
     return format_html(
         CALL,
         tone=SafeString(tone),
@@ -151,7 +154,7 @@ def more(record, here, field, number=0, length=None):
 
 def images(count):
     """That there were images, and that they are not shown."""
-    label = _("1 image, not shown") if count == 1 else _("%(count)s images, not shown") % {"count": count}
+    label = ngettext("%(count)s image, not shown", "%(count)s images, not shown", count) % {"count": count}
     return format_html(NOTE, label) if count else NOTHING
 
 
@@ -215,13 +218,14 @@ def _notes(entry):
     if entry.stop_reason in STOP_WORDS:
         yield escape(str(STOP_WORDS[entry.stop_reason]))
     if entry.tokens:
-        yield _("%(count)s tokens") % {"count": tokens(entry.tokens)}
+        yield ngettext("%(count)s token", "%(count)s tokens", entry.tokens) % {"count": tokens(entry.tokens)}
     if entry.cost:
         yield money(entry.cost)
     if entry.model and entry.kind == "assistant" and not entry.copy:
         yield glyphs.readable(entry.model)
     if entry.tokens_before:
-        yield _("%(count)s tokens before it") % {"count": tokens(entry.tokens_before)}
+        before = entry.tokens_before
+        yield ngettext("%(count)s token before it", "%(count)s tokens before it", before) % {"count": tokens(before)}
 
 
 def _above(entry, here):
@@ -248,7 +252,8 @@ def _below(entry, here):
     if entry.text.is_cut:
         parts.append(more(entry, here, "text", 0, entry.text.length))
     if entry.more_calls:
-        label = _("%(count)s more calls") % {"count": entry.more_calls}
+        left = entry.more_calls
+        label = ngettext("%(count)s more call", "%(count)s more calls", left) % {"count": left}
         parts.append(format_html(MORE_CALLS, _address(entry, here), label))
     return SafeString("".join(parts))
 
@@ -274,4 +279,4 @@ def _result(result, here):
     output = format_html(OUTPUT, text, rest)
     if result.outputs:
         output = format_html(PARTS, SafeString("".join(map(stashed, result.outputs))), output)
-    return format_html(RESULT, _("Result"), result.url_id, time, images(result.images), output)
+    return format_html(RESULT, _("Result"), result.url_id, time, images(result.images), output, SafeString(here))

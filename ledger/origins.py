@@ -12,6 +12,7 @@ import orjson
 from agents.services import AGENT_ID
 
 from .collectors.session_index import NAMED_ORIGINS, origin_of
+from .json_columns import object_in
 from .models import Session
 
 KEY = re.compile(r"agent:([^:]{1,64}):(cron|subagent):(.{1,400})", re.DOTALL)
@@ -30,8 +31,7 @@ def is_group(session: Session) -> bool:
 
 def about(metadata: str | None) -> dict[str, Any]:
     """What the index said of a session, from the column `metadata`; empty for anything that is no object."""
-    found = orjson.loads(metadata) if metadata else None
-    return found if isinstance(found, dict) else {}
+    return object_in(metadata)
 
 
 @dataclass(slots=True)

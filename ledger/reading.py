@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 from django.utils.translation import gettext as _
@@ -62,6 +63,11 @@ class Page:
         return next((entry.record_id for section in self.sections for entry in section.entries), "")
 
     @property
+    def sample_turns(self):
+        """The turns that begin on it and may have become samples, as the end of an address: `turn=3&turn=4`."""
+        return urlencode([("turn", section.name) for section in self.sections if section.may_be_sample])
+
+    @property
     def last(self):
         """The section it ends with."""
         return self.sections[-1] if self.sections else None
@@ -99,7 +105,7 @@ def page(session: Session, place: Place, wanted: within.Filter | None = None) ->
 
 def sections(way: Reach, rows, *, show_all=False, keep=None) -> list[timeline.Section]:
     """Rows of COLUMNS, in order, as a page shows them."""
-    _open(way.session, rows)
+    open_rows(way.session, rows)
     if way.is_aside:  # nothing on the branch that is read is beside it
         for row in rows:
             row["is_active"] = True
@@ -129,7 +135,7 @@ def _hits(found, wanted):
 def rows_after(way: Reach, after: int):
     """The values of a chunk of records after a place, and whether there are more."""
     rows = way.after(after, CHUNK + 1, *COLUMNS)
-    kept = _fitting(rows[:CHUNK])
+    kept = fitting(rows[:CHUNK])
     has_more = len(kept) < len(rows)
     if has_more:
         kept = _without_open_calls(kept)
@@ -138,16 +144,16 @@ def rows_after(way: Reach, after: int):
 
 def _rows_before(way, before):
     rows = way.before(before, CHUNK + 1, *COLUMNS)
-    kept = _fitting(rows[:CHUNK])[::-1]
+    kept = fitting(rows[:CHUNK])[::-1]
     has_more = len(kept) < len(rows)
     if has_more:  # results whose call would be on the page before go there with it
         kept = kept[_results_at_start(kept) :] or kept
     return kept, has_more
 
 
-def _fitting(rows):
-    """As many rows from the beginning as the budget allows; one at least."""
-    left = BUDGET
+def fitting(rows, budget: int = BUDGET):
+    """As many rows from the beginning as the budget (characters shown) allows; one at least."""
+    left = budget
     for number, row in enumerate(rows):
         left -= timeline.shown_length(row)
         if left < 0 and number:
@@ -166,7 +172,7 @@ def _results_at_start(rows):
     return len(list(takewhile(lambda row: row["kind"] == "tool_result", rows)))
 
 
-def _open(session, rows):
+def open_rows(session: Session, rows) -> None:
     """Parse the records of rows and name them. A record without an id of its own is named in another table."""
     for row in rows:
         row["record"] = orjson.loads(row["event_json"])

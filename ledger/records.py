@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from .senders import sender_of
-from .unwrapping import Unwrapped, unwrapped
+from .unwrapping import Unwrapped, may_be_wrapped, unwrapped
 
 SYNTHETIC_MODELS = frozenset({"delivery-mirror", "gateway-injected"})
 KINDS_BY_ROLE = {"user": "user", "assistant": "assistant", "toolResult": "tool_result", "tool": "tool_result"}
@@ -142,6 +142,12 @@ def moment_ms(value: Any) -> int | None:
     return int(value) if EARLIEST_MS <= value <= LATEST_MS else None
 
 
+def is_text(block: Any) -> bool:
+    """Whether a block of a message's content holds words; its `type` may be of any JSON type."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    return isinstance(kind, str) and kind in TEXT_BLOCKS
+
+
 def file_lists(summary: str, details: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The files a compaction says were read and modified: from its details, else from the tags in its summary."""
     read, modified = _texts(details.get("readFiles")), _texts(details.get("modifiedFiles"))
@@ -266,15 +272,16 @@ INJECTED = (
 
 def _read_user(found, message):
     """The person's words, and who said them, without the lines the gateway puts around a channel message."""
-    around = unwrapped(found.text)
-    found.text = around.words
-    found.sender = sender_of(around, message.get("__openclaw"))
-    if around.system_lines:
-        found.sender["system_lines"] = around.system_lines
-    if around.unknown:
-        found.sender["envelope"] = "unknown"
-    if around.blocks or around.system_lines or around.unknown:
-        found.around = around
+    own = message.get("__openclaw")
+    if may_be_wrapped(found.text):
+        found.around = around = unwrapped(found.text)
+        found.text, found.sender = around.words, sender_of(around.blocks, own)
+        if around.system_lines:
+            found.sender["system_lines"] = around.system_lines
+        if around.unknown:
+            found.sender["envelope"] = "unknown"
+    elif own is not None:
+        found.sender = sender_of([], own)
     for pattern, name in INJECTED:
         if pattern.match(found.text):
             found.sender["injected"] = name

@@ -16,9 +16,10 @@ LINES = 3  # branches named at one record; the others are on the page of branche
 TURN_HEAD = (
     '<header class="turn__head"><h2><a href="?turn={number}#t-{number}">{turn} {number}</a>{continued}</h2>'
     "{began}<span>{model}</span>"
-    '<span class="turn__sums">{figures}{pick}</span></header>'
+    '<span class="turn__sums">{figures}{sample}{pick}</span></header>'
 )
 CONTINUED = ' <span class="muted">{}</span>'
+SAMPLE = '<a id="sample-of-{}" hidden></a>'  # filled by what knows of samples, once the page is there
 PICK = '<label class="turn__pick"><input type="checkbox" name="turn" value="{}" form="make-samples"> {}</label>'
 FIGURES = '<span class="turn__figures" id="sums-{}"{}>{}<span>{}</span></span>'
 ERRORS = '<span class="bad">{}</span>'
@@ -41,6 +42,7 @@ def turn_head(section, may_label):
         began=moment(section.turn["created_at"]),
         model=glyphs.plain(section.turn["model"] or ""),
         figures=figures(section.turn, section.html_id),
+        sample=format_html(SAMPLE, number) if section.may_be_sample else NOTHING,
         pick=format_html(PICK, number, _("sample")) if pick else NOTHING,
     )
 
@@ -63,7 +65,8 @@ def sums(turn):
     if calls := turn["tool_call_count"]:
         found.append(ngettext("%(count)s call", "%(count)s calls", calls) % {"count": f"{calls:,}"})
     if turn["total_tokens"]:
-        found.append(_("%(count)s tokens") % {"count": tokens(turn["total_tokens"])})
+        count = turn["total_tokens"]
+        found.append(ngettext("%(count)s token", "%(count)s tokens", count) % {"count": tokens(count)})
     if turn["cost_usd"]:
         found.append(money(turn["cost_usd"]))
     if turn["latency_ms"] is not None:

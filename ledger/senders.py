@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from .unwrapping import CONVERSATION, FORWARDED, OTHER, QUOTE, SENDER, Block, Unwrapped
@@ -43,14 +44,13 @@ class Quoted:
     is_told: bool
 
 
-def sender_of(found: Unwrapped, own: Any) -> dict[str, Any]:
-    """What a message says of its sender, short enough for a column; `own` is the record's `__openclaw`.
+def sender_of(blocks: list[Block], own: Any) -> dict[str, Any]:
+    """What the blocks around a message say of its sender, short enough for a column; `own` is its `__openclaw`.
 
     The Sender block comes first, then the conversation block, then the record; of several blocks the first.
     """
-    conversations, senders = (_merged(found.blocks, kind) for kind in (CONVERSATION, SENDER))
-    sender = {key: plain for key, value in conversations.items() if (plain := _plain(value)) is not None}
-    sender |= {key: plain for key, value in senders.items() if (plain := _plain(value)) is not None}
+    conversations, senders = (_merged(blocks, kind) for kind in (CONVERSATION, SENDER))
+    sender = {key: plain for key, value in (conversations | senders).items() if (plain := _plain(value)) is not None}
     person = conversations.get("sender")
     if isinstance(person, dict):
         parts = {key: plain for key in PARTS if (plain := _plain(person.get(key))) not in (None, "")}
@@ -60,9 +60,9 @@ def sender_of(found: Unwrapped, own: Any) -> dict[str, Any]:
             sender = {**{key: value for key, value in parts.items() if key != "id"}, **sender}
     if isinstance(own, dict):
         sender |= {key: plain for key in OWN if (plain := _plain(own.get(key))) is not None}
-    if found.blocks:
+    if isinstance(person, dict) or _has_more(blocks, own):
         known = {*map(str, sender.values())}
-        if others := sorted(_named(found.blocks, own) - known)[:MAX_OTHERS]:
+        if others := sorted(_named(blocks, own) - known)[:MAX_OTHERS]:
             sender["others"] = others
     return sender
 
@@ -141,10 +141,15 @@ def _merged(blocks: list[Block], kind: str) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for block in blocks:
         if block.kind == kind and isinstance(block.value, dict):
-            for key, value in list(block.value.items())[:MAX_KEYS]:
-                if len(key) <= MAX_NAME:
-                    merged.setdefault(key.replace("\x00", "\ufffd"), value)
+            usable = {key: value for key, value in islice(block.value.items(), MAX_KEYS) if len(key) <= MAX_NAME}
+            merged = {**usable, **merged} if merged else usable
     return merged
+
+
+def _has_more(blocks: list[Block], own: Any) -> bool:
+    """Whether a message names more people than one Sender and one conversation block can."""
+    kinds = [block.kind for block in blocks if block.kind in (CONVERSATION, SENDER)]
+    return len(kinds) > len({*kinds}) or (isinstance(own, dict) and "senderIdentity" in own)
 
 
 def _named(blocks: list[Block], own: Any) -> set[str]:

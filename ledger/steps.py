@@ -4,13 +4,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from artifacts import handles
 from openclaw_web.paging import Page, page_of
 
+from .json_columns import object_in
 from .models import Session, TrajectoryEvent
 from .timeline import pretty
 
@@ -54,8 +54,7 @@ def weight(step: TrajectoryEvent) -> int:
 
 def about(step: TrajectoryEvent) -> dict[str, Any]:
     """The facts of a step."""
-    found = orjson.loads(step.about_json or "{}")
-    return found if isinstance(found, dict) else {}
+    return object_in(step.about_json)
 
 
 def told(step: TrajectoryEvent) -> Told:

@@ -13,8 +13,7 @@ import orjson
 from artifacts import blobs, handles, layout, packing
 
 from .models import TranscriptEvent
-from .records import KINDS_BY_ROLE
-from .records import TEXT_BLOCKS as BLOCKS
+from .records import KINDS_BY_ROLE, is_text
 from .repeats import without_repeated_output
 
 CAP = 8_000  # characters of one text; a record of no more bytes has none that is longer
@@ -77,7 +76,7 @@ def texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if isinstance(content, str):
         yield "message.content", content
     for index, block in enumerate(content if isinstance(content, list) else ()):
-        if isinstance(block, dict) and block.get("type") in BLOCKS and isinstance(text := block.get("text"), str):
+        if is_text(block) and isinstance(text := block.get("text"), str):
             yield f"message.content.{index}.text", text
 
 

@@ -85,9 +85,16 @@ class Unwrapped:
     unknown: str = ""
 
 
+def may_be_wrapped(text: str) -> bool:
+    """Whether a text is worth unwrapping: most are not, and this is quick."""
+    if any(sign in text for sign in INSIDE):
+        return True
+    return STARTS.match(text) is not None
+
+
 def unwrapped(text: str) -> Unwrapped:
     """The words of a user message, and what stood around them. Unwrapping words again changes nothing."""
-    if STARTS.match(text) is None and not any(sign in text for sign in INSIDE):
+    if not may_be_wrapped(text):
         return Unwrapped(text)
     reader = _Reader(respelled(text))
     found = reader.found
@@ -136,16 +143,19 @@ class _Reader:
     def _block_at(self, start):
         """Where the block that begins at `start` ends; -1 when none begins there."""
         text = self.text
-        if prefix := TIME_PREFIX.match(text, start):
-            return prefix.end()
+        if text.startswith("[", start):  # first: many of them may be on one line
+            prefix = TIME_PREFIX.match(text, start)
+            return prefix.end() if prefix else -1
+        end = self._line_end(start)
+        line = text[start:end].strip()
+        if _is_header(line):
+            return self._block(start, end, line)
         if lines := SYSTEM_LINES.match(text, start):
             self.found.system_lines = f"{self.found.system_lines}\n{lines[0]}".strip()[:2000]
             return lines.end()
         if quote := REPLYING.match(text, start):
             self.found.blocks.append(Block(QUOTE, None))
             return quote.end()
-        end = self._line_end(start)
-        line = text[start:end].strip()
         if (line.startswith(DELIVERY) and TOOL in line) or GOAL.fullmatch(line):
             return end + 1
         if line == ACTIVE_MEMORY and self._line(end + 1) == MEMORY_OPEN:
@@ -154,7 +164,7 @@ class _Reader:
             return self._block(start, end, FENCED[line])
         if ODD_HEADER.fullmatch(line) and self._line(end + 1) == FENCE:
             return self._block(start, end, f"{line} {MARKER}")
-        return self._block(start, end, line) if _is_header(line) else -1
+        return -1
 
     def _later_block(self, begin, end, token, done):
         """Where the block around a token begins and ends; -1 as its end when there is none."""

@@ -33,9 +33,9 @@ OWNER = "SELECT * FROM users WHERE id = %s"
 
 
 def make_first_admin_link() -> str:
-    """The path of a link that makes the first admin. Raises Refused once there is a user."""
-    if User.objects.exists():
-        raise Refused(_("There are users already. To sign one in, run: openclaw-web sign_in_link NAME"))
+    """The path of a link that makes the first admin. Raises Refused once there is an admin."""
+    if has_admin():
+        raise Refused(_("There is an admin already. To sign one in, run: openclaw-web sign_in_link NAME"))
     return _make_link(None, by="")
 
 
@@ -49,9 +49,17 @@ def make_sign_in_link(user: User, *, by: str = "") -> str:
 def find_link(secret: str) -> OneTimeLink:
     """The link that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
     found = OneTimeLink.objects.filter(_usable(), token_sha256=digest(secret)).select_related("user").first()
-    if found is None or (User.objects.exists() if found.user is None else not found.user.is_active):
+    if found is not None and found.user is None and has_admin():
+        sentence = _("There is an admin by now, so this link makes none. Sign in, or run: %(command)s")
+        raise Refused(sentence % {"command": "openclaw-web sign_in_link NAME"})
+    if found is None or (found.user is not None and not found.user.is_active):
         raise _dead_link()
     return found
+
+
+def has_admin() -> bool:
+    """Whether somebody can let others in: until then whoever starts the site gets a link that makes an admin."""
+    return _active_admins().exists()
 
 
 def make_first_admin(secret: str, *, username: str, password: str) -> User:

@@ -11,6 +11,8 @@ from agents.models import AuditEntry
 from ledger.listing import in_order
 from openclaw_web.paging import Listing, Term, narrowed
 
+from . import audit_details
+
 ACTIONS = {
     "activated": _("activated"),
     "archive_started": _("started to archive sessions"),
@@ -156,6 +158,5 @@ def shape(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def details(entry: AuditEntry) -> str:
-    """What else an entry says: `role labeller, days 7`."""
-    found = orjson.loads(entry.detail_json)
-    return ", ".join(f"{name} {value}" for name, value in found.items() if value not in (None, ""))
+    """What else an entry says: `role: labeller, for 7 days`."""
+    return audit_details.in_words(orjson.loads(entry.detail_json))

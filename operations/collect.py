@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import configuration, databases, presence
+from agents import amounts, configuration, databases, presence
 from agents.clock import now_ms
 from agents.database_copies import Copies
 from agents.homes import Home, read_home
@@ -163,6 +163,9 @@ def _collect(collection):
     collect_state.collect(collection, schedules)
     collection.begin(others[1])
     artifacts = collect_mem_store.collect(collection)
+    if schedules["rejected"] or artifacts["rejected"]:  # they are counted in the sums of agents
+        for found in here:
+            summaries.refresh(collection.agents[found.home_name])
     collection.begin(0)
     return _result(collection, schedules, artifacts)
 
@@ -176,9 +179,10 @@ def _result(collection, schedules, artifacts):
     reports = collection.reports.values()
     records = sum(report.records.total() for report in reports)
     rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"] + artifacts["rejected"]
-    counts = {"records": f"{records:,}", "rejected": rejected, "agents": len(reports)}
+    counts = {"records": amounts.of("new records", records), "agents": amounts.of("agents", len(reports))}
+    counts["rejected"] = amounts.of("rejected lines", rejected)
     return {
-        "message": _("%(records)s new records of %(agents)s agents, %(rejected)s rejected lines.") % counts,
+        "message": _("%(records)s of %(agents)s, %(rejected)s.") % counts,
         "source": str(collection.home.root),
         "bytes_read": collection.bytes_read,
         "records": records,

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import holdings, reasons
 from agents.clock import now_ms
@@ -100,8 +101,10 @@ class Source:
             self.report.sessions_indexed += ledger.store_index(self.agent.db, kept)
             self.entries = [*found.entries, *self.put_away.values()]
             if found.unusable:
-                detail = _("%(count)s entries are no JSON objects") % {"count": found.unusable}
-                self._reject("bad_index", detail)
+                detail = ngettext(
+                    "%(count)s entry is no JSON object", "%(count)s entries are no JSON objects", found.unusable
+                )
+                self._reject("bad_index", detail % {"count": found.unusable})
 
     def archives(self, may_read: Callable[[str], bool]) -> None:
         """Read what was put away, or only note that it was."""
@@ -181,8 +184,10 @@ class Source:
         if not one.session_id:
             self._reject("bad_session", _("a session has an id that no page could name"))
         elif one.misplaced:
-            detail = _("%(count)s records have no usable seq") % {"count": one.misplaced}
-            self._reject("bad_seq", detail, of=f"#{one.session_id}")
+            detail = ngettext(
+                "%(count)s record has no usable seq", "%(count)s records have no usable seq", one.misplaced
+            )
+            self._reject("bad_seq", detail % {"count": one.misplaced}, of=f"#{one.session_id}")
 
     def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:
         book, name = self.collection.book, self.prefix + one.session_id

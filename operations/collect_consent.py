@@ -1,6 +1,7 @@
 """Whose conversations may be read. With somebody opted out, what cannot be told apart is not read."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
@@ -51,7 +52,21 @@ def kept(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntr
     wanted = [entry for entry in entries if not has_opted_out(entry, collection.opted_out)]
     report.opted_out_sessions += len(entries) - len(wanted)
     ignored = collection.ignored.get(agent.agent_id, frozenset())
-    return [entry for entry in wanted if entry.session_id not in ignored]
+    kept_entries = [entry for entry in wanted if entry.session_id not in ignored]
+    return [_untitled(entry) for entry in kept_entries] if collection.opted_out else kept_entries
+
+
+def _untitled(entry):
+    """A shared session without a title that OpenClaw may have made of the first message, whoever sent that."""
+    if entry.origin in origins.ALONE:
+        return entry
+    own = (f"{entry.channel}:", f"{entry.origin}:")
+    metadata = {
+        name: value
+        for name, value in entry.metadata.items()
+        if name not in ("label", "displayName") or str(value).startswith(own)
+    }
+    return replace(entry, label=metadata.get("label") or metadata.get("displayName") or "", metadata=metadata)
 
 
 def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:

@@ -2,8 +2,9 @@
 
 import orjson
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
+from agents import amounts
 from ledger.senders import Why
 
 SCHEMA = "openclaw-web.collect.v1"
@@ -12,6 +13,35 @@ WITHHELD = {
     Why.UNKNOWN_SENDER: gettext_lazy("sender cannot be told"),
     Why.QUOTE: gettext_lazy("may quote somebody who opted out"),
     Why.ANSWER: gettext_lazy("follows one of these"),
+}
+# Reasons that stand for a whole database, which is no line.
+OF_DATABASES = ("bad_database", "database_not_copied")
+FOUND = {
+    "file_versions": ngettext_lazy("%(count)s file version", "%(count)s file versions", "count"),
+    "steps": ngettext_lazy("%(count)s step of runs", "%(count)s steps of runs", "count"),
+    "indexed_files": ngettext_lazy(
+        "%(count)s file of the memory index", "%(count)s files of the memory index", "count"
+    ),
+    "contents": ngettext_lazy(
+        "%(count)s content of databases and bundles", "%(count)s contents of databases and bundles", "count"
+    ),
+    "unfinished": ngettext_lazy(
+        "%(count)s last line still being written", "%(count)s last lines still being written", "count"
+    ),
+    "opted_out_sessions": ngettext_lazy(
+        "%(count)s session of people who opted out", "%(count)s sessions of people who opted out", "count"
+    ),
+    "unnamed_sessions": ngettext_lazy(
+        "%(count)s session that nobody can be told for, while somebody opted out",
+        "%(count)s sessions that nobody can be told for, while somebody opted out",
+        "count",
+    ),
+    "ignored_sessions": ngettext_lazy(
+        "%(count)s session that was undone before and stays out",
+        "%(count)s sessions that were undone before and stay out",
+        "count",
+    ),
+    "repeated": ngettext_lazy("%(count)s already there", "%(count)s already there", "count"),
 }
 
 
@@ -30,10 +60,16 @@ def in_words(result: dict) -> str:
     schedules = result["schedules"]
     if any(schedules.values()):
         lines.append(
-            _("  schedules: %(cron_jobs)s cron jobs, %(cron_runs)s runs, %(subagent_runs)s sub-agent runs") % schedules
+            _("  schedules: %(jobs)s, %(runs)s, %(subagents)s")
+            % {
+                "jobs": amounts.of("cron jobs", schedules["cron_jobs"]),
+                "runs": amounts.of("runs", schedules["cron_runs"]),
+                "subagents": amounts.of("sub-agent runs", schedules["subagent_runs"]),
+            }
         )
     if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
-        lines.append(_("  background: %(tasks)s tasks, %(flows)s flows, %(deliveries)s deliveries") % schedules)
+        told = {name: amounts.of(name, schedules[name]) for name in ("tasks", "flows", "deliveries")}
+        lines.append(_("  background: %(tasks)s, %(flows)s, %(deliveries)s") % told)
     artifacts = result["artifacts"]
     if artifacts["imported"] or artifacts["known"] or artifacts["withheld"] or artifacts["rejected"]:
         words = _("  artifacts of openclaw-mem: %(imported)s imported, %(known)s here already, %(unchanged)s unchanged")
@@ -60,13 +96,18 @@ def _problems(result):
 
 
 def rejected_words(result: dict) -> str:
-    """How many lines could not be read, and where they are."""
-    text = ngettext(
-        "%(count)s line was not a record. See Operations, Rejected records.",
-        "%(count)s lines were not records. See Operations, Rejected records.",
-        result["rejected"],
-    )
-    return text % {"count": result["rejected"]}
+    """What could not be read, and where that is listed: lines, and databases as a whole."""
+    databases = sum(agent["rejected"].get(why, 0) for agent in result["agents"].values() for why in OF_DATABASES)
+    databases += result["schedules"].get("unread_databases", 0)
+    lines = result["rejected"] - databases
+    parts = []
+    if databases:
+        words = ngettext("%(count)s database could not be read.", "%(count)s databases could not be read.", databases)
+        parts.append(words % {"count": f"{databases:,}"})
+    if lines:
+        words = ngettext("%(count)s line was not a record.", "%(count)s lines were not records.", lines)
+        parts.append(words % {"count": f"{lines:,}"})
+    return " ".join([*parts, _("See Operations, Rejected records.")])
 
 
 def _again_lines(again):
@@ -116,29 +157,17 @@ def _withheld(agent):
 def _agent_line(agent):
     transcripts, records = agent["transcripts"], agent["records"]
     read = sum(count for why, count in transcripts.items() if why in ("new", "appended", "replaced", "truncated"))
+    unchanged = f"{transcripts.get('unchanged', 0):,}"
     parts = [
-        _("%(read)s transcripts read, %(unchanged)s unchanged")
-        % {"read": read, "unchanged": transcripts.get("unchanged", 0)},
-        _("%(count)s records") % {"count": f"{sum(records.values()):,}"},
+        _("%(read)s read, %(unchanged)s unchanged") % {"read": amounts.of("transcripts", read), "unchanged": unchanged},
+        amounts.of("records", sum(records.values())),
     ]
     if records:
         parts[-1] += " (" + ", ".join(f"{kind} {count:,}" for kind, count in records.items()) + ")"
     skipped = {why.removeprefix("skipped_"): n for why, n in transcripts.items() if why.startswith("skipped_")}
     if skipped:
         parts.append(_("skipped: %(what)s") % {"what": ", ".join(f"{n} {state}" for state, n in skipped.items())})
-    for key, words in (
-        ("file_versions", _("%(count)s file versions")),
-        ("steps", _("%(count)s steps of runs")),
-        ("indexed_files", _("%(count)s files of the memory index")),
-        ("contents", _("%(count)s contents of databases and bundles")),
-        ("unfinished", _("%(count)s last lines still being written")),
-        ("opted_out_sessions", _("%(count)s sessions of people who opted out")),
-        ("unnamed_sessions", _("%(count)s sessions that nobody can be told for, while somebody opted out")),
-        ("ignored_sessions", _("%(count)s sessions that were undone before and stay out")),
-        ("repeated", _("%(count)s already there")),
-    ):
-        if agent[key]:
-            parts.append(words % {"count": agent[key]})
+    parts += [words % {"count": agent[key]} for key, words in FOUND.items() if agent[key]]
     parts += _withheld(agent)
     if agent["rejected"]:
         why = ", ".join(f"{reason} {count}" for reason, count in agent["rejected"].items())

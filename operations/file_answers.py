@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from django.http import FileResponse
-from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 CHUNK = 256 * 1024
@@ -14,7 +14,12 @@ class NoSuchRange(Exception):
     """The part asked for is not in the file, which has `size` bytes."""
 
     def __init__(self, size: int):
-        super().__init__(_("The file has %(size)s bytes: there is no such part.") % {"size": size})
+        words = ngettext(
+            "The file has %(size)s byte: there is no such part.",
+            "The file has %(size)s bytes: there is no such part.",
+            size,
+        )
+        super().__init__(words % {"size": size})
         self.size = size
 
 

@@ -24,7 +24,9 @@ AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts")
 EVIDENCE_LABELS = ("gate", "guardian")
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
-CHANGED_IN_PLACE = frozenset({"cron_jobs", "subagent_runs", "task_runs", "flow_runs"})  # news are not only in new rows
+CHANGED_IN_PLACE = frozenset(
+    {"cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts"}
+)  # news are not only in new rows
 STEP = 20_000  # rows of one query: a long one would keep the WAL from being reset
 HANDLE = re.compile(rf"{handles.PREFIX}([0-9a-f]{{64}})")  # no word boundary: in JSON it may follow on \n
 HANDLE_BYTES = re.compile(HANDLE.pattern.encode())

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from .processes import die_with_parent
 
 log = logging.getLogger(__name__)
 
+DRAFT_SECONDS = 3600  # a younger one is being made
+
 
 def bring_up_to_date(say: Callable[[str], object]) -> None:
     """Bring the databases and the collected static files of the home up to date; quick when they are."""
@@ -43,9 +46,17 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
     for problem in presence.problems().values():
         say(problem)
     reserve.keep(settings.HOME_DIR)
+    _remove_drafts_of_keys()
     connections.close_all()
     if collecting and os.waitpid(collecting, 0)[1]:
         raise Refused(_("The static files could not be collected. The lines above say why."))
+
+
+def _remove_drafts_of_keys():
+    """Earlier versions left one with each start on a full disk."""
+    for draft in settings.HOME_DIR.glob("secret.[0-9]*"):
+        if draft.stat().st_mtime < time.time() - DRAFT_SECONDS:
+            draft.unlink(missing_ok=True)
 
 
 def load_site() -> None:

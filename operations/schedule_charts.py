@@ -6,6 +6,7 @@ from math import sqrt
 
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents.templatetags.formatting import at, duration
 from openclaw_web.charts import Chart, Point, Series, bar_chart
@@ -78,7 +79,9 @@ def _bar(run: Run, place, longest):
 
 def _spoken(runs):
     counts = {name: sum(run.outcome == name for run in runs) for name in (SUCCEEDED, FAILED, SKIPPED)}
-    return _("Last %(runs)s runs: %(succeeded)s succeeded, %(failed)s failed, %(skipped)s skipped") % {
-        "runs": len(runs),
-        **counts,
-    }
+    words = ngettext(
+        "Last run: %(succeeded)s succeeded, %(failed)s failed, %(skipped)s skipped",
+        "Last %(runs)s runs: %(succeeded)s succeeded, %(failed)s failed, %(skipped)s skipped",
+        len(runs),
+    )
+    return words % {"runs": len(runs), **counts}

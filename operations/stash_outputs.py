@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import databases
+from agents import amounts, databases
 from agents.models import Agent
 from ledger import moving
 from ledger.models import Session
@@ -36,8 +36,14 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         agents[agent_id] = asdict(moving.move(db, on_session=hear))
         databases.expect_few_writes(db)
     sums = {name: sum(agent[name] for agent in agents.values()) for name in SUMMED}
-    told = {"outputs": f"{sums['outputs']:,}", "records": f"{sums['records']:,}", "chars": f"{sums['chars']:,}"}
-    message = _("%(outputs)s outputs of %(records)s records are artifacts now, %(chars)s characters.") % told
+    told = {"outputs": f"{sums['outputs']:,}", "records": amounts.of("records", sums["records"])}
+    told["chars"] = amounts.of("characters", sums["chars"])
+    words = ngettext(
+        "%(outputs)s output of %(records)s is an artifact now, %(chars)s.",
+        "%(outputs)s outputs of %(records)s are artifacts now, %(chars)s.",
+        sums["outputs"],
+    )
+    message = words % told
     if not sums["outputs"]:
         message = _("No record holds an output that should be an artifact.")
     if sums["counted"]:
@@ -51,10 +57,15 @@ def in_words(result: dict[str, Any]) -> str:
     lines = [result["message"]]
     for agent_id, agent in result["agents"].items():
         if agent["records"] or agent["unreadable"]:
-            line = _("  %(agent)s: %(outputs)s outputs of %(records)s records in %(sessions)s sessions")
-            lines.append(line % {"agent": agent_id, **agent})
+            told = {name: amounts.of(name, agent[name]) for name in ("outputs", "records", "sessions")}
+            lines.append(_("  %(agent)s: %(outputs)s of %(records)s in %(sessions)s") % {"agent": agent_id, **told})
     if result["unreadable"]:
-        lines.append(_("%(count)s damaged records were left as they are.") % {"count": result["unreadable"]})
+        words = ngettext(
+            "%(count)s damaged record was left as it is.",
+            "%(count)s damaged records were left as they are.",
+            result["unreadable"],
+        )
+        lines.append(words % {"count": f"{result['unreadable']:,}"})
     return "\n".join(lines)
 
 

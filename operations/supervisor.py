@@ -19,11 +19,10 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from gunicorn.app.base import BaseApplication
 
-from agents import databases
+from agents import databases, reasons
 from openclaw_web.errors import Refused
 
 from . import accounts, preparation, watching, worker
-from .models import User
 from .processes import Child, die_with_parent, keep_up
 
 SITE_GRACE_SECONDS = 15
@@ -51,7 +50,7 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
     """
     with _sole_server(), _listening(options) as listener:
         preparation.bring_up_to_date(say)
-        link = None if User.objects.exists() else accounts.make_first_admin_link()
+        link = None if accounts.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
         return keep_up(_children(options, listener, link, say), on_stop=listener.close)
 
@@ -121,7 +120,7 @@ def _announce(host, port, link, say):
     address = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
     say(_("OpenClaw Web answers at %(address)s") % {"address": f"{address}/"})
     if link:
-        say(_("There is no user yet. Make the first admin here, within a day: %(link)s") % {"link": address + link})
+        say(_("There is no admin yet. Create the first one here, within a day: %(link)s") % {"link": address + link})
 
 
 def _answers(host, port):
@@ -151,7 +150,7 @@ def _listening(options):
                 sentence = _("Port %(port)s of %(host)s is in use. Stop what uses it, or choose another with --port.")
                 raise Refused(sentence % {"port": options.port, "host": options.host}) from exc
             sentence = _("Port %(port)s of %(host)s cannot be used: %(why)s. Choose others with --host and --port.")
-            words = {"port": options.port, "host": options.host, "why": exc.strerror}
+            words = {"port": options.port, "host": options.host, "why": reasons.of_system(exc)}
             raise Refused(sentence % words) from exc
         yield listener
 

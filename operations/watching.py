@@ -11,6 +11,7 @@ from django.db import OperationalError, connections
 from django.utils.translation import gettext as _
 from watchfiles import watch as changes_in
 
+from agents import amounts
 from agents.database_copies import WAL, Copies
 from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome, read_home
 from openclaw_web.errors import Refused
@@ -110,7 +111,8 @@ def _collect(params, copies, say, said):
         return str(exc.sentence)
     else:
         if result["records"] or result["rejected"]:
-            say(_("%(records)s new records, %(rejected)s rejected") % result)
+            records = amounts.of("new records", result["records"])
+            say(_("%(records)s, %(rejected)s rejected") % {"records": records, "rejected": f"{result['rejected']:,}"})
     finally:
         connections.close_all()
     return ""

@@ -103,6 +103,8 @@ document.addEventListener("keydown", (event) => {
   if (control) {
     event.preventDefault();
     if (event.repeat) return;
+    const fold = control.matches("summary") ? null : control.closest("details:not([open])");
+    if (fold) fold.open = true;
     if (control.matches("input, textarea, select")) control.focus();
     else control.click();
   } else if (event.key === "j") walk(1);

@@ -8,7 +8,7 @@ const LOOK_MS = 250; /* a second press this soon was meant for the sample before
 
 let ahead = null; /* the sample to come, as a node that is not in the page */
 let coming = null; /* the promise of it */
-let line = Promise.resolve(); /* what is sent goes one after the other, in the order of the presses */
+let isRejecting = false; /* the answer to a reject, which asks why, is under way */
 let shownAt = 0;
 let hiddenAt = 0;
 
@@ -41,6 +41,7 @@ function tell(id, isTrue) {
 function show(node, said) {
   const before = shown();
   before.replaceWith(node);
+  window.htmx.process(node);
   shownAt = performance.now();
   window.scrollTo(0, 0);
   node.focus({ preventScroll: true });
@@ -52,13 +53,19 @@ function show(node, said) {
 function goTo(node, said) {
   const before = show(node, said);
   history.pushState({ review: true }, "", node.dataset.address);
-  tell("review-lost", false);
-  tell("review-away", false);
+  for (const notice of ["review-lost", "review-away", "review-unsaved"]) tell(notice, false);
   return before;
 }
 
 function showTop(found) {
   if (found.top) document.getElementById("review-top").replaceWith(found.top);
+  showBadge();
+}
+
+/* The badge in the rail follows what the page says. */
+function showBadge() {
+  const badge = document.querySelector(".rail__count");
+  if (badge) badge.replaceChildren(...document.getElementById("review-badge").cloneNode(true).childNodes);
 }
 
 function keep(node) {
@@ -73,7 +80,7 @@ function fetchAhead() {
   if (!here.dataset.sample) return;
   const address = new URL(here.querySelector("[rel=next]").href);
   address.searchParams.set("ahead", "1");
-  coming = ask(address).then((found) => {
+  coming = line.then(() => ask(address)).then((found) => {
     if (shown() === here) keep(found.sample);
   }, () => {});
 }
@@ -82,8 +89,11 @@ function fetchAhead() {
 async function send(form, button) {
   const here = shown();
   if (performance.now() - shownAt < LOOK_MS || here.dataset.sent) return;
+  saveDraft(here); /* of a skip: what a verdict holds is not typed any more */
   const body = new FormData(form, button);
   here.dataset.sent = "1";
+  isRejecting = button.value === "rejected";
+  closeReasons();
   if (!ahead) await coming;
   const next = ahead;
   ahead = null;
@@ -99,8 +109,10 @@ async function send(form, button) {
 }
 
 function arrived(here, next, found, button) {
+  isRejecting = false;
   if (!found.ok) {
     bringBack(found.sample || here);
+    keepTyped();
   } else if (next) {
     keep(found.sample);
   } else {
@@ -111,10 +123,19 @@ function arrived(here, next, found, button) {
 }
 
 function failed(here) {
+  isRejecting = false;
   delete here.dataset.sent;
   bringBack(here);
+  keepTyped();
   tell("review-lost", true);
   announce(document.getElementById("review-lost").textContent);
+}
+
+/* What a verdict would have held is a draft again. */
+function keepTyped() {
+  if (!shown().dataset.draft) return;
+  shown().dataset.typed = "1";
+  saveDraft(shown());
 }
 
 /* The sample whose verdict was not taken; what is on the screen meanwhile waits behind it, with all that was typed. */
@@ -127,6 +148,8 @@ function bringBack(node) {
 
 /* Undo waits for what was sent before it. */
 async function undo(form) {
+  saveDraft(shown());
+  closeReasons();
   const body = new FormData(form);
   line = line.then(() => ask(form.action, body)).then((found) => {
     if (found.sample) {
@@ -139,11 +162,28 @@ async function undo(form) {
   }, () => tell("failed", true));
 }
 
+/* Why the last sample was rejected: said, or passed over by the next verdict. */
+
+function closeReasons() {
+  const reasons = document.getElementById("reject-reasons");
+  if (reasons) reasons.remove();
+}
+
+function giveReason(form, button) {
+  const body = new FormData(form, button);
+  closeReasons();
+  line = line.then(() => ask(form.action, body)).then((found) => {
+    showTop(found);
+    announce(document.querySelector(".review-top__said").textContent);
+  }, () => tell("failed", true));
+}
+
 /* Next and previous without a verdict. */
 async function step(link) {
   if (performance.now() - shownAt < LOOK_MS) return;
   const isNext = link.rel === "next";
   const left = shown();
+  saveDraft(left);
   if (isNext && !ahead) await coming;
   if (isNext && ahead) {
     const next = ahead;
@@ -165,6 +205,7 @@ document.addEventListener("submit", (event) => {
   if (!kind) return;
   event.preventDefault();
   if (kind === "undo") undo(event.target);
+  else if (kind === "reason") giveReason(event.target, event.submitter);
   else send(event.target, event.submitter || document.querySelector(`[form="${event.target.id}"]`));
 });
 
@@ -175,16 +216,33 @@ document.addEventListener("click", (event) => {
   step(link);
 });
 
+/* A digit right after a reject waits for the answer that asks why. */
+document.addEventListener("keydown", async (event) => {
+  if (!isRejecting || !/^[1-9]$/.test(event.key) || isTyping(event.target)) return;
+  event.stopImmediatePropagation();
+  await coming;
+  await line;
+  const choice = document.querySelector(`#reject-reasons [data-key="${event.key}"]`);
+  if (choice) choice.click();
+}, { capture: true });
+
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !isTyping(event.target)) closeReasons();
   if (!event.target.closest("#review-sample textarea, #review-sample input")) return;
-  if (event.key === "Escape") shown().focus({ preventScroll: true });
   if (event.key === "Enter" && event.ctrlKey && !event.repeat) {
     event.preventDefault();
     document.querySelector("[form=verdict][value=approved]").click();
   }
 });
 
+document.addEventListener("draft:lost", (event) => {
+  bringBack(event.detail);
+  tell("review-unsaved", true);
+});
+document.addEventListener("draft:saved", () => tell("review-unsaved", false));
+
 window.addEventListener("popstate", () => {
+  saveDraft(shown());
   const address = location.href;
   line = line.then(() => ask(address)).then((found) => {
     const left = found.sample && show(found.sample, "");
@@ -227,6 +285,7 @@ document.addEventListener("visibilitychange", () => {
 window.addEventListener("pagehide", () => release(held()));
 window.addEventListener("pageshow", (event) => { if (event.persisted) renew(); });
 
+showBadge();
 if (shown()) {
   if (shown().dataset.sample) history.replaceState({ review: true }, "", shown().dataset.address);
   fetchAhead();

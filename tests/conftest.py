@@ -47,6 +47,24 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: (item.path not in slow, -tests[item.path], item.path))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call" and item.nodeid in processes.TALLIES:
+        report.user_properties.append(("kills", processes.TALLIES.pop(item.nodeid)))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How many kills of each kill test met work: a kill that came too late proves nothing."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    rows = [(report.nodeid, value) for report in reports for name, value in report.user_properties if name == "kills"]
+    if rows:
+        terminalreporter.section("kills that met work, of tries")
+        for test, (met, tries) in sorted(rows):
+            terminalreporter.write_line(f"{met:>3} of {tries:>2}  {test}")
+
+
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch):
     """Tests reach loopback and nothing else."""

@@ -41,6 +41,26 @@ def free_port():
         return port
 
 
+KILLS, MOST_TRIES = 20, 60
+TALLIES = {}  # kills that met work and tries, by test: what the end of a test run tells
+
+
+def until_met(*killers, kills=KILLS):
+    """Numbers of tries, until so many kills of these killers met processes at work; fails when too few of 60 did."""
+    tries = 0
+    while (met := sum(killer.met for killer in killers)) < kills and tries < MOST_TRIES:
+        yield tries
+        tries += 1
+    note_kills(met, tries)
+    assert met >= kills, f"{met} kills in {tries} tries met one at work"
+
+
+def note_kills(met, tries):
+    """Have the end of the test run tell how many kills of the current test met work."""
+    test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+    TALLIES[test] = (met, tries)
+
+
 class Killer:
     """Kills processes at any moment of their work, which takes about so many seconds: `met` counts who still ran.
 

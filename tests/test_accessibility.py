@@ -70,6 +70,7 @@ NO_PAGES = {
     "api:openapi-view": "ninja's page, not ours",
     "artifacts:artifact_download": "a file",
     "datasets:review_waiting": "a number for a script",
+    "datasets:session_samples": "links for places on another page",
     "operations:backup_file": "a file",
     "operations:export_file": "a file",
     "operations:healthz": "one word for a supervisor",

@@ -2,20 +2,23 @@
 
 import os
 import re
+import shutil
+import sqlite3
+from contextlib import closing
 from http.client import responses
 from pathlib import Path
 
 import orjson
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from django.db import OperationalError
+from django.db import OperationalError, connections
 from django.test import Client
-from ninja import Router
 
 from agents import databases
 from openclaw_web import api as api_module
 from openclaw_web.api import api
 from operations import accounts
+from tests import faults
 from tests.factories import AgentFactory
 
 GOLDEN = Path(__file__).parent / "data" / "openapi.json"
@@ -74,12 +77,12 @@ def test_every_operation_declares_its_failures_and_its_role():
         assert {409, 413, 415} <= declared if method != "GET" else 304 in declared, f"{method} {path}"
 
 
-def test_an_operation_without_a_role_stops_the_start(monkeypatch):
-    router = Router()
-    router.get("/open")(lambda request: {})
-    monkeypatch.setattr(api_module, "import_module", lambda name: type("Module", (), {"router": router}))
+def test_an_operation_without_a_role_stops_the_start(tmp_path, monkeypatch):
+    lines = ("from ninja import Router", "router = Router()", 'router.get("/open")(lambda request: {})')
+    (tmp_path / "open_to_all.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ImproperlyConfigured, match="needs a role"):
-        api_module.mount("anything")
+        api_module.mount("open_to_all")
 
 
 class TestWhoIsAsking:
@@ -136,12 +139,14 @@ class TestFailures:
         AgentFactory(agent_id="carol")
         assert as_admin.get("/api/v1/agents/carol/sessions").status_code == 404
 
-    def test_an_agents_file_that_is_older_than_the_code(self, as_admin, ada, monkeypatch):
-        def old(agent_id):
-            raise databases.OldAgentFile("Run: openclaw-web migrate_agents")
-
-        monkeypatch.setattr(databases, "alias", old)
-        response = as_admin.get("/api/v1/agents/ada/sessions")
+    def test_an_agents_file_that_is_older_than_the_code(self, as_admin, real_files, agent_template):
+        AgentFactory(agent_id="old")
+        file = databases.path("old")
+        file.parent.mkdir(parents=True)
+        shutil.copy(agent_template, file)
+        with closing(sqlite3.connect(file)) as store, store:
+            store.execute("DELETE FROM django_migrations WHERE app = 'ledger' AND name NOT LIKE '0001%'")
+        response = as_admin.get("/api/v1/agents/old/sessions")
         assert response.status_code == 503
         assert "migrate_agents" in response.json()["detail"]
 
@@ -191,21 +196,19 @@ class TestFailures:
     def test_pages_say_it_as_pages(self, as_admin):
         assert as_admin.get("/nothing/here/at/all")["Content-Type"].startswith("text/html")
 
-    def test_an_error_of_ours(self, as_admin, ada, monkeypatch):
-        def broken(agent_id):
-            raise RuntimeError
-
-        monkeypatch.setattr(databases, "alias", broken)
+    def test_an_error_of_ours(self, as_admin, ada):
+        with connections["agent_ada"].cursor() as cursor:
+            cursor.execute("ALTER TABLE sessions RENAME TO lost")
         as_admin.raise_request_exception = False
         response = as_admin.get("/api/v1/agents/ada/sessions")
         assert (response.status_code, set(response.json())) == (500, SAID)
 
-    def test_a_writer_that_takes_too_long(self, as_admin, ada, monkeypatch):
-        def locked(agent_id):
+    def test_a_writer_that_takes_too_long(self, as_admin, ada):
+        def locked():
             raise OperationalError("database is locked")
 
-        monkeypatch.setattr(databases, "alias", locked)
-        response = as_admin.get("/api/v1/agents/ada/sessions")
+        with faults.before("agent_ada", lambda sql: "FROM" in sql, locked):
+            response = as_admin.get("/api/v1/agents/ada/sessions")
         assert (response.status_code, response["Retry-After"]) == (503, "1")
 
     def test_a_csrf_failure_beside_an_operation(self, admin):

@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 import pytest
 
 from tests import homes
-from tests.processes import Home, children, free_port, name_of, wait_for
+from tests.processes import Home, children, free_port, name_of, note_kills, wait_for
 
 KILLS = 30
 SAMPLES = 3_000
@@ -145,6 +145,7 @@ def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
         time.sleep(0.2 + chance.random())
         kills += served.kill(TARGETS[kills % len(TARGETS)])  # none when the target is just being started again
         rounds += 1
+    note_kills(kills, rounds)
     stop.set()
     for labeller in labellers:
         labeller.join()

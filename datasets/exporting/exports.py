@@ -128,6 +128,14 @@ def file_of(export: DatasetExport, name: str) -> Path | None:
     return path if name in names and path.is_file() else None
 
 
+def promised(export: DatasetExport) -> Iterator[tuple[str, int, str]]:
+    """(name, bytes, sha256) of every file that a ready export has to have, its manifest too."""
+    for file in read_manifest(export)["files"]:
+        yield file["name"], file["bytes"], file["sha256"]
+    if export.checksum and export.manifest_json:
+        yield MANIFEST, len(export.manifest_json.encode()), export.checksum
+
+
 def checksum_of(export: DatasetExport, name: str) -> str:
     """The sha256 of a file that `file_of` found."""
     if name == MANIFEST:

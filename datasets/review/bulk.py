@@ -21,7 +21,7 @@ MOST = 10_000
 BATCH = 500
 VERDICTS = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
 JUDGE = """UPDATE dataset_samples SET annotation_status = %s, annotated_by = %s, annotated_at = %s,
-    annotation_notes = %s, label_id = %s WHERE id = %s"""
+    annotation_notes = %s, label_id = %s, reject_reason = NULL WHERE id = %s"""
 # Without the long columns that a verdict leaves alone.
 HOT = ("id", "agent_id", *verdicts.CHANGED)
 
@@ -149,7 +149,7 @@ def _label(samples, done, by, notes):
     for sample in samples:
         before = verdicts.columns(sample)
         sample.annotation_status, sample.annotated_by, sample.annotated_at = done.status, by, now
-        sample.annotation_notes, sample.label_id = notes or None, str(ULID())
+        sample.annotation_notes, sample.label_id, sample.reject_reason = notes or None, str(ULID()), None
         labels.append(verdicts.label(sample, before, by=by, at=now, bulk_id=done.bulk_id))
     SampleLabel.objects.bulk_create(labels, batch_size=BATCH)
     with connection.cursor() as cursor:

@@ -7,6 +7,8 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
+from ..as_typed import as_typed
+from ..forms import LONGEST_REPLY, TYPED
 from ..words import TYPE_WORDS
 from . import queues
 from .keys import ACTIONS
@@ -44,6 +46,20 @@ class QueuePlace(forms.Form):
         said = self.cleaned_data
         queue = Queue(name or said["queue"], said["agent"], said["type"], said["session"], said["skipped"])
         return Place(queue, said["sample"], said["after"], said["before"], said["ahead"])
+
+
+class DraftForm(forms.Form):
+    """What was typed on a page of a sample: the fields of the verdict's form, as far as the page had them."""
+
+    draft_page = forms.CharField(max_length=40)
+    draft_base = forms.CharField(required=False, max_length=80)
+    output = forms.CharField(required=False, strip=False, max_length=LONGEST_REPLY)
+
+    def typed(self):
+        """The fields by name. Raises Refused for what no page sends."""
+        if not self.is_valid():
+            raise Refused(_("This draft cannot be saved: it is too long, or its page is an old one. Reload the page."))
+        return {name: as_typed(self.data[name]) for name in TYPED if name in self.data}
 
 
 class KeysForm(forms.Form):

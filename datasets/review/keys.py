@@ -17,6 +17,7 @@ ACTIONS = {
     "needs_review": ("n", gettext_lazy("Needs review")),
     "skip": ("s", gettext_lazy("Skip")),
     "edit": ("e", gettext_lazy("Edit the reply")),
+    "open_call": ("o", gettext_lazy("Open the next tool call")),
     "note": ("t", gettext_lazy("Write a note")),
     "undo": ("u", gettext_lazy("Undo")),
     "next": ("j", gettext_lazy("Next sample")),
@@ -34,8 +35,10 @@ DEFAULTS = {action: key for action, (key, _word) in ACTIONS.items()}
 def of(username: str) -> dict[str, str]:
     """The key of every action."""
     row = KeyValue.objects.filter(scope=SCOPE, key=username).values_list("value_json", flat=True).first()
-    own = orjson.loads(row) if row else {}
-    return DEFAULTS | {action: key for action, key in own.items() if action in DEFAULTS}
+    own = {action: key for action, key in (orjson.loads(row) if row else {}).items() if action in DEFAULTS}
+    # An action that is newer than a person's choice has no key while its own one is taken.
+    free = {action: "" if key in own.values() else key for action, key in DEFAULTS.items()}
+    return free | own
 
 
 def keep(username: str, keys: dict[str, str]) -> None:

@@ -14,6 +14,11 @@ from ..models import PART_LABELS
 LABELS = tuple(dict(PART_LABELS))
 DECISIONS = ("NO_WRITE", *sorted(GATE_DECISIONS - {"NO_WRITE"}))
 GUARDIAN_STATUSES = ("written", "refused", "failed")
+# Of each part: what a corrected output holds, and the field of the form that says it.
+FIELDS = {
+    "gate": {"decision": "gate_decision", "candidateFact": "gate_fact", "reason": "gate_reason"},
+    "guardian": {"status": "guardian_status", "targetFile": "guardian_file", "reason": "guardian_reason"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,18 @@ def stored(text: str | None) -> dict[str, str]:
     """A corrected output as it was stored, as texts."""
     found = orjson.loads(text) if text else {}
     return {name: value or "" for name, value in found.items()}
+
+
+def typed(label: Any, before: dict[str, Any]) -> dict[str, str]:
+    """The fields of the form that a verdict filled in, by name: what it says of the parts that was not so before it."""
+    found = {}
+    for part, names in FIELDS.items():
+        said, corrected = getattr(label, f"{part}_label"), getattr(label, f"{part}_corrected_output")
+        if said and (said, corrected) != (before.get(f"{part}_label"), before.get(f"{part}_corrected_output")):
+            texts = stored(corrected)
+            found[f"{part}_label"] = said
+            found |= {field: texts[name] for name, field in names.items() if name in texts}
+    return found
 
 
 def _check_corrected(name, corrected):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import ngettext
+
 from agents import clock
 
 from . import queues
@@ -24,6 +26,20 @@ class Progress:
     mine_last_hour: int
     mine: int
     mine_more: bool
+    everywhere: int  # waits for this person, whatever the queue's filters
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """The number beside “Review” in the rail: what the whole queue of a person holds, at most 99 and more."""
+
+    count: int
+    is_more: bool
+
+    @property
+    def words(self) -> str:
+        """The number in words."""
+        return ngettext("%(count)s sample waits", "%(count)s samples wait", self.count) % {"count": self.count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +62,20 @@ def of(queue: Queue, by: str) -> Progress:
             _sum(f"{OF} AND at >= %s", [by, now - now % DAY_MS]),
             _sum(f"{OF} AND at >= %s", [by, now - HOUR_MS]),
             _sum(OF, [by]),
+            *([] if queue == Queue() else [queues.amount(Queue(), by=by)]),
         ]
     )
-    waiting, today, mine_today, hour, mine = numbers
+    here, today, mine_today, hour, mine, *everywhere = numbers
     most = queues.COUNTED_UP_TO
     return Progress(
-        min(waiting, most), waiting > most, today, mine_today, hour, min(mine, COUNTED_UP_TO), mine > COUNTED_UP_TO
+        waiting=min(here, most),
+        waiting_more=here > most,
+        today=today,
+        mine_today=mine_today,
+        mine_last_hour=hour,
+        mine=min(mine, COUNTED_UP_TO),
+        mine_more=mine > COUNTED_UP_TO,
+        everywhere=everywhere[0] if everywhere else here,
     )
 
 
@@ -70,14 +94,14 @@ def rest(queue: Queue, by: str) -> Rest:
     return Rest(left, max(0, everywhere - in_filter), min(samples, COUNTED_UP_TO), samples > COUNTED_UP_TO)
 
 
-def waiting() -> tuple[int, bool]:
-    """How many samples wait, and whether there are more than that: for the badge, which stops at 99."""
-    parts = [
-        f"(SELECT COUNT(*) FROM (SELECT 1 FROM dataset_samples WHERE annotation_status = '{name}' LIMIT 100) some)"  # noqa: S608
-        for name in queues.NAMES
-    ]
-    (count,) = queues.asked([(" + ".join(parts), [])])
-    return min(count, 99), count > 99
+def waiting(by: str) -> Badge:
+    """The badge of a person, for pages that do not count more than that."""
+    return badge_of(*queues.asked([queues.amount(Queue(), by=by)]))
+
+
+def badge_of(count: int) -> Badge:
+    """The badge for so many samples."""
+    return Badge(min(count, 99), count > 99)
 
 
 def _sum(condition, values):

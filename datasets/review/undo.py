@@ -14,7 +14,7 @@ from openclaw_web.errors import Refused
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
-from . import verdicts
+from . import drafts, verdicts
 
 REMEMBERED = 50
 BATCH = 500
@@ -61,6 +61,7 @@ def _take_back_verdict(action):
             "name": name_of(sample) if sample else _("A sample"),
             "who": (sample and sample.annotated_by) or _("somebody"),
         }
+    drafts.take_back(label, by=action.actor)
     _restore([(sample, label)], by=action.actor)
     audit.record(
         action.actor, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
@@ -113,7 +114,7 @@ def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None
         now, before = verdicts.columns(sample), orjson.loads(label.before_json)
         _become(sample, before)
         rows.append(verdicts.label(sample, now, by=by, at=at, label_id=str(ULID()), undoes=label.id, bulk_id=bulk_id))
-        values.append([*before.values(), sample.id])
+        values.append([*verdicts.columns(sample).values(), sample.id])
     with connection.cursor() as cursor:
         cursor.executemany(verdicts.CHANGE, values)
     SampleLabel.objects.bulk_create(rows, batch_size=BATCH)
@@ -123,7 +124,7 @@ def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None
 
 def _become(sample, before: dict[str, Any]):
     for name in verdicts.CHANGED:
-        setattr(sample, name, before[name])
+        setattr(sample, name, before.get(name))  # a label that is older than the column does not say
 
 
 def name_of(sample: DatasetSample) -> str:

@@ -1,6 +1,6 @@
 """Verdicts on samples: each is one row that stays, one action of a person, and one entry of the audit log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import orjson
@@ -11,10 +11,11 @@ from ulid import ULID
 from agents import audit, clock, rows, turns
 from openclaw_web.errors import Outdated, Refused
 
+from ..as_typed import as_typed
 from ..models import DatasetSample, ReviewAction, SampleLabel
 from ..versions import version_of
 from ..words import STATUS_WORDS
-from . import claims, parts
+from . import claims, drafts, parts, reasons
 from .parts import PartVerdict
 
 # What a verdict changes in a sample, and what taking it back restores.
@@ -29,6 +30,7 @@ CHANGED = (
     "guardian_label",
     "guardian_corrected_output",
     "label_id",
+    "reject_reason",
 )
 CHANGE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in CHANGED)} WHERE id = %s"  # noqa: S608
 # With who else has it open: asked for in one go, as everybody who labels waits for this transaction.
@@ -60,13 +62,16 @@ def add_verdict(
     is_version: Callable[[str], bool] | None = None,
     gate: PartVerdict | None = None,
     guardian: PartVerdict | None = None,
+    reason: str | None = None,
+    pages: Collection[str] = (),
 ) -> DatasetSample:
     """Add a verdict inside the caller's transaction, and let go of the sample.
 
     `output` is the reply as the person left it: None changes nothing, the agent's own words take an edit back; None
-    for `gate` and `guardian` changes nothing either. Raises Refused for an empty reply, for a part that cannot be
-    judged so, when somebody else has the sample open, and when the status is no longer `expected_status`; NoSuchSample;
-    Outdated when `is_version` does not accept the sample's version (versions.version_of).
+    for `gate` and `guardian` changes nothing either. `reason` is a code that a reject may have; the drafts that were
+    typed on `pages` end. Raises Refused for an empty reply, for a part or a reason that cannot be, when somebody else
+    has the sample open, and when the status is no longer `expected_status`; NoSuchSample; Outdated when `is_version`
+    does not accept the sample's version (versions.version_of).
     """
     if status not in DatasetSample.Status.values:
         raise Refused(_("There is no status “%(status)s”.") % {"status": status})
@@ -75,10 +80,12 @@ def add_verdict(
     if output is not None:
         sample.output = _edited(sample, output)
     _judge_parts(sample, gate, guardian)
+    sample.reject_reason = reasons.checked(reason, status)
     sample.annotation_status = status
     sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
     sample.label_id = str(ULID())
     _store(sample, before, by)
+    drafts.end(sample.id, by=by, pages=pages)
     audit.record(
         by, "labelled", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, status=status,
         previous_status=before["annotation_status"],
@@ -118,6 +125,7 @@ def label(
         undoes=undoes,
         bulk_id=bulk_id,
         before_json=orjson.dumps(before).decode(),
+        reason=sample.reject_reason,
     )
 
 
@@ -177,12 +185,7 @@ def _overtaken(sample):
 
 def _edited(sample, output):
     """The reply to store: None when it is the agent's own."""
-    output = _as_typed(output)
+    output = as_typed(output)
     if not output.strip():
         raise Refused(_("The reply is empty. Write one, or reject the sample and leave the reply as it was."))
-    return None if output == _as_typed(sample.body.get("agentReply") or "") else output
-
-
-def _as_typed(text):
-    """A text as it is after a browser's text box: without this, looking at a reply would be editing it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")
+    return None if output == as_typed(sample.body.get("agentReply") or "") else output

@@ -6,7 +6,6 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
@@ -18,10 +17,8 @@ from .. import sample_page
 from ..forms import VerdictForm
 from ..models import DatasetSample
 from ..words import STATUS_WORDS, TYPE_WORDS
-from . import claims, going_on, keys, progress, queues, undo, verdicts
+from . import claims, drafts, going_on, keys, progress, queues, reasons, undo, verdicts
 from .forms import KeysForm, QueuePlace
-
-BADGE_SECONDS = 10
 
 
 @require_safe
@@ -52,7 +49,7 @@ def review_label(request):
             form.add_error(None, refused.sentence)
         else:
             said = _said(STATUS_WORDS[judged.annotation_status], judged, queue)
-            return _next_page(request, queue, claim, ahead, said)
+            return _next_page(request, queue, claim, ahead, said, **_asked(judged))
     return _page(request, queue, sample_id, None, form=form, status=422)
 
 
@@ -87,15 +84,28 @@ def review_undo(request):
     return _page(request, queue, done.sample_id, claim, said=said)
 
 
+@require_POST
+@needs("labeller")
+def review_reason(request):
+    """Say why the sample before was rejected; the one on the screen stays there."""
+    queue, chosen = QueuePlace(request.GET).place().queue, request.POST.get("reason", "")
+    try:
+        judged = reasons.give(request.POST.get("label", ""), chosen, by=request.user.username)
+    except Refused as refused:
+        if request.htmx:
+            return _step(request, queue, {"said": refused.sentence, "said_tone": "warning"}, status=422)
+        return refuse_post(request, refused, to=queue.address())
+    what = _("Rejected, %(reason)s") % {"reason": reasons.choices()[chosen]}
+    said = _said(what, judged, queue)
+    return _step(request, queue, {"said": said}) if request.htmx else after_post(request, said, to=queue.address())
+
+
 @require_safe
 @needs("labeller")
 def review_waiting(request):
     """How many samples wait, for the badge beside the entry of the rail: a number, at most 99+, or nothing."""
-    count, is_more = progress.waiting()
-    words = ngettext("%(count)s sample waits", "%(count)s samples wait", count) % {"count": count}
-    response = render(request, "datasets/review_waiting.html", {"count": count, "is_more": is_more, "words": words})
-    response["Cache-Control"] = f"private, max-age={BADGE_SECONDS}"
-    return response
+    badge = progress.waiting(request.user.username)
+    return render(request, "datasets/review_waiting.html", {"badge": badge})
 
 
 @require_safe
@@ -149,13 +159,19 @@ def _ahead(request, queue, claim):
     return _step(request, queue, _sample(request, queue, claim.sample_id, claim))
 
 
-def _next_page(request, queue, claim, ahead, said):
+def _asked(judged):
+    """What the page asks after a reject: why. A reason that came with it is not asked for again."""
+    is_open = judged.annotation_status == DatasetSample.Status.REJECTED and not judged.reject_reason
+    return {"ask_reason": judged.label_id, "reasons": reasons.choices()} if is_open else {}
+
+
+def _next_page(request, queue, claim, ahead, said, **more):
     if not request.htmx:
         messages.success(request, said)
         return go(request, queue.address(sample=claim.sample_id) if claim else queue.address())
     if claim is None and ahead:  # the page shows the last one already
-        return _step(request, queue, {"said": said})
-    return _page(request, queue, claim.sample_id if claim else None, claim, said=said)
+        return _step(request, queue, {"said": said, **more})
+    return _page(request, queue, claim.sample_id if claim else None, claim, said=said, **more)
 
 
 def _page(request, queue, sample_id, claim, *, form=None, status=200, **more):
@@ -164,13 +180,22 @@ def _page(request, queue, sample_id, claim, *, form=None, status=200, **more):
 
 
 def _step(request, queue, found, *, status=200):
-    context = {"queue": queue, "progress": progress.of(queue, request.user.username), "keys": _keys(request), **found}
+    by = request.user.username
+    numbers = progress.of(queue, by)
+    context = {
+        "queue": queue,
+        "progress": numbers,
+        "badge": progress.badge_of(numbers.everywhere),
+        "my_drafts": drafts.mine(by),
+    }
+    context |= {"keys": _keys(request), **found}
     if not request.htmx:
         context["agents"] = list(Agent.objects.order_by("agent_id").values_list("agent_id", flat=True))
         context["types"] = TYPE_WORDS.items()
         context["without"] = {name: queue.without(name) for name in ("agent", "type", "session", "skipped")}
         context["filters_query"] = queue.query_of_filters
-    return render_page(request, "datasets/review.html", context, partial="review-step", status=status)
+    response = render_page(request, "datasets/review.html", context, partial="review-step", status=status)
+    return response if request.htmx else sample_page.unkept(response)
 
 
 def _sample(request, queue, sample_id, claim, form=None):
@@ -178,8 +203,10 @@ def _sample(request, queue, sample_id, claim, form=None):
     request.opened = ("sample", sample.id)  # for the audit log: the address need not name it
     by = request.user.username
     other = None if claim else claims.holder(sample.id, besides=by)
+    typed = drafts.of(sample.id, by=by)
+    form = form or sample_page.form_of(sample, typed, _keys(request))
     return {
-        **sample_page.shown(sample, form or VerdictForm.about(sample, keys=_keys(request)), may_label=True),
+        **sample_page.shown(sample, form, may_label=True, typed=typed),
         "claim": claim or (None if other else claims.take(sample.id, by=by)),
         "held": claims.held_sentence(other) if other else "",
         "address": queue.address(sample=sample.id),

@@ -2,9 +2,11 @@
 
 from django import template
 
+from .. import diff_markup
 from ..words import PART_WORDS, STATUS_WORDS, TYPE_WORDS
 
 register = template.Library()
+register.filter(diff_markup.word_changes)
 
 
 @register.filter
@@ -23,3 +25,9 @@ def type_word(sample_type):
 def part_word(label):
     """`corrected` as it stands in a sentence."""
     return PART_WORDS.get(label, label)
+
+
+@register.filter
+def reason_word(code, reasons):
+    """`wrong_fact` by its label; a code that the setting has no more, as it is."""
+    return reasons.get(code, code)

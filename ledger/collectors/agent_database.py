@@ -82,20 +82,15 @@ def prefix(database: Database, session_id: str, end: int) -> str:
     same moment as another one that was in its place.
     """
     digest, last = hashlib.sha256(), 0
-    before = {"where": "session_id = ? AND seq < ?", "values": (session_id, end), "order": "seq"}
+    where, values = "session_id = ? AND seq < ?", (session_id, end)
     for table, name in (("transcript_event_identities", "event_id"), ("transcript_events", "created_at")):
         if database.has(table, "session_id", "seq", name):
-            for seq, value in database.rows(table, "seq", name, **before):
+            for seq, value in database.rows(table, "seq", name, where=where, values=values, order="seq"):
                 digest.update(f"{seq}:{value!r}\n".encode())
                 last = seq if isinstance(seq, int) else last
-    try:
-        values = (session_id, last, end)
-        for row in database.rows(
-            "transcript_events", *EVENTS, where="session_id = ? AND seq >= ? AND seq < ?", values=values
-        ):
+    with suppress(Damaged):  # `events` says so
+        for row in database.rows("transcript_events", *EVENTS, where=f"{where} AND seq >= ?", values=(*values, last)):
             digest.update(repr(row).encode())
-    except Damaged:  # `events` says so
-        pass
     return digest.hexdigest()
 
 

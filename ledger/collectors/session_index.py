@@ -5,33 +5,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..envelopes import is_header
 from ..records import moment_ms
 from .jsonl import load_object
 
 SESSION_ID = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
 
-# What an entry may say about a session; everything else (snapshots, paths, other programs' state) is left behind.
-KEPT = (
-    "chatType",
-    "label",
-    "displayName",
-    "subject",
-    "compactionCount",
-    "memoryFlushAt",
-    "thinkingLevel",
-    "providerOverride",
-    "modelOverride",
-    "spawnedBy",
-    "spawnDepth",
-    "groupId",
-    "groupChannel",
-    "contextTokens",
-    "abortedLastRun",
-    "sessionStartedAt",
-    "lastInteractionAt",
-    "estimatedCostUsd",
-    "status",
-)
+# What an entry may say about a session, and in which types; everything else (snapshots, paths, other programs' state)
+# is left behind.
+KEPT: dict[str, type | tuple[type, ...]] = {
+    "chatType": str,
+    "label": str,
+    "displayName": str,
+    "subject": str,
+    "compactionCount": (int, float),
+    "memoryFlushAt": (int, float),
+    "thinkingLevel": str,
+    "providerOverride": str,
+    "modelOverride": str,
+    "spawnedBy": str,
+    "spawnDepth": (int, float),
+    "groupId": (str, int),
+    "groupChannel": str,
+    "contextTokens": (int, float),
+    "abortedLastRun": bool,
+    "sessionStartedAt": (int, float),
+    "lastInteractionAt": (int, float),
+    "estimatedCostUsd": (int, float),
+    "status": str,
+}
+BIGGEST = 2**53
 DIRECT = ("direct", "dm")
 OF_ACCOUNT = tuple(f"{word}:" for word in DIRECT)
 NAMED_ORIGINS = frozenset({"main", "cron", "subagent", "openai", "dashboard", "hook", "acp"})
@@ -116,7 +119,7 @@ def _entry(key, session_id, entry):
     model = entry.get("model")
     if isinstance(model, dict):
         model = model.get("model")
-    metadata = {name: entry[name] for name in KEPT if isinstance(entry.get(name), str | int | float | bool)}
+    metadata = {name: entry[name] for name, types in KEPT.items() if _is_usable(entry.get(name), types)}
     metadata["origin"] = {k: v for k, v in _dict(entry, "origin").items() if isinstance(v, str)}
     channel = _text(delivery, "channel") or _text(entry, "lastChannel") or _text(entry, "channel") or channel
     return IndexEntry(
@@ -128,7 +131,7 @@ def _entry(key, session_id, entry):
         account=_text(delivery, "accountId") or _text(entry, "lastAccountId"),
         updated_at=moment_ms(entry.get("updatedAt")),
         model=model if isinstance(model, str) else None,
-        label=_text(entry, "label") or _text(entry, "displayName") or "",
+        label=metadata.get("label") or metadata.get("displayName") or "",
         metadata={name: value for name, value in metadata.items() if value not in ("", {})},
         report=_report(entry),
     )
@@ -141,9 +144,9 @@ def _report(entry):
     skills = snapshot.get("resolvedSkills") or snapshot.get("skills") or entry.get("skills")
     tools = report.get("tools")
     found = {
-        "skills": [_named(item, "description") for item in _list(skills) if _name(item)],
+        "skills": [_named(item, description=str) for item in _list(skills) if _name(item)],
         "files": [
-            _named(item, "rawChars", "injectedChars", "truncated", "missing")
+            _named(item, rawChars=int, injectedChars=int, truncated=bool, missing=bool)
             for item in _list(report.get("injectedWorkspaceFiles"))
             if _name(item)
         ],
@@ -154,10 +157,22 @@ def _report(entry):
     return {name: value for name, value in found.items() if value}
 
 
-def _named(item, *keys):
+def _is_usable(value, types):
+    """Whether a value has the type that belongs there; a text where a number belongs is none."""
+    if isinstance(value, bool) or types is bool:
+        return isinstance(value, bool) and types is bool
+    if isinstance(value, str):
+        return isinstance(value, types) and not is_header(value)
+    return isinstance(value, types) and -BIGGEST < value < BIGGEST
+
+
+def _named(item, **types):
     if isinstance(item, str):
         return {"name": item}
-    return {"name": item["name"], **{key: item[key] for key in keys if isinstance(item.get(key), str | int | bool)}}
+    return {
+        "name": item["name"],
+        **{key: item[key] for key, type_ in types.items() if _is_usable(item.get(key), type_)},
+    }
 
 
 def _name(item):
@@ -171,7 +186,7 @@ def _dict(entry, name):
 
 
 def _number(value):
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if _is_usable(value, int) else None
 
 
 def _list(value):

@@ -163,8 +163,18 @@ def _take_global(work, home):
 
 
 def _agents(snapshot, home):
-    """The databases of all agents as (role, agent, path). Raises Refused when one is missing."""
-    for agent, path in snapshots.agents_in(snapshot):
+    """The databases of all agents as (role, agent, path), also of those that the registry has lost.
+
+    Raises Refused when one that it names is missing.
+    """
+    known = snapshots.agents_in(snapshot)
+    paths = {path for _agent, path in known}
+    for file in sorted(home.glob("agents/*/agent/openclaw-agent.sqlite")):
+        path = file.relative_to(home).as_posix()
+        match = contents.PATHS[contents.AGENT].fullmatch(path)
+        if match and path not in paths:
+            known.append((match[1], path))
+    for agent, path in known:
         if not contents.PATHS[contents.AGENT].fullmatch(path) or not (home / path).is_file():
             raise Refused(
                 _("The file of agent %(agent)s is not where it should be. No backup was made.") % {"agent": agent}

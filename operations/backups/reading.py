@@ -16,6 +16,7 @@ from pathlib import Path
 import zstandard
 from django.utils.translation import gettext as _
 
+from agents import reasons
 from openclaw_web.errors import Refused
 
 from . import contents, manifest
@@ -220,7 +221,7 @@ def opened(path: Path) -> Iterator[Archive]:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as exc:
         sentence = _("The archive %(path)s cannot be opened: %(why)s.")
-        raise Refused(sentence % {"path": path, "why": exc.strerror}) from exc
+        raise Refused(sentence % {"path": path, "why": reasons.of_system(exc)}) from exc
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise Refused(_("%(path)s is no file.") % {"path": path})

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
+from agents import amounts
 from agents.templatetags.formatting import at, size
 from operations.models import JobRun
 
@@ -45,12 +46,12 @@ def restored(done: Restored) -> tuple[dict[str, Any], str]:
     """The receipt of a home that was put back, and its words."""
     words = {
         "home": done.home,
-        "agents": len(done.facts["agents"]),
-        "users": done.facts["users"],
+        "agents": amounts.of("agents", len(done.facts["agents"])),
+        "users": amounts.of("users", done.facts["users"]),
         "version": done.manifest.app_version,
         "made": str(at(done.manifest.created_at))[:19],
     }
-    sentence = _("%(home)s is what it was on %(made)s UTC: %(agents)s agents, %(users)s users (version %(version)s).")
+    sentence = _("%(home)s is what it was on %(made)s UTC: %(agents)s, %(users)s (version %(version)s).")
     message = sentence % words
     lines = [message, _("Everybody has to sign in again; tokens go on.")]
     if done.lacks:

@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils.translation import gettext as _
 
-from agents import clock
+from agents import clock, reasons
 from datasets.exporters.files import sync_folder
 from datasets.exporting.folders import draft_of
 from openclaw_web import home as homes
@@ -160,7 +160,7 @@ def _draft(home) -> Iterator[Path]:
             draft = held.enter_context(draft_of(home.parent / f"{home.name}.restoring"))
         except PermissionError as exc:
             sentence = _("%(folder)s cannot be written, and the home is exchanged there: %(why)s.")
-            raise Refused(sentence % {"folder": home.parent, "why": exc.strerror}) from exc
+            raise Refused(sentence % {"folder": home.parent, "why": reasons.of_system(exc)}) from exc
         yield draft
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import clock
+from agents import amounts, clock
 from agents.templatetags.formatting import size
 from datasets.exporting.folders import draft_of
 from openclaw_web.errors import Refused
@@ -49,10 +49,11 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         found = verifying.verify(archive, folder, progress)
         runs.note_verified(run, sha256, found.lacks)
     run.refresh_from_db()
-    message = _("%(count)s files and %(databases)s databases are as they were backed up.")
-    words = {"count": f"{found.files:,}", "databases": len(archive.manifest.databases)}
+    words = {"files": amounts.of("files", found.files)}
+    words["databases"] = amounts.of("databases", len(archive.manifest.databases))
+    message = _("%(files)s and %(databases)s are as they were backed up.") % words
     lists = {"damaged": found.damaged, "missing": found.missing}
-    return facts(run) | lists | {"message": _with(message % words, found.lacks)}
+    return facts(run) | lists | {"message": _with(message, found.lacks)}
 
 
 def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -63,9 +64,10 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         verifying.look_again(archive, folder / "home")
     runs.note_proven(run, clock.now_ms() - began, found.lacks)
     run.refresh_from_db()
-    words = {"agents": len(made["agents"]), "databases": len(archive.manifest.databases)}
+    words = {"agents": amounts.of("agents", len(made["agents"]))}
+    words["databases"] = amounts.of("databases", len(archive.manifest.databases))
     words |= {"tables": found.tables, "rows": f"{found.rows:,}", "contents": f"{len(found.referred):,}"}
-    message = _("Restored and opened: %(databases)s databases of %(agents)s agents.")
+    message = _("Restored and opened: %(databases)s of %(agents)s.")
     message += " " + _(
         "Compared: the rows of %(tables)s tables (%(rows)s) with the counts of when it was made, "
         "and %(contents)s contents that rows refer to with their hashes."

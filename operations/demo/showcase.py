@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import Min
 from django.utils.translation import gettext as _
 
-from agents import clock
+from agents import amounts, clock
 from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
 from datasets.review.verdicts import label_sample
@@ -120,8 +120,8 @@ def _write(source, say):
     _mark(source, is_complete=False)
     truth = write_home(source, until_ms=clock.now_ms() // DAY * DAY)
     _mark(source, is_complete=True, truth=truth.as_dict())
-    counts = {"sessions": truth.live.sessions, "turns": truth.live.turns, "folder": source}
-    say(_("Wrote %(sessions)s sessions with %(turns)s turns to %(folder)s") % counts)
+    counts = {name: amounts.of(name, getattr(truth.live, name)) for name in ("sessions", "turns")}
+    say(_("Wrote %(sessions)s with %(turns)s to %(folder)s") % (counts | {"folder": source}))
 
 
 def _mark(folder: Path, *, is_complete, **more):

@@ -45,7 +45,11 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
             yield _unnamed(agent, lost.unnamed)
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
-        sentence = _("%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.")
+        sentence = ngettext(
+            "%(count)s content of the artifact store has no row. openclaw-web artifact gc removes it.",
+            "%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.",
+            len(loose),
+        )
         yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
     if is_deep:
         yield from _damaged(agents, sorted(contents.paths.keys() - unusable), again)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils.translation import gettext as _
 
-from agents import audit, clock, databases, inspection, reasons
+from agents import amounts, audit, clock, databases, inspection, reasons
 from agents.database_copies import Copies
 from agents.homes import NotReadable
 from agents.sources import SourceBook
@@ -79,12 +79,21 @@ def _todo(made, params):
     """Sources to import or to write down, and those that are to go."""
     known = runs.imported_before(str(made.root))
     goes = params.get("sources", source_files.KEEP) != source_files.KEEP
+    partly = runs.imported_in_part(str(made.root)) if goes else set()
     found = []
     for source in made.sources:
         is_noted = known.get((source.name, source.target)) == (_mtime(source), source.size)
-        if source.state != LEFT and (source.is_to_read or not is_noted or (goes and source.kind in LEGACY)):
+        if source.state == LEFT:
+            continue
+        if source.is_to_read or not is_noted or (goes and _may_go(made, source, partly)):
             found.append(source)
     return found
+
+
+def _may_go(made, source, partly):
+    """Whether a file that was imported before could be taken away now: one that stayed once stays as long as it is."""
+    is_movable = source.kind in LEGACY and source.kind != LEFTOVER
+    return is_movable and source.name not in partly and verifying.is_whole(made.collection, source)
 
 
 def _mtime(source):
@@ -147,12 +156,13 @@ def _work(row, made, todo, mendable, params, progress, facts):
 
 
 def _message(facts, warnings):
-    counts = {"sources": facts.get("imported", 0), "sessions": sum(map(len, facts.get("sessions", {}).values()))}
+    counts = {"sources": facts.get("imported", 0), "new sessions": sum(map(len, facts.get("sessions", {}).values()))}
+    counts |= {"rejected lines": facts.get("collected", {}).get("rejected", 0)}
     counts |= {"repairs": sum(one["is_done"] for one in facts["repairs"]), "warnings": warnings}
-    words = _("Sources imported: %(sources)s. New sessions: %(sessions)s. ")
-    words += _("Repairs: %(repairs)s. Warnings: %(warnings)s.")
+    told = {name.replace(" ", "_"): amounts.of(name, count) for name, count in counts.items()}
+    words = _("%(sources)s imported, %(new_sessions)s, %(rejected_lines)s, %(repairs)s, %(warnings)s.")
     lacks = _(" The backup made before is incomplete.") if facts["backup"]["status"] == INCOMPLETE else ""
-    return words % counts + _losses(facts) + lacks
+    return words % told + _losses(facts) + lacks
 
 
 def _losses(facts):

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents.homes import NotReadable, open_regular
 
@@ -35,7 +36,12 @@ def signs_of_life(root: Path, sources: list[Source]) -> list[str]:
     written = [source.name for source in sources if _changed_at(source) > limit]
     if written:
         words = {"file": written[0], "count": len(written), "minutes": RECENT_SECONDS // 60}
-        signs.append(_("%(count)s files were written to in the last %(minutes)s minutes, as %(file)s") % words)
+        sentence = ngettext(
+            "%(file)s was written to in the last %(minutes)s minutes",
+            "%(count)s files were written to in the last %(minutes)s minutes, as %(file)s",
+            len(written),
+        )
+        signs.append(sentence % words)
     return signs
 
 

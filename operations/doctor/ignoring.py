@@ -8,6 +8,7 @@ import orjson
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import audit
 from agents.models import CollectorSource
@@ -104,8 +105,12 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 _let_in(root, agent_id, own)
             object_id = wanted[0].last_run_id
             audit.record(by, "doctor_unignored", object_type="migration_run", object_id=object_id, sessions=len(wanted))
-    words = {"count": len(wanted), "what": what}
-    message = _("%(count)s sessions are no longer left out (%(what)s). The next collect reads them.") % words
+    words = ngettext(
+        "%(count)s session is no longer left out (%(what)s). The next collect reads it.",
+        "%(count)s sessions are no longer left out (%(what)s). The next collect reads them.",
+        len(wanted),
+    )
+    message = words % {"count": len(wanted), "what": what}
     facts = report.NO_RUN | {"id": "", "let_in": len(wanted)}
     return report.NO_PLAN | {"verb": "unignore", "message": message, "run": facts}
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases, inspection, presence
 from agents.database_copies import leftovers
@@ -19,7 +20,7 @@ from agents.services import AGENT_ID
 from openclaw_web import damage
 from operations.models import AgentSummary
 
-from . import contents, sums
+from . import contents, copied_notes, kept_files, sums
 from .findings import NOTE, Finding
 from .losses import AGAIN
 
@@ -47,8 +48,23 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     for agent in healthy:
         yield from sums.look(agent, is_deep=is_deep)
     yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
+    yield from kept_files.look(healthy, is_deep=is_deep)
+    yield from copied_notes.look()
     yield from _permissions()
     yield from _leftovers()
+
+
+def compared(*, is_deep: bool) -> str:
+    """What a look compared with what, of the store itself: more than this is not known to be right."""
+    if is_deep:
+        return _(
+            "Of the store, everything derived was compared with the records, and every artifact, export and archive "
+            "with its hash."
+        )
+    return _(
+        "Of the store, sums were compared with the numbers beside records, and artifacts, exports, archives and "
+        "backups by name and size; their contents were not read."
+    )
 
 
 def _global(inside):
@@ -74,8 +90,12 @@ def _global(inside):
 
 
 def _dangling(inside, path, agent=""):
-    sentence = _("%(count)s references lead to rows that are not there.") % {"count": inside.dangling}
-    return Finding("references", sentence, path, agent=agent)
+    words = ngettext(
+        "%(count)s reference leads to a row that is not there.",
+        "%(count)s references lead to rows that are not there.",
+        inside.dangling,
+    )
+    return Finding("references", words % {"count": inside.dangling}, path, agent=agent)
 
 
 def _agent(agent, is_deep):
@@ -154,8 +174,12 @@ def _permissions():
             wrong.append(path)
     if wrong:
         words = {"count": count, "paths": _few(wrong)}
-        sentence = _("%(count)s files or folders can be opened by others than their owner: %(paths)s.") % words
-        yield Finding("permissions", sentence, wrong[0], repair="permissions")
+        sentence = ngettext(
+            "%(count)s file or folder can be opened by others than its owner: %(paths)s.",
+            "%(count)s files or folders can be opened by others than their owner: %(paths)s.",
+            count,
+        )
+        yield Finding("permissions", sentence % words, wrong[0], repair="permissions")
     if links:
         sentence = _("There are links in the home, which nobody here made: %(paths)s.") % {"paths": _few(links)}
         yield Finding("links", sentence, links[0], level=NOTE)

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import clock, configuration, home_configuration
+from agents import amounts, clock, configuration, home_configuration
 from agents.database_copies import Copies
 from agents.homes import read_home
 from agents.models import Agent
@@ -16,6 +16,7 @@ from agents.sources import SourceBook, names_here
 from ledger import stashing
 from openclaw_web.errors import Refused
 from operations import collect
+from operations.collect_report import OF_DATABASES
 
 from . import deep, ignoring, looking, losses, own_store, places, runs, sources, things
 from .deep import Compared
@@ -35,6 +36,7 @@ class Plan:
 
     root: Path
     problem: str = ""
+    is_deep: bool = False
     collection: Any = None
     names: dict[str, str] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
@@ -42,7 +44,6 @@ class Plan:
     skipped: list[dict[str, Any]] = field(default_factory=list)
     ignored: list[dict[str, Any]] = field(default_factory=list)
     store: list[Finding] = field(default_factory=list)
-    is_deep: bool = False
     counts: Counts = field(default_factory=Counts)
     compared: Compared = field(default_factory=Compared)
 
@@ -167,8 +168,8 @@ def _look_for_skipped(plan, home):
     told = runs.skipped_tables(str(plan.root))
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
-    memories = {f"{found.home_name}.sqlite{end}" for found in home.agents for end in ("", "-wal", "-shm")}
-    places = places_left(plan.root, workspaces, folders, memories, home.notes)
+    read = {source.file for source in plan.sources}
+    places = places_left(plan.root, workspaces, folders, read, home.notes)
     plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in places]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
@@ -201,17 +202,19 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
 
 
 def sentence_of(plan: Plan) -> str:
-    """How it is, in one sentence, and what was compared for that in another."""
+    """How it is, in one sentence, and what was compared for that in others."""
+    compared = f"{compared_words(plan)} {own_store.compared(is_deep=plan.is_deep)}"
+    if not plan.findings:
+        return _("Nothing is new and nothing is wrong.") + f" {compared}"
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
     new = sum(source.records for source in plan.to_read if source.target == TRANSCRIPTS)
-    words = {"new": len(plan.to_read), "records": f"{new:,}", "rejected": len(plan.rejected), "wrong": wrong}
-    sentence = _("Nothing is new and nothing is wrong.")
-    if plan.findings:
-        sentence = _(
-            "Sources to read: %(new)s, with %(records)s new records. "
-            "Lines that will be rejected: %(rejected)s. Other findings: %(wrong)s."
-        )
-    return f"{sentence % words} {compared_words(plan)}"
+    words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
+    lost = sum(one["reason"] in OF_DATABASES for one in plan.rejected)
+    words["records"] = amounts.of("new records", new)
+    words["rejected"] = amounts.of("rejected lines", len(plan.rejected) - lost)
+    if lost:
+        words["rejected"] += ", " + amounts.of("unreadable databases", lost)
+    return _("To read: %(new)s, with %(records)s and %(rejected)s. %(wrong)s.") % words + f" {compared}"
 
 
 def compared_words(plan: Plan) -> str:

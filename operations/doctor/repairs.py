@@ -18,7 +18,7 @@ from artifacts import services as services_of_artifacts
 from operations import summaries
 from operations.models import AgentSummary
 
-from . import own_store, sums
+from . import copied_notes, own_store, sums
 from .findings import Finding
 
 
@@ -96,7 +96,10 @@ def permissions(finding: Finding) -> str:
                     count += 1
                 finally:
                     os.close(handle)
-    return _("%(count)s files and folders are their owner's alone.") % {"count": count}
+    words = ngettext(
+        "%(count)s file or folder is its owner's alone.", "%(count)s files and folders are their owner's alone.", count
+    )
+    return words % {"count": count}
 
 
 def _refresh(agent):
@@ -113,4 +116,5 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "sums": rebuild_sums,
     "artifact_metadata": artifact_metadata,
     "permissions": permissions,
+    "list_copied_notes": copied_notes.list_them,
 }

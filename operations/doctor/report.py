@@ -4,7 +4,9 @@ from collections import Counter
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from agents import amounts
 from agents.templatetags.formatting import size
 
 SCHEMA = "openclaw-web.doctor.v1"
@@ -77,8 +79,8 @@ def _source(result):
     for agent in result["agents"]:
         states = ", ".join(f"{count} {state}" for state, count in agent["sources"].items() if count)
         words = {"agent": agent["agent"], "layout": agent["layout"], "states": states or "0"}
-        words |= {"records": f"{agent['records']:,}", "versions": ", ".join(agent["versions"])}
-        yield _("  %(agent)s (%(layout)s): sources %(states)s; %(records)s new records; %(versions)s") % words
+        words |= {"records": amounts.of("new records", agent["records"]), "versions": ", ".join(agent["versions"])}
+        yield _("  %(agent)s (%(layout)s): sources %(states)s; %(records)s; %(versions)s") % words
     for note in source["notes"]:
         yield f"  {note}"
 
@@ -99,8 +101,13 @@ def _skipped(result):
 
 def _ignored(result):
     if result["ignored_count"]:
-        words = {"count": result["ignored_count"]}
-        yield _("  left out: %(count)s sessions that were undone; --json lists them, --unignore lets them in") % words
+        count = result["ignored_count"]
+        words = ngettext(
+            "  left out: %(count)s session that was undone; --json lists it, --unignore lets it in",
+            "  left out: %(count)s sessions that were undone; --json lists them, --unignore lets them in",
+            count,
+        )
+        yield words % {"count": count}
 
 
 def _store(result):
@@ -125,7 +132,13 @@ def _run(result):
     for one in run["stayed"][:SHOWN]:
         yield _("  stays: %(path)s: %(reason)s") % one
     if run["removed"]:
-        yield _("  %(count)s source files are no longer in their place.") % {"count": len(run["removed"])}
+        count = len(run["removed"])
+        words = ngettext(
+            "  %(count)s source file is no longer in its place.",
+            "  %(count)s source files are no longer in their place.",
+            count,
+        )
+        yield words % {"count": count}
     if result["verb"] == "fix" and run["id"]:
         yield _("Receipt: %(id)s. To take it back: openclaw-web doctor --undo %(id)s") % run
     if result["verb"] == "undo" and run["ignored"]:

@@ -98,6 +98,13 @@ def imported_before(root: str) -> dict[tuple[str, str], tuple[int, int]]:
     return {(path, target): (mtime, size) for path, target, mtime, size in found}
 
 
+def imported_in_part(root: str) -> set[str]:
+    """Sources of a home with lines that were rejected when they were imported last."""
+    rows = MigrationSource.objects.filter(root=root).order_by("imported_at")
+    reports = dict(rows.values_list("source_path", "report_json"))
+    return {path for path, report in reports.items() if orjson.loads(report).get("rejected")}
+
+
 def skipped_tables(root: str) -> dict[str, list[dict[str, str]]]:
     """Path of a database -> the tables of it that were left alone when it was imported last."""
     rows = MigrationSource.objects.filter(root=root, migration_kind="database").order_by("imported_at")

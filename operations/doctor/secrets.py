@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from agents.homes import NEVER_NAMES, names_in
-from guardian.collectors.workspace import NAMED
 
 SECRET = re.compile(r"auth|token|secret|credential|password|device|identit|pairing|approval|key|oauth|vapid|push", re.I)
 # What a collect knows of a home, by the first names of a path.
@@ -20,14 +19,13 @@ READ = frozenset(
         "sessions",
         "agent",
         "session-sqlite-import-archive",
-        "jobs.json",
-        "runs",
-        "openclaw-mem",
-        "artifacts",
     }
 )
 DATABASE = re.compile(r"openclaw(-agent)?\.sqlite(-wal|-shm)?")
-MOST = 200
+BUNDLES = "trajectory-exports"
+BESIDE = ("-wal", "-shm")  # what SQLite keeps beside a database that is read
+# Folders of a home of which a collect reads some files and passes over the rest.
+PARTLY_READ = ("cron", "cron/runs", "memory", "memory/openclaw-mem", "subagents")
 
 
 def why_not_read(name: str) -> str:
@@ -36,9 +34,10 @@ def why_not_read(name: str) -> str:
 
 
 def places_left(
-    root: Path, workspaces: set[Path], agents: list[Path], memories: set[str], notes: list[str]
+    root: Path, workspaces: set[Path], agents: list[Path], read: set[Path], notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Files and folders of a home that are never opened: at its top, and in the folders of which something is read.
+    """Files and folders of a home that are never opened: those at its top, of its state and of each agent, and what
+    stands beside the files `read` in folders and workspaces of which only some are. Names only; nothing is opened.
 
     `notes` as for `homes.names_in`.
     """
@@ -49,18 +48,27 @@ def places_left(
             path = folder / name
             if name in READ or path in workspaces or DATABASE.fullmatch(name):
                 continue
-            if folder.name == "memory" and name in memories:
-                continue
-            why = "secret" if name in NEVER_NAMES else why_not_read(name)
-            found.append({"path": path.relative_to(root).as_posix(), "why": why})
-    return [*found[:MOST], *_left_in_workspaces(root, workspaces, notes)]
-
-
-def _left_in_workspaces(root, workspaces, notes):
-    """What lies at the top of workspaces besides the files that are read."""
-    for folder in sorted(workspaces):
-        names = [name for name in names_in(folder, notes) if name not in (*NAMED, "memory")]
-        for name in names[:MOST]:
+    for folder in [root, root / "state", *(inner for agent in agents for inner in (agent, agent / "agent"))]:
+        for name in names_in(folder, notes):
             path = folder / name
-            shown = path.relative_to(root) if path.is_relative_to(root) else path
-            yield {"path": shown.as_posix(), "why": why_not_read(name)}
+            if name in READ or path in workspaces or DATABASE.fullmatch(name):
+                continue
+            found.append(_place(root, path))
+    beside = [root / name for name in PARTLY_READ] + [
+        folder for workspace in sorted(workspaces) for folder in (workspace, workspace / "memory")
+    ]
+    partly = {root / name for name in PARTLY_READ} | {root / "memory" / "openclaw-mem" / "artifacts"}
+    known = read | {parent for file in read for parent in file.parents}
+    for folder in beside:
+        for name in names_in(folder, notes):
+            path = folder / name
+            is_of_one = name.endswith(BESIDE) and path.with_name(name[:-4]) in read
+            has_bundles = (path / BUNDLES).is_dir() and folder in workspaces  # of runs, which are read
+            if path not in known and not is_of_one and not has_bundles and path not in partly:
+                found.append(_place(root, path))
+    return found
+
+
+def _place(root, path):
+    why = "secret" if path.name in NEVER_NAMES else why_not_read(path.name)
+    return {"path": path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path), "why": why}

@@ -13,6 +13,7 @@ from typing import Any
 import zstandard
 from django.utils.translation import gettext as _
 
+from agents import reasons
 from agents.homes import NotReadable, open_regular
 from datasets.exporters.files import sync_folder
 from datasets.exporting.folders import draft_of
@@ -142,7 +143,7 @@ def take_away(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
     except NotReadable as exc:
         raise Refused(str(exc)) from exc
     except OSError as exc:
-        raise Refused(exc.strerror or type(exc).__name__) from exc
+        raise Refused(reasons.of_system(exc)) from exc
 
 
 def _copy(root, file, to, sha256):

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 from django.db import connections, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import audit, databases, holdings
 from agents.models import Agent, CollectorSource
@@ -44,12 +45,17 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             rebuilding.rebuild_tool_days(db)
             summaries.refresh(Agent.objects.get(agent_id=agent_id))
             connections[db].close()
-        words = {"count": sum(removed.values()), "run": row.id}
-        message = _("%(count)s sessions of run %(run)s were taken out; collects leave them out from now on.") % words
+        count = sum(removed.values())
+        sentence = ngettext(
+            "%(count)s session of run %(run)s was taken out; collects leave it out from now on.",
+            "%(count)s sessions of run %(run)s were taken out; collects leave them out from now on.",
+            count,
+        )
+        message = sentence % {"count": count, "run": row.id}
         with transaction.atomic():
             MigrationRun.objects.filter(id=row.id).update(status=Status.UNDONE, message=message)
             by = params.get("by", "")
-            audit.record(by, "doctor_undone", object_type="migration_run", object_id=row.id, sessions=words["count"])
+            audit.record(by, "doctor_undone", object_type="migration_run", object_id=row.id, sessions=count)
     done_facts = report.NO_RUN | {"id": row.id, "sessions": removed, "ignored": total}
     return report.NO_PLAN | {"verb": "undo", "message": message, "run": done_facts}
 
@@ -64,8 +70,10 @@ def _wanted(params):
     brought = orjson.loads(row.report_json).get("sessions", {})
     gone = 0 if params.get("force") else _gone(row.root, brought)
     if gone:
-        sentence = _(
-            "%(count)s sources of these sessions are no longer in their place: their copies are in the backup folder."
+        sentence = ngettext(
+            "%(count)s source of these sessions is no longer in its place: its copy is in the backup folder.",
+            "%(count)s sources of these sessions are no longer in their place: their copies are in the backup folder.",
+            gone,
         )
         raise Refused((sentence % {"count": gone}) + " " + _("Say --force to take the sessions out all the same."))
     return row, brought
@@ -86,7 +94,11 @@ def _refuse_evidence(brought):
             if what := choosing.needed_by(agent_id, db, session_id):
                 reasons.append({"id": f"{agent_id}/{session_id}", "reason": str(what)})
     if reasons:
-        sentence = _("%(count)s of these sessions have to stay, because evidence names them. Nothing was done.")
+        sentence = ngettext(
+            "%(count)s of these sessions has to stay, because evidence names it. Nothing was done.",
+            "%(count)s of these sessions have to stay, because evidence names them. Nothing was done.",
+            len(reasons),
+        )
         raise Refused(sentence % {"count": len(reasons)}, reasons=reasons[:LISTED])
 
 

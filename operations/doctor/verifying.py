@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import databases
 from agents.homes import NotReadable, look
@@ -121,7 +122,10 @@ def _not_held(agent_id, session_id, lines):
 
 
 def _missing(count):
-    return _("%(count)s of its records are not in the store.") % {"count": count} if count else ""
+    words = ngettext(
+        "%(count)s of its records is not in the store.", "%(count)s of its records are not in the store.", count
+    )
+    return words % {"count": count} if count else ""
 
 
 def _ids(agent_id, session_id):

@@ -22,11 +22,11 @@ DAY_MS = 86_400_000
 SAMPLES, DECISIONS, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "decisions", "contexts", "checkpoints", "mentions"
 
 WHY = {
-    SAMPLES: gettext_lazy("samples were made of them"),
-    DECISIONS: gettext_lazy("memory_gate decided about them"),
-    CONTEXTS: gettext_lazy("their context is evidence"),
-    CHECKPOINTS: gettext_lazy("checkpoints were made of them"),
-    MENTIONS: gettext_lazy("samples, memory files or scheduled work mention their outputs"),
+    SAMPLES: gettext_lazy("used by samples"),
+    DECISIONS: gettext_lazy("named by decisions of memory_gate"),
+    CONTEXTS: gettext_lazy("kept as the context of evidence"),
+    CHECKPOINTS: gettext_lazy("part of checkpoints"),
+    MENTIONS: gettext_lazy("outputs mentioned by samples, memory files or scheduled work"),
 }
 
 

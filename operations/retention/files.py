@@ -22,6 +22,7 @@ import zstandard
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from agents import reasons
 from artifacts import blobs, handles, layout
 from artifacts.models import Artifact
 from datasets.exporters.files import sync_folder
@@ -201,7 +202,7 @@ def opened(path: Path) -> Iterator[Reader]:
                 raise Wrong(_("%(path)s is no archive of this version.") % {"path": shown(path)})
             yield Reader(Summary(head["agent"], head["session"]), file, hashlib.sha256(line))
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as exc:
-        told = {"path": shown(path), "reason": exc.strerror}
+        told = {"path": shown(path), "reason": reasons.of_system(exc)}
         raise Wrong(_("%(path)s cannot be read: %(reason)s.") % told) from exc
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents import amounts
 from operations import clearing
 
 from .choosing import WHY, days_ago
@@ -47,6 +48,11 @@ def of_files(verb: str, result: dict[str, Any]) -> dict[str, Any]:
     return {"verb": verb, **dict.fromkeys(SESSIONS), **result, **count}
 
 
+def was_anything_done(facts: dict[str, Any]) -> bool:
+    """Whether a session was removed, archived, put back or found in its place, or an archive found sound."""
+    return any(facts.get(name) for name in ("sessions", "restored", "there", "older", "sound"))
+
+
 def in_words(facts: dict[str, Any]) -> str:
     """A line for all, one for each reason to stay, one for each agent that has something old."""
     lines = [facts["message"]]
@@ -54,8 +60,8 @@ def in_words(facts: dict[str, Any]) -> str:
     for agent_id, agent in (facts.get("agents") or {}).items():
         if agent["sessions"]:
             told = {"agent": agent_id, "oldest": agent["oldest"]}
-            told |= {name: f"{agent[name]:,}" for name in ("sessions", "turns", "records")}
-            words = _("  %(agent)s: %(sessions)s sessions, %(turns)s turns, %(records)s records, from %(oldest)s on")
+            told |= {name: amounts.of(name, agent[name]) for name in ("sessions", "turns", "records")}
+            words = _("  %(agent)s: %(sessions)s, %(turns)s, %(records)s, from %(oldest)s on")
             lines.append(words % told)
     if facts.get("dry_run"):
         lines.append(_("Nothing was removed."))

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents import audit, configuration, databases, holdings, reasons
 from agents import services as agents
@@ -65,10 +66,15 @@ class _Run:
         self.counts[how] += 1
         self.tables.update(summary.tables)
 
-    def receipt(self, words: str) -> dict[str, Any]:
+    def receipt(self, *sentences: str) -> dict[str, Any]:
         self.progress.update(self.total, self.total)
         sums = {name: self.counts[name] for name in ("restored", "there", "older", "sound")}
-        return {"message": words % sums, **sums, "rows": dict(sorted(self.tables.items())), "failed": self.failed}
+        return {
+            "message": " ".join(sentences) % sums,
+            **sums,
+            "rows": dict(sorted(self.tables.items())),
+            "failed": self.failed,
+        }
 
 
 def verify(paths: list[Path], progress: Any) -> dict[str, Any]:
@@ -77,7 +83,8 @@ def verify(paths: list[Path], progress: Any) -> dict[str, Any]:
     for path in paths:
         with run.one(path):
             run.count("sound", files.verify(path))
-    return run.receipt(_("%(sound)s archives are sound."))
+    sound = run.counts["sound"]
+    return run.receipt(ngettext("%(sound)s archive is sound.", "%(sound)s archives are sound.", sound))
 
 
 def restore(paths: list[Path], progress: Any, *, by: str) -> dict[str, Any]:
@@ -96,12 +103,21 @@ def restore(paths: list[Path], progress: Any, *, by: str) -> dict[str, Any]:
         finally:
             for agent in Agent.objects.filter(agent_id__in={summary.agent for _path, summary in found}):
                 summaries.refresh(agent)
-    words = _("%(restored)s sessions are back; %(there)s were there.")
-    more = _("%(older)s archives hold older states and were left out.")
-    receipt = run.receipt(f"{words} {more}" if run.counts["older"] else words)
+    receipt = run.receipt(*_words(run.counts))
     if receipt["restored"]:
         audit.record(by, "sessions_restored", object_type="session", sessions=receipt["restored"])
     return receipt
+
+
+def _words(counts):
+    yield ngettext("%(restored)s session is back,", "%(restored)s sessions are back,", counts["restored"])
+    yield ngettext("%(there)s was there.", "%(there)s were there.", counts["there"])
+    if counts["older"]:
+        yield ngettext(
+            "%(older)s archive holds an older state and was left out.",
+            "%(older)s archives hold older states and were left out.",
+            counts["older"],
+        )
 
 
 def _latest(run, paths):

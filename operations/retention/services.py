@@ -9,9 +9,9 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
-from agents import audit, clock, configuration, databases, holdings
+from agents import amounts, audit, clock, configuration, databases, holdings, reasons
 from agents.models import Agent
 from artifacts.errors import Damaged, NoSuchArtifact
 from datasets.exporting.folders import draft_of
@@ -124,7 +124,7 @@ def _drafts(out):
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
-        told = {"path": out, "reason": exc.strerror}
+        told = {"path": out, "reason": reasons.of_system(exc)}
         raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % told) from exc
     with room.refusing(out, str(NOTHING_LOST)), draft_of(out / "archive") as draft:
         draft.chmod(0o700)
@@ -226,14 +226,22 @@ def _receipt(work, is_dry_run):
 
 def _in_words(work, *, is_dry_run):
     kept = sum(found.kept.total() for found in work.found.values()) + len(work.failed) * (not is_dry_run)
-    told = {name: f"{number:,}" for name, number in (work.sums() | {"kept": kept}).items()}
+    sums = work.sums()
+    told = {name: amounts.of(name, sums[name]) for name in ("sessions", "records")}
+    told["kept"] = ngettext("%(count)s is kept", "%(count)s are kept", kept) % {"count": f"{kept:,}"}
     told["day"] = str(_day(work.before))
     if is_dry_run:
-        words = _("Sessions from before %(day)s that can go: %(sessions)s (records: %(records)s). That stay: %(kept)s.")
+        words = _("%(sessions)s (%(records)s) last active before %(day)s can be removed, %(kept)s.")
     elif work.into:
-        words = _(
-            "Sessions from before %(day)s archived and gone: %(sessions)s (records: %(records)s). That stay: %(kept)s."
+        words = ngettext(
+            "%(sessions)s (%(records)s) last active before %(day)s was archived and removed, %(kept)s.",
+            "%(sessions)s (%(records)s) last active before %(day)s were archived and removed, %(kept)s.",
+            sums["sessions"],
         )
     else:
-        words = _("Sessions from before %(day)s removed: %(sessions)s (records: %(records)s). That stay: %(kept)s.")
+        words = ngettext(
+            "%(sessions)s (%(records)s) last active before %(day)s was removed, %(kept)s.",
+            "%(sessions)s (%(records)s) last active before %(day)s were removed, %(kept)s.",
+            sums["sessions"],
+        )
     return words % told

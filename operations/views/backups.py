@@ -26,6 +26,9 @@ TONES |= {"running": "running"}
 def backup_list(request):
     """The backups, the newest first, and what runs by itself."""
     page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **places(request))
+    for run in page:
+        if run.status in BackupRun.USABLE and not Path(run.archive_path).is_file():
+            run.status = BackupRun.Status.GONE  # taken away since somebody looked last
     proven_at, folder = runs.last_proven(), runs.folder()
     newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
     context = {

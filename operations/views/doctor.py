@@ -114,6 +114,7 @@ def _context(request, form):
         "under_way": looks.under_way(),
         "broken": looks.broken(),
         "result": result,
+        "is_elsewhere": bool(result.get("source")) and result["source"]["root"] != str(settings.STATE_DIR),
         "is_well": not (report.is_left(result["run"]) if result.get("run") else result.get("findings")),
         "compared": _read_again(result).get("compared") or result.get("compared"),
         "losses": _losses(result),

@@ -125,12 +125,23 @@ def test_what_goes_wrong_has_a_status_and_a_sentence(run, words, status):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["--max-chars", "8001"], ["--max-chars", "20001", "--reason", "x"], ["--max-chars", "0"], ["--mode", "grep"]],
+    ("words", "status"),
+    [
+        (["--max-chars", "8001"], 3),  # more than may be asked for
+        (["--max-chars", "20001", "--reason", "x"], 3),
+        (["--max-chars", "0"], 2),  # nothing that could be asked for
+        (["--mode", "grep"], 2),
+        (["--mode", "grep", "--pattern", "("], 2),
+        (["--mode", "range", "--lines", "9:5"], 2),
+        (["--mode", "range", "--lines", "0:5"], 2),
+        (["--mode", "jsonpath", "--path", "no path"], 2),
+        (["--mode", "tail", "--offset", "5"], 2),
+        (["--mode", "head", "--offset", "-1"], 2),
+    ],
 )
-def test_an_answer_has_a_limit(ask, run, words):
+def test_an_answer_has_a_limit(ask, run, words, status):
     handle = ask("stash", stdin=NUMBERS.encode())["handle"]
-    assert run("fetch", handle, *words)[0] == 3
+    assert run("fetch", handle, *words)[0] == status
     assert len(ask("fetch", handle, "--max-chars", "20000", "--reason", "all of it")["text"]) == 20_000
 
 

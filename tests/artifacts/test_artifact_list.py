@@ -74,6 +74,17 @@ def test_adas_page_does_not_show_bobs(client):
     assert shown(client.get("/agents/bob/artifacts/")) == [7]
 
 
+def test_a_filter_that_there_is_not_is_ignored_and_said(client):
+    number(3, session_id="s1")
+    page = client.get(f"{ADA}?uses=all&tool=exec")
+    assert page.status_code == 200 and "This list has no filter “uses”, so it was ignored." in page.text
+    assert "has no filter" not in client.get(f"{ADA}?tool=exec&each=on&sort=-time&after=").text
+    assert "has no filter" not in client.get(f"{ADA}?%3Cb%3E=1").text  # what is no name is not repeated
+    kept = {"on": "artifacts", "query": "?uses=all", "name": "Old", "next": ADA}
+    client.post("/operations/views/keep/", kept)
+    assert client.get(f"{ADA}?uses=all").status_code == 200
+
+
 def test_nobody_in_particular_has_to_sign_in(client):
     client.logout()
     assert client.get(ADA)["Location"].startswith("/sign-in/")

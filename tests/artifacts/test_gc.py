@@ -10,6 +10,7 @@ from agents import services as agents
 from artifacts import blobs, garbage, layout, locks, services
 from artifacts.models import Artifact
 from openclaw_web.errors import Refused
+from tests import faults
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -194,18 +195,12 @@ def test_it_waits_for_whoever_is_adopting(root):
     assert exists(root, handle)
 
 
-def test_a_content_adopted_after_the_references_were_read_stays(root, monkeypatch):
+def test_a_content_adopted_after_the_references_were_read_stays(root):
     handle = stash(b"late")
     forget(handle)
-    real = garbage.inventory.stored
-
-    def adopted_meanwhile(folder):
-        found = list(real(folder))
-        stash(b"late")
-        return found
-
-    monkeypatch.setattr(garbage.inventory, "stored", adopted_meanwhile)
-    result = garbage.collect()
+    # References are read first; then it looks which contents there are.
+    with faults.once("os.scandir", lambda path: path.startswith(str(root)), lambda: stash(b"late")):
+        result = garbage.collect()
     assert (result.removed, result.kept + result.young) == (0, 1)
     assert exists(root, handle)
     assert Artifact.objects.using(DB).filter(handle=handle).exists()

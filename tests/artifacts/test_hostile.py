@@ -15,6 +15,7 @@ from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
 from artifacts.models import Artifact
 from artifacts.selectors import Selector
 from openclaw_web.errors import Refused
+from tests import faults
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -207,18 +208,18 @@ def test_a_full_disk_in_a_batch_keeps_nothing_of_what_was_not_finished(root, no_
     assert not list(root.glob("tmp/*"))
 
 
-def test_metadata_that_finds_no_room_takes_its_blob_with_it(root, monkeypatch):
-    real, drafts = layout.new_draft, []
+def test_metadata_that_finds_no_room_takes_its_blob_with_it(root):
+    drafts = []
 
-    def second_fails(folder):
-        if drafts:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        drafts.append(folder)
-        return real(folder)
+    def second_fails(event, path):
+        if event == "open" and path.startswith(str(root / "tmp")):
+            drafts.append(path)
+            if len(drafts) == 2:
+                raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(layout, "new_draft", second_fails)
-    with pytest.raises(NoRoom, match="no room"):
+    with faults.files(second_fails), pytest.raises(NoRoom, match="no room"):
         stash()
+    assert len(drafts) == 2
     assert not list(root.glob("tmp/*"))
 
 

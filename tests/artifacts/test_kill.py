@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import note_kills
+
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
 
@@ -106,6 +108,7 @@ def test_twenty_kills_lose_nothing_and_leave_no_half_blob(tmp_path):
             process.stdout.close()
         left_behind += len(list((tmp_path / "artifacts" / "tmp").iterdir()))
         check(tmp_path)
+    note_kills(20 * len(running), 20 * len(running))  # each was seen at work before
     for code, rounds in ((ADOPT, 5), (CLEAR, 1)):
         finish(python(tmp_path, ALIAS + code, 99, rounds))
     blobs, rows = check(tmp_path)

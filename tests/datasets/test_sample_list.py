@@ -120,6 +120,6 @@ def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
 def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_queries):
     for rows in (1, 30):
         SampleFactory.create_batch(rows)
-        # session, user, agents of the filter, the page, its number, the tabs, views
-        with django_assert_num_queries(7), django_assert_num_queries(0, using="agent_ada"):
+        # session, user, agents of the filter, the page, its number, the tabs, views, reasons of rejects
+        with django_assert_num_queries(8), django_assert_num_queries(0, using="agent_ada"):
             as_admin.get(URL)

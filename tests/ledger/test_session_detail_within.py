@@ -77,7 +77,7 @@ def test_a_hit_comes_with_its_call_and_leads_to_its_place(client, session):
     page = text_of(client.get(PAGE + "?kind=errors"))
     assert "make ALL" in page
     assert "boom" in page
-    assert 'href="?record=r7#r-r7"' in page
+    assert '/sessions/s1/?record=r7#r-r7"' in page
 
 
 def test_filters_are_chips_that_can_be_taken_away(client, session):

@@ -1,9 +1,11 @@
 """Signing in, one-time links, users, tokens, and the commands about them."""
 
+import io
 import re
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -106,16 +108,26 @@ class TestFirstAdmin:
         assert User.objects.get().role == "admin"
         assert client.get(USERS).status_code == 200
 
-    def test_it_is_offered_only_while_there_is_nobody(self, stranger):
-        with pytest.raises(Refused):
+    def test_it_is_offered_only_while_there_is_no_admin(self, admin):
+        with pytest.raises(Refused, match="There is an admin already"):
             accounts.make_first_admin_link()
 
-    def test_a_link_made_before_dies_with_the_first_user(self, client):
+    def test_somebody_who_is_no_admin_may_be_added_first(self, client):
         path = accounts.make_first_admin_link()
-        UserFactory()
-        assert client.get(path).status_code == 409
+        told = io.StringIO()
+        call_command("create_user", "mei", stdout=io.StringIO(), stderr=told)
+        assert "There is no admin yet." in told.getvalue()
+        assert client.get(path).status_code == 200
+        assert client.post(path, self.DATA)["Location"] == "/"
+        assert User.objects.get(role="admin").username == "root"
+
+    def test_a_link_made_before_dies_with_the_first_admin_and_says_so(self, client):
+        path = accounts.make_first_admin_link()
+        UserFactory(username="other", role="admin")
+        answer = client.get(path)
+        assert answer.status_code == 409 and "There is an admin by now" in answer.content.decode()
         assert client.post(path, self.DATA).status_code == 409
-        assert not User.objects.filter(role="admin").exists()
+        assert not User.objects.filter(username="root").exists()
 
     @pytest.mark.parametrize(
         ("changed", "sentence"),

@@ -221,3 +221,23 @@ def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries
 def test_it_is_for_admins(as_stranger):
     assert as_stranger.get(LOG).status_code == 403
     assert as_stranger.get(API).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("detail", "words"),
+    [
+        ({"role": "labeller", "days": 90}, "role: labeller, for 90 days"),
+        ({"days": 1}, "for 1 day"),
+        ({"session": "s1", "new": False}, "session s1, the same as before"),
+        ({"how": "password"}, "with a password"),
+        ({"removed": 1200, "bytes": 4_200, "kept": 1}, "1,200 removed, 4.2 kB, 1 kept"),
+        ({"sessions": 1, "records": 12}, "1 session, 12 records"),
+        ({"older_than_seconds": 7_200}, "older than 2 h"),
+        ({"something_new": True}, "something new: yes"),
+        ({"file": "", "reason": None}, ""),
+    ],
+)
+def test_details_are_words(as_admin, detail, words):
+    audit.record("root", "token_made", object_type="token", object_id="x", **detail)
+    page = as_admin.get(LOG, {"action": "token_made"}).text
+    assert f'<td class="medium break muted" data-label="More">{words}</td>' in page

@@ -35,7 +35,7 @@ class Parts:
             self.manifest = orjson.loads(archive.manifest.as_json())
             self.databases = [(entry.path, b"".join(archive.database(entry))) for entry in archive.manifest.databases]
             self.files = [(entry.path, b"".join(chunks)) for entry, chunks in archive.files()]
-            self.lines = [entry.model_dump() for entry in archive._listed()]
+            self.lines = [entry.model_dump() for entry in archive.listed()]
         self.change_header = lambda header: None  # of the first file
         self.padding = b""
 

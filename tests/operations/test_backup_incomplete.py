@@ -95,6 +95,29 @@ def test_incomplete_ones_never_push_out_a_verified_one(home, tmp_path):
     assert kept[whole["path"]] == "verified" and sorted(kept.values()) == ["incomplete", "verified"]
 
 
+def test_an_agent_that_the_registry_has_lost_is_in_it_all_the_same(home, tmp_path):
+    known = rows(home, "SELECT * FROM agent_databases WHERE agent_id = 'research'")
+    change(home, "PRAGMA foreign_keys=OFF; CREATE TABLE kept AS SELECT * FROM agents WHERE agent_id = 'research';"
+                 "DELETE FROM agents WHERE agent_id = 'research'")  # fmt: skip
+    made = receipt(home, "create")
+    change(home, "INSERT INTO agents SELECT * FROM kept; DROP TABLE kept")
+    assert known and made["backup"]["status"] == "verified"
+    assert run(tmp_path / "other", "backup", "restore", made["backup"]["path"])[0] == 0
+    assert rows(tmp_path / "other", "SELECT count(*) FROM sessions", "research") == [(1,)]
+
+
+def test_a_file_that_is_damaged_is_not_copied_as_if_it_were_sound(home):
+    file = home / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
+    content = file.read_bytes()
+    ((page, size),) = rows(home, "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema "
+                                 "WHERE name = 'idx_event_created'", "main")  # fmt: skip
+    begin = (page - 1) * size + 8
+    file.write_bytes(content[:begin] + b"\xff" * 40 + content[begin + 40 :])
+    status, _out, err = run(home, "backup", "create", "--quiet")
+    file.write_bytes(content)
+    assert status == 3 and "damaged" in err and "Traceback" not in err
+
+
 def test_the_doctor_mends_with_an_incomplete_backup_and_says_so(home):
     blobs(home)[4].unlink()
     change(home, "UPDATE agent_summaries SET turn_count = 99 WHERE agent_id = 'main'")

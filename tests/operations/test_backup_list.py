@@ -23,8 +23,24 @@ def own_home(settings, tmp_path):
     return tmp_path
 
 
-def test_it_works(as_admin):
-    BackupRunFactory(archive_bytes=4_200_000, proven_at=clock.now_ms() - DAY_MS)
+def test_one_whose_file_was_taken_away_is_not_called_verified(as_admin, tmp_path):
+    BackupRunFactory(archive_path=str(tmp_path / "gone.tar.zst"))
+    text = as_admin.get(PAGE).content.decode()
+    assert "Gone" in text and "Download the backup" not in text
+
+
+def test_one_that_lacks_contents_says_so(as_admin, tmp_path):
+    archive = tmp_path / "openclaw-web-20261121T220000Z.tar.zst"
+    archive.touch()
+    BackupRunFactory(archive_path=str(archive), status="incomplete", message="Artifacts without content: 1.")
+    text = as_admin.get(PAGE).content.decode()
+    assert "Incomplete" in text and "Artifacts without content: 1." in text and "Download the backup" in text
+
+
+def test_it_works(as_admin, tmp_path):
+    archive = tmp_path / "openclaw-web-20261121T220000Z.tar.zst"
+    archive.touch()
+    BackupRunFactory(archive_path=str(archive), archive_bytes=4_200_000, proven_at=clock.now_ms() - DAY_MS)
     page = as_admin.get(PAGE)
     text = page.content.decode()
     assert page.status_code == 200

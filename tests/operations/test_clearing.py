@@ -10,6 +10,7 @@ from artifacts import garbage, handles, layout, packing, services
 from openclaw_web.errors import Refused
 from operations import clearing, jobs, mentions
 from operations.models import JobRun
+from tests import faults
 from tests.factories import (
     CronJobFactory,
     DecisionFactory,
@@ -182,31 +183,32 @@ def test_everything_is_read_once_however_many_batches_there_are(root, orphan, mo
     assert len(reads) == len(set(map(tuple, reads))) == 5
 
 
-def test_a_mention_that_comes_while_it_runs_keeps_its_content(root, orphan, monkeypatch):
-    late, gone = orphan(b"late"), orphan(b"gone")
-    real = garbage._remove
+def removing_begins(path):
+    """Whoever removes contents takes this lock first, after everything was counted."""
+    return path.endswith(".adopting.lock")
 
-    def meanwhile(*arguments):
+
+def test_a_mention_that_comes_while_it_runs_keeps_its_content(root, orphan):
+    late, gone = orphan(b"late"), orphan(b"gone")
+
+    def meanwhile():
         EventFactory(event_json=f'{{"message": "{late}"}}')
         CronJobFactory(prompt="Read it")
-        return real(*arguments)
 
-    monkeypatch.setattr(garbage, "_remove", meanwhile)
-    clear()
+    with faults.once("open", removing_begins, meanwhile):
+        clear()
     assert (is_there(root, late), is_there(root, gone)) == (True, False)
 
 
 @pytest.mark.parametrize(("factory", "column"), [(CronJobFactory, "prompt"), (SubagentRunFactory, "payload_json")])
-def test_a_text_that_changes_while_it_runs_keeps_its_content(root, orphan, monkeypatch, factory, column):
+def test_a_text_that_changes_while_it_runs_keeps_its_content(root, orphan, factory, column):
     handle, row = orphan(), factory()
-    real = garbage._remove
 
-    def meanwhile(*arguments):
+    def meanwhile():
         type(row).objects.filter(pk=row.pk).update(**{column: handle})
-        return real(*arguments)
 
-    monkeypatch.setattr(garbage, "_remove", meanwhile)
-    assert clear().removed == 0
+    with faults.once("open", removing_begins, meanwhile):
+        assert clear().removed == 0
 
 
 def test_a_damaged_record_stops_it(root, orphan):
@@ -248,7 +250,7 @@ def test_the_job(root, orphan):
     done = jobs.run_now("artifact_gc", {"older_than": 0, "is_dry_run": False, "by": "root"}, by="root")
     receipt = orjson.loads(done.result_json)
     assert (receipt["schema"], receipt["removed"], receipt["dryRun"]) == ("openclaw-mem.artifact.gc.v1", 1, False)
-    assert done.message.startswith("1 content removed (") and done.message.endswith(" bytes), 0 kept.")
+    assert done.message.startswith("1 content removed (") and done.message.endswith(" B), 0 kept.")
 
 
 def test_handles_are_found_in_a_content_whatever_chunk_they_are_in(root, monkeypatch):

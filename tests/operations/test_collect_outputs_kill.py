@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, result, user
-from tests.processes import Killer
+from tests.processes import Killer, until_met
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 20
 pytestmark = pytest.mark.kill
 
 START = """
@@ -102,7 +101,7 @@ def killed_often(tmp_path, source, code, template, seconds):
     how many kills met it between its first and its last artifact."""
     killer, home, met = Killer(11, seconds), tmp_path / "killed", 0
     wanted = check(tmp_path / "clean")[1]
-    for _kill in range(KILLS):
+    for _kill in until_met(killer):
         if not home.exists():
             shutil.copytree(template, home)
         process = python(home, code, source)

@@ -79,6 +79,22 @@ def test_looking_changes_nothing(home, source):
     assert picture(source.root) == theirs
 
 
+def test_a_record_in_both_spellings_of_its_envelope_is_no_second_one(home, source):
+    words = 'Sender (untrusted metadata):\n```json\n{"id": "42"}\n```\n\nHello'
+    script = source.transcript(user(words))
+    script.add(
+        {**user(words.replace("(untrusted metadata):", "⟦openclaw:ctx⟧").replace("Sender ", "Sender: ")), **FIRST}
+    )
+    looked, _status = doctor(home, status=1)
+    assert looked["rejected"] == []
+    script.add({**user("another"), **FIRST})
+    looked, _status = doctor(home, status=1)
+    assert [one["reason"] for one in looked["rejected"]] == ["duplicate_id"]
+
+
+FIRST = {"id": "r1", "parentId": None, "timestamp": "2026-02-21T03:00:01.000Z"}
+
+
 def test_what_will_be_rejected_is_named_with_its_place(home, source):
     script = source.transcript(user("One"))
     offset = script.path.stat().st_size
@@ -225,8 +241,7 @@ class TestRepairs:
         self.mended(home, ("schema", "main"))
 
     def test_an_old_global_file(self, home):
-        change(home, "DROP TABLE migration_sources; DROP TABLE migration_runs;"
-                     "DELETE FROM django_migrations WHERE app = 'operations' AND name LIKE '0007%';")  # fmt: skip
+        assert run(home, "migrate", "operations", "0006", "-v0")[0] == 0
         assert checks(doctor(home, status=1)[0]) == {("schema", "")}
         doctor(home, "--fix")
         doctor(home, status=0)

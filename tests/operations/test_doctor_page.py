@@ -1,5 +1,7 @@
 """The page of the doctor: what the last look found, the runs, and the buttons."""
 
+from pathlib import Path
+
 import orjson
 import pytest
 from django.core.management import call_command
@@ -47,6 +49,25 @@ def test_it_works(as_admin):
     text = as_admin.get(PAGE).content.decode()
     assert "3 sources to read." in text and "notice--warn" in text and "transcript 3" in text
     assert run.id in text and "5 sources imported." in text and f"{PAGE}{run.id}/undo/" in text
+
+
+def test_the_home_of_a_look_and_of_each_run_is_named(as_admin, settings):
+    settings.STATE_DIR = Path("/oc")
+    looked()
+    ran(1, root="/oc")
+    ran(2, root="/elsewhere/openclaw")
+    text = as_admin.get(PAGE).content.decode()
+    assert "<code>/oc</code>" in text and "usual one" not in text
+    assert ">/elsewhere/openclaw</td>" in text
+    settings.STATE_DIR = Path("/mine")
+    assert "not this site's usual one" in as_admin.get(PAGE).content.decode()
+
+
+def test_lists_that_are_cut_say_so(as_admin):
+    one = {"path": "a", "state": "new", "bytes": 1, "why": "", "problem": ""}
+    looked(sources=[one] * 60, source_count=1_234)
+    text = as_admin.get(PAGE).content.decode()
+    assert "Sources: the first 50 of 1,234; the command tells all" in text
 
 
 def test_empty(as_admin):

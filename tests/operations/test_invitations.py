@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from agents.models import AuditEntry
-from openclaw_web.errors import Refused
 from operations import invitations
 from operations.models import Invitation, User
 from tests.factories import UserFactory
+from tests.operations.backing_up import run, start
 
 LIST = "/operations/invitations/"
 MAKE = f"{LIST}make/"
@@ -101,15 +101,30 @@ def test_taking_it_back(as_admin):
     assert AuditEntry.objects.filter(action="invitation_revoked").count() == 1
 
 
-def test_of_two_who_come_at_once_one_gets_it(monkeypatch, db):
-    _, path = invite()
-    secret = path.split("/")[2]
-    seen = invitations.find(secret)
-    invitations.accept(secret, username="first", password="correct horse battery")
-    monkeypatch.setattr(invitations, "find", lambda secret: seen)  # the second one looked before the first pressed
-    with pytest.raises(Refused):
-        invitations.accept(secret, username="second", password="correct horse battery")
-    assert [user.username for user in User.objects.all()] == ["first"]
+ACCEPT = """
+from openclaw_web.errors import Refused
+from operations import invitations
+try:
+    print("in", invitations.accept({secret!r}, username={name!r}, password="correct horse battery"))
+except Refused as refused:
+    print("out", refused)
+"""
+
+
+SHELL = ("shell", "--no-imports", "-c")
+
+
+@pytest.mark.kill
+def test_of_two_who_come_at_once_one_gets_it(tmp_path):
+    home = tmp_path / "home"
+    invite_one = "from operations import invitations as i\nprint(i.invite('viewer', days=7, by='x')[1])"
+    assert run(home, "jobs")[0] == 0  # makes the database
+    secret = run(home, *SHELL, invite_one)[1].split("/")[2]
+    both = [start(home, *SHELL, ACCEPT.format(secret=secret, name=name)) for name in ("first", "second")]
+    answers = sorted(process.communicate()[0].split()[0] for process in both)
+    assert answers == ["in", "out"]
+    people = "from operations.models import User\nprint(User.objects.count())"
+    assert run(home, *SHELL, people)[1].strip() == "1"
 
 
 def test_only_a_hash_is_kept(db):

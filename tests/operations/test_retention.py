@@ -123,9 +123,9 @@ def test_the_page(as_admin, old):
     answer = as_admin.post(f"{URL}count/", {"days": "400"})
     job = run_it()
     assert job.state == JobRun.State.FINISHED, job.message
-    assert "can go" in as_admin.get(answer["Location"]).text
+    assert "can be removed" in as_admin.get(answer["Location"]).text
     page = as_admin.get(URL).text
-    assert "1 session from before" in page and 'name="days" value="400"' in page
+    assert "1 session last active before" in page and 'name="days" value="400"' in page
     as_admin.post(f"{URL}archive/", {"days": "400"})
     assert run_it().state == JobRun.State.FINISHED
     page = as_admin.get(URL).text
@@ -140,7 +140,7 @@ def test_removing_by_the_page(as_admin, old):
     SampleFactory(agent_id="ada", session_id=SessionFactory(db="agent_ada", last_activity_at=5_000).id)
     as_admin.post(f"{URL}remove/", {"days": "400"})
     job = run_it()
-    assert "removed: 1 (" in job.message and "That stay: 1" in job.message and "can go" in job.log
+    assert "1 session (" in job.message and "was removed, 1 is kept." in job.message and "can be removed" in job.log
     assert type(old).objects.using("agent_ada").count() == 1
 
 

@@ -3,6 +3,7 @@
 import pytest
 from django.apps import apps
 
+from agents.models import Agent
 from artifacts.handles import of
 from artifacts.models import Artifact
 from datasets import services as datasets
@@ -10,7 +11,10 @@ from datasets.models import DatasetSample
 from ledger import removing, session_rows
 from openclaw_web.errors import Refused
 from operations.retention import choosing
-from tests.factories import CronJobFactory, SampleFactory, SessionFactory, SnapshotFactory, TurnFactory
+from tests import faults
+from tests.factories import CronJobFactory, SampleFactory, SessionFactory, SnapshotFactory
+from tests.homes import assistant, user
+from tests.operations import collecting
 
 pytestmark = pytest.mark.django_db
 DB, BEFORE = "agent_ada", 10_000
@@ -76,30 +80,24 @@ def test_samples_of_another_agent_keep_nothing(old):
     assert kept() == {}
 
 
-def test_a_session_that_goes_while_a_sample_is_made_of_it(old, monkeypatch, ada):
+def test_a_session_that_goes_while_a_sample_is_made_of_it(home):
     """Before the sample is written it is looked again, under the lock under which sessions are removed."""
-    turn = TurnFactory(db=DB, session=old, agent_message_id="r2", agent_message_content="Yes.")
-    keep = datasets._keep_contexts
+    script = home.transcript(user("Is it done?"), assistant("Yes."))
+    collecting.run(home)
+    agent, late = Agent.objects.get(), 2**52
 
-    def and_then_it_goes(agent, turns):
-        found = keep(agent, turns)
-        removing.remove(DB, old.id, before=BEFORE, needed_by=lambda _: "", why="retention")
-        return found
+    def it_goes():
+        removing.remove(agent.db, script.session, before=late, needed_by=lambda _: "", why="retention")
 
-    monkeypatch.setattr(datasets, "_keep_contexts", and_then_it_goes)
-    monkeypatch.setattr(datasets.annotated_turns, "exchanges", lambda db, turns: {turn.id: Said() for turn in turns})
-    monkeypatch.setattr(datasets, "_sample", lambda agent, turn, *_: sample_of(turn))
-    made = datasets.make_samples(ada, old.id, [turn.turn_number], by="mei")
+    seen = []
+
+    def the_lock_is_next(sql):  # contexts are stored, and the next transaction of the agent's file is about to begin
+        seen.append(sql)
+        return sql.startswith(("BEGIN", "SAVEPOINT")) and any("conversation_contexts" in one for one in seen)
+
+    with faults.before(agent.db, the_lock_is_next, it_goes):
+        made = datasets.make_samples(agent, script.session, [1], by="mei")
     assert made.made == [] and made.skipped and not DatasetSample.objects.exists()
-
-
-class Said:
-    problem = ""
-
-
-def sample_of(turn):
-    about = {"sample_type": "annotated_turn", "content": "{}", "created_at": 1, "agent_id": "ada"}
-    return DatasetSample(id="x", turn_id=turn.id, session_id=turn.session_id, turn_number=turn.turn_number, **about)
 
 
 def test_an_agent_that_is_not_there():

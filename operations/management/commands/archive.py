@@ -40,7 +40,8 @@ class Command(Verb):
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             facts = self._files(verb, files, listener) if verb else self._archive(moment, listener, **options)
         if facts["failed"]:
-            self.end_partly(facts, report.in_words(facts), str(report.SOME_STAY), facts["failed"])
+            words, status = report.in_words(facts), PARTLY if report.was_anything_done(facts) else REFUSED
+            self.end_partly(facts, words, str(report.SOME_STAY), facts["failed"], status=status)
         self.answer(facts, report.in_words(facts))
 
     def _check_files(self, verb, files, options):

@@ -5,7 +5,7 @@ import orjson
 
 from agents.command_groups import Group
 from agents.commands import FAILED, WRONG_USE
-from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
+from artifacts.errors import Damaged, NoRoom, NoSuchArtifact, WrongSelector
 from artifacts.handles import NotAHandle
 from operations.clearing import WrongAge
 
@@ -25,7 +25,7 @@ class Command(Group):
     }  # fmt: skip
     # As the existing tool ends: 2 for what was typed wrongly, 1 for what is not there or damaged.
     refusals = {
-        NotAHandle: WRONG_USE, WrongUse: WRONG_USE, WrongAge: WRONG_USE,
+        NotAHandle: WRONG_USE, WrongUse: WRONG_USE, WrongAge: WRONG_USE, WrongSelector: WRONG_USE,
         NoSuchArtifact: FAILED, Damaged: FAILED, NoRoom: FAILED,
     }  # fmt: skip
     hint = "openclaw-web artifact VERB --help tells the options."

@@ -21,3 +21,5 @@ class Command(Verb):
         user, path = accounts.add_user(name, role)
         link = address.rstrip("/") + path
         self.answer({"name": user.username, "role": user.role, "link": link}, link)
+        if not accounts.has_admin():
+            self.stderr.write("There is no admin yet. openclaw-web serve prints a link that creates the first one.")

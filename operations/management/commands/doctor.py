@@ -89,7 +89,10 @@ class Command(Verb):
 
     def _look(self, asked, quiet):
         with listener_on(self.stderr, is_quiet=quiet) as listener:
-            return plan.look(asked, Progress(listener))
+            result = plan.look(asked, Progress(listener))
+        if asked.get("source") and result["source"]["problem"]:  # nothing of what was asked could be looked at
+            raise Refused(result["source"]["problem"])
+        return result
 
     def _job(self, kind, params, quiet):
         with listener_on(self.stderr, is_quiet=quiet) as listener:

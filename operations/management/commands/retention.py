@@ -36,5 +36,6 @@ class Command(Verb):
             self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)
         facts = orjson.loads(job.result_json)
         if facts["failed"]:
-            self.end_partly(facts, report.in_words(facts), str(report.SOME_STAY), facts["failed"])
+            words, status = report.in_words(facts), PARTLY if report.was_anything_done(facts) else REFUSED
+            self.end_partly(facts, words, str(report.SOME_STAY), facts["failed"], status=status)
         self.answer(facts, report.in_words(facts))

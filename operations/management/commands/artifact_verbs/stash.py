@@ -2,6 +2,7 @@ import sys
 
 from django.utils.translation import gettext as _
 
+from agents import reasons
 from agents.command_groups import Outcome
 from artifacts import receipts, services
 
@@ -29,7 +30,9 @@ def run(source, kind, meta_json, gzip, agent, **options):
         try:
             file = open(source, "rb")  # noqa: SIM115, PTH123 - closed below; only opening it may fail for the reason told
         except OSError as exc:
-            raise WrongUse(_("%(file)s cannot be read: %(reason)s") % {"file": source, "reason": exc.strerror}) from exc
+            raise WrongUse(
+                _("%(file)s cannot be read: %(reason)s.") % {"file": source, "reason": reasons.of_system(exc)}
+            ) from exc
         with file:
             row, stored = _stash(db, file, kind, meta, gzip)
     return Outcome(receipts.stashed(row, stored), f"{row.handle}\n{row.summary}")

@@ -1,0 +1,36 @@
+"""Amounts that read right for one as well: `1 session`, `1,234 sessions`."""
+
+from django.utils.translation import ngettext_lazy
+
+WORDS = {
+    "agents": ngettext_lazy("%(shown)s agent", "%(shown)s agents", "count"),
+    "tasks": ngettext_lazy("%(shown)s task", "%(shown)s tasks", "count"),
+    "characters": ngettext_lazy("%(shown)s character", "%(shown)s characters", "count"),
+    "cron jobs": ngettext_lazy("%(shown)s cron job", "%(shown)s cron jobs", "count"),
+    "databases": ngettext_lazy("%(shown)s database", "%(shown)s databases", "count"),
+    "deliveries": ngettext_lazy("%(shown)s delivery", "%(shown)s deliveries", "count"),
+    "files": ngettext_lazy("%(shown)s file", "%(shown)s files", "count"),
+    "flows": ngettext_lazy("%(shown)s flow", "%(shown)s flows", "count"),
+    "line breaks": ngettext_lazy("%(shown)s line break", "%(shown)s line breaks", "count"),
+    "new records": ngettext_lazy("%(shown)s new record", "%(shown)s new records", "count"),
+    "new sessions": ngettext_lazy("%(shown)s new session", "%(shown)s new sessions", "count"),
+    "other findings": ngettext_lazy("%(shown)s other finding", "%(shown)s other findings", "count"),
+    "outputs": ngettext_lazy("%(shown)s output", "%(shown)s outputs", "count"),
+    "records": ngettext_lazy("%(shown)s record", "%(shown)s records", "count"),
+    "rejected lines": ngettext_lazy("%(shown)s rejected line", "%(shown)s rejected lines", "count"),
+    "repairs": ngettext_lazy("%(shown)s repair", "%(shown)s repairs", "count"),
+    "runs": ngettext_lazy("%(shown)s run", "%(shown)s runs", "count"),
+    "sessions": ngettext_lazy("%(shown)s session", "%(shown)s sessions", "count"),
+    "sources": ngettext_lazy("%(shown)s source", "%(shown)s sources", "count"),
+    "sub-agent runs": ngettext_lazy("%(shown)s sub-agent run", "%(shown)s sub-agent runs", "count"),
+    "transcripts": ngettext_lazy("%(shown)s transcript", "%(shown)s transcripts", "count"),
+    "turns": ngettext_lazy("%(shown)s turn", "%(shown)s turns", "count"),
+    "unreadable databases": ngettext_lazy("%(shown)s unreadable database", "%(shown)s unreadable databases", "count"),
+    "users": ngettext_lazy("%(shown)s user", "%(shown)s users", "count"),
+    "warnings": ngettext_lazy("%(shown)s warning", "%(shown)s warnings", "count"),
+}
+
+
+def of(what: str, count: int) -> str:
+    """So many of `what`, a key of WORDS."""
+    return WORDS[what] % {"count": count, "shown": f"{count:,}"}

@@ -1,0 +1,37 @@
+"""What somebody types on the page of a sample, kept while they type it."""
+
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from agents.decorators import needs
+from openclaw_web.html import after_post, safe_next
+
+from .. import sample_page
+from ..forms import VerdictForm
+from ..models import DatasetSample
+from . import drafts
+from .forms import DraftForm, QueuePlace
+
+
+@require_POST
+@needs("labeller")
+def review_draft(request):
+    """Keep what was typed so far; the answer is the reply as it reads now, and what was changed in it."""
+    sample = get_object_or_404(DatasetSample, id=request.POST.get("sample", ""))
+    form = DraftForm(request.POST)
+    typed, place = form.typed(), form.cleaned_data
+    initial = VerdictForm.initially(sample)
+    page, base, by = place["draft_page"], place["draft_base"], request.user.username
+    draft = drafts.save(sample, typed, initial, by=by, page=page, base=base)
+    text = typed.get("output", initial["output"])
+    return render(request, "datasets/draft.html", sample_page.reply(sample, text, draft))
+
+
+@require_POST
+@needs("labeller")
+def review_discard(request):
+    """Forget what this person typed on a sample, and show it again."""
+    queue, sample_id = QueuePlace(request.GET).place().queue, request.POST.get("sample", "")
+    drafts.discard(sample_id, by=request.user.username)
+    return after_post(request, _("Your draft was discarded."), to=safe_next(request, queue.address(sample=sample_id)))

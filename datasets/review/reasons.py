@@ -1,0 +1,73 @@
+"""Why a sample was rejected: a code out of a setting, given with the verdict or right after it."""
+
+from django.db import connection
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents import audit, clock, configuration, rows, turns
+from openclaw_web.errors import Refused
+
+from ..models import DatasetSample, ReviewAction, SampleLabel
+
+SETTING = "review.rejectReasons"
+REJECTED = DatasetSample.Status.REJECTED
+
+
+def choices() -> dict[str, str]:
+    """The codes that can be chosen and what they are called, in the order of the setting."""
+    return configuration.named(configuration.get(SETTING))
+
+
+def checked(reason: str | None, status: str) -> str | None:
+    """The reason to store. Raises Refused for a code that is none, and for a reason of a verdict that is no reject."""
+    if not reason:
+        return None
+    if status != REJECTED:
+        raise Refused(_("Only a reject has a reason. Leave the reason out, or reject the sample."))
+    known = choices()
+    if reason not in known:
+        names = ", ".join(known) or _("none, as the setting %(name)s is empty") % {"name": SETTING}
+        raise Refused(
+            _("There is no reason %(reason)s. Choose one of: %(names)s.") % {"reason": reason, "names": names}
+        )
+    return reason
+
+
+def give(label_id: str, reason: str, *, by: str) -> DatasetSample:
+    """Say why a sample was rejected, after the verdict `label_id` of the same person, which undo then takes back whole.
+
+    Verdicts are never changed, so a row that amends the first takes its place. Raises Refused for an unknown code, and
+    when that verdict is not in force any more.
+    """
+    code = checked(reason, REJECTED)
+    if code is None:
+        raise Refused(_("Choose a reason."))
+    with turns.writing():
+        label = SampleLabel.objects.filter(id=label_id, labelled_by=by, status=REJECTED, bulk_id=None).first()
+        sample = label and DatasetSample.objects.filter(id=label.sample_id, label_id=label_id).defer("content").first()
+        if not label or not sample:
+            raise Refused(_("This verdict is not in force any more, so its reason was not kept."))
+        sample.reject_reason, sample.label_id = code, str(ULID())
+        sample.save(update_fields=["reject_reason", "label_id"])
+        _amend(label, sample)
+        audit.record(
+            by, "reason_given", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, reason=code
+        )
+    return sample
+
+
+def _amend(label, sample):
+    """A row that says the same as `label` and why; the action of the first is from now on about both."""
+    first, by = label.id, label.labelled_by
+    label.id, label.amends, label.reason, label.labelled_at = (
+        sample.label_id,
+        first,
+        sample.reject_reason,
+        clock.now_ms(),
+    )
+    rows.add(label)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE review_actions SET label_id = %s WHERE actor = %s AND label_id = %s AND state = %s",
+            [label.id, by, first, ReviewAction.State.DONE.value],
+        )

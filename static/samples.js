@@ -1,0 +1,122 @@
+/* A sample on the screen: what is typed is saved by the server while it is typed, the reply and its box take turns,
+   o opens the next tool call. The server makes all HTML; without this file the form posts what is in it. */
+"use strict";
+
+const SAVE_MS = 500; /* what was typed is sent this long after the first key that was not sent yet */
+const RETRY_MS = 2000;
+const SMALL = 10000; /* characters that a browser still sends from a page that is left */
+
+let line = Promise.resolve(); /* what is sent goes one after the other, in the order of the presses */
+let saving = null;
+let underWay = 0;
+
+const sampleNode = () => document.querySelector("[data-draft]");
+const verdictForm = () => document.getElementById("verdict");
+
+function mark(node, state) {
+  const chip = node.querySelector("#draft-state");
+  if (chip) chip.dataset.state = state;
+}
+
+function sendDraft(node, body) {
+  return fetch(node.dataset.draft, { method: "POST", body, headers: { "HX-Request": "true" }, keepalive: isSmall(body) });
+}
+
+function isSmall(body) {
+  return [...body.values()].join("").length < SMALL;
+}
+
+/* Sends what was typed on a sample since it was last sent; what fails is typed still, and sent again. */
+function saveDraft(node) {
+  window.clearTimeout(saving);
+  saving = null;
+  if (!node || !node.isConnected || !node.dataset.typed) return line;
+  delete node.dataset.typed;
+  const body = new FormData(verdictForm()); /* now: fields of a form belong to it only while they are in the page */
+  underWay += 1;
+  line = line.then(() => sendDraft(node, body)).then((answer) => showSaved(node, answer)).catch(() => unsaved(node));
+  return line.finally(() => { underWay -= 1; });
+}
+
+async function showSaved(node, answer) {
+  const box = document.createElement("template");
+  box.innerHTML = await answer.text();
+  if (!answer.ok || !box.content.getElementById("draft-state")) throw new Error("not saved"); /* refused, signed out */
+  for (const part of [...box.content.children]) {
+    const here = node.querySelector(`#${part.id}`);
+    if (here) here.replaceWith(part);
+  }
+  if (node.dataset.typed) mark(node, "typed");
+  document.dispatchEvent(new CustomEvent("draft:saved", { detail: node }));
+}
+
+function unsaved(node) {
+  node.dataset.typed = "1";
+  mark(node, "failed");
+  document.dispatchEvent(new CustomEvent("draft:lost", { detail: node }));
+  window.clearTimeout(saving);
+  saving = window.setTimeout(() => saveDraft(node), RETRY_MS);
+}
+
+document.addEventListener("input", (event) => {
+  const node = event.target.closest("[data-draft]");
+  if (!node || event.target.form !== verdictForm()) return;
+  node.dataset.typed = "1";
+  mark(node, "typed");
+  if (saving === null) saving = window.setTimeout(() => saveDraft(node), SAVE_MS);
+});
+
+/* A page that is left cannot wait for its turn. */
+function leave() {
+  const node = sampleNode();
+  if (!node || !node.dataset.typed) return;
+  const body = new FormData(verdictForm());
+  if (!isSmall(body)) return;
+  delete node.dataset.typed;
+  sendDraft(node, body).catch(() => { node.dataset.typed = "1"; });
+}
+
+window.addEventListener("pagehide", leave);
+window.addEventListener("beforeunload", (event) => {
+  const node = sampleNode();
+  if (!node || !node.dataset.typed) return;
+  if (node.querySelector("#draft-state[data-state=failed]") || !isSmall(new FormData(verdictForm()))) event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => { if (document.hidden) saveDraft(sampleNode()); });
+/* A verdict holds all that was typed, and ends the draft; so does discarding it. */
+document.addEventListener("submit", (event) => {
+  const node = ["verdict", "discard"].includes(event.target.id) && sampleNode();
+  if (!node) return;
+  window.clearTimeout(saving);
+  saving = null;
+  delete node.dataset.typed;
+  if (!underWay || event.target.dataset.review) return;
+  event.preventDefault(); /* else the draft might arrive after its end */
+  line.then(() => event.target.requestSubmit(event.submitter));
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !event.target.closest("[data-draft] :is(textarea, input)")) return;
+  const node = sampleNode();
+  node.focus({ preventScroll: true });
+  saveDraft(node).then(() => { /* closed once the reply reads as it was typed */
+    const box = node.querySelector(".reply__box");
+    if (box && !node.dataset.typed && !box.contains(document.activeElement)) box.open = false;
+  });
+});
+
+document.addEventListener("toggle", (event) => {
+  if (!event.target.matches(".reply__box[open]")) return;
+  const box = event.target.querySelector("textarea");
+  box.focus({ preventScroll: true });
+  box.scrollIntoView({ block: "nearest" });
+}, { capture: true });
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-open-next]")) return;
+  const next = document.querySelector(".doings .call:not([open])");
+  if (!next) return;
+  next.open = true;
+  next.querySelector("summary").focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+});

@@ -1,0 +1,35 @@
+"""Causes in words: what SQLite and the system say is not for people."""
+
+import errno
+import sqlite3
+
+import pytest
+from django.db import OperationalError
+
+from agents import reasons
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("file is not a database", "it is no SQLite database, or its beginning is damaged"),
+        ("database disk image is malformed", "its pages are damaged"),
+        ("*** in database main ***\nTree 5 page 3: btreeInitPage() returns error code 11", "its pages are damaged"),
+        ("row 1 missing from index x", "its pages are damaged"),
+        ("unable to open database file", "it cannot be opened"),
+        ("database is locked", "another program holds it"),
+        ("database or disk is full", "the disk is full"),
+        ("attempt to write a readonly database", "it cannot be written"),
+        ("UNIQUE constraint failed: sessions.id", "a row contradicts what is there"),
+        ("something new", "SQLite says: something new"),
+    ],
+)
+def test_sqlite(said, words):
+    assert reasons.of(sqlite3.OperationalError(said)) == reasons.of(OperationalError(said)) == words
+
+
+def test_files():
+    assert reasons.of(PermissionError(errno.EACCES, "Permission denied", "/x")) == "this user may not open or write it"
+    assert reasons.of(OSError(errno.ENOSPC, "No space left on device")) == "the disk is full"
+    assert reasons.of(OSError(errno.EXDEV, "Invalid cross-device link")) == "invalid cross-device link"
+    assert reasons.of(KeyError()) == "KeyError"

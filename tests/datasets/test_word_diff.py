@@ -1,0 +1,70 @@
+"""Word by word: nothing of either text is lost or made up."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasets.diff_markup import word_changes
+from datasets.word_diff import pieces
+
+words = st.sampled_from(
+    ["alpha", "beta ", "  ", "\n", "\n\n", "gamma", "**b**", "，", "好", "é", "\t", "<b>", "\u202e", ".", " "]
+)
+texts = st.one_of(st.lists(words, max_size=60).map("".join), st.text(max_size=80))
+
+
+def joined(found, *kinds):
+    return "".join(piece.text for piece in found if piece.kind in kinds)
+
+
+@given(texts, texts)
+def test_kept_and_removed_is_the_old_text_kept_and_added_the_new(old, new):
+    found = pieces(old, new)
+    assert joined(found, "kept", "removed") == old
+    assert joined(found, "kept", "added") == new
+    assert all(piece.text for piece in found)
+    assert all(one.kind != other.kind for one, other in pairwise(found))
+
+
+@given(texts)
+def test_a_text_that_did_not_change_is_kept(text):
+    assert {piece.kind for piece in pieces(text, text)} <= {"kept"}
+
+
+@given(texts, texts)
+def test_what_is_drawn_is_escaped(old, new):
+    drawn = word_changes(pieces(old, new))
+    assert "<b>" not in drawn
+    assert "\u202e" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("It was bad.", "It was good.", [("kept", "It was "), ("removed", "bad"), ("added", "good"), ("kept", ".")]),
+        ("", "new", [("added", "new")]),
+        ("gone", "", [("removed", "gone")]),
+        ("one\ntwo\nthree", "one\n2\nthree",
+         [("kept", "one\n"), ("removed", "two"), ("added", "2"), ("kept", "\nthree")]),
+        ("面包很硬", "面包很软", [("kept", "面包很"), ("removed", "硬"), ("added", "软")]),
+    ],
+)  # fmt: skip
+def test_words(old, new, expected):
+    assert [(piece.kind, piece.text) for piece in pieces(old, new)] == expected
+
+
+@pytest.mark.parametrize("old", ["a b " * 15_000, "word\n" * 12_000, "x" * 60_000, "**`[" * 15_000])
+def test_long_texts_that_have_nothing_but_the_same_words(old):
+    """These would take a comparison of every word with every other one minutes."""
+    new = old[:30_000] + "changed " + old[30_020:].replace("b", "c", 40)
+    found = pieces(old, new)
+    assert joined(found, "kept", "removed") == old
+    assert joined(found, "kept", "added") == new
+
+
+def test_long_runs_that_were_kept_are_folded_away():
+    drawn = word_changes(pieces("a " * 5000 + "end", "a " * 5000 + "End"))
+    assert len(drawn) < 1000
+    assert drawn.endswith("<del>end</del><ins>End</ins>")

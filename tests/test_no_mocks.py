@@ -1,0 +1,64 @@
+"""CONTRIBUTING says: mock nothing of ours. Tests may change a bound that is too big for them, and the clock."""
+
+import ast
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+OURS = ("agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web")
+# (file, what): each with its reason.
+ALLOWED = {
+    ("conftest.py", "_template"),  # the empty agent file is made once for all tests, not once for each
+    ("datasets/test_exports.py", "name"),  # the bounds of PlainRows, by name
+}
+
+
+def imported(tree):
+    """Names of a test module that come from our packages."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
+            yield from (alias.asname or alias.name for alias in node.names)
+        if isinstance(node, ast.Import):
+            yield from (alias.asname or alias.name for alias in node.names if alias.name.split(".")[0] in OURS)
+
+
+def replaced(tree):
+    """(line, name) of everything of ours that is replaced."""
+    ours = set(imported(tree))
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr"):
+            continue
+        target = node.args[0]
+        if isinstance(target, ast.Constant):
+            path = str(target.value).split(".")
+            if path[0] in OURS:
+                yield node.lineno, path[-1]
+        elif _root(target) in ours:
+            name = node.args[1]
+            yield node.lineno, name.value if isinstance(name, ast.Constant) else ast.unparse(name)
+
+
+def _root(node):
+    """The first name of `garbage.inventory`; none when it is a module of somebody else's, as in `limits.time`."""
+    while isinstance(node, ast.Attribute):
+        if node.attr in ("time", "os", "shutil", "sys"):
+            return ""
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def test_nothing_of_ours_is_replaced():
+    wrong = []
+    for file in sorted(TESTS.rglob("*.py")):
+        place = file.relative_to(TESTS).as_posix()
+        for line, name in replaced(ast.parse(file.read_text())):
+            is_bound_or_clock = name.isupper() or name == "now_ms"
+            if not is_bound_or_clock and (place, name) not in ALLOWED:
+                wrong.append(f"{place}:{line}: {name}")
+    assert not wrong, "go through the outside (tests/faults.py):\n" + "\n".join(wrong)
+
+
+def test_a_replacement_would_be_found():
+    code = "from artifacts import garbage\ndef test(monkeypatch):\n    monkeypatch.setattr(garbage, '_remove', None)\n"
+    assert list(replaced(ast.parse(code))) == [(3, "_remove")]
+    code = "def test(monkeypatch):\n    monkeypatch.setattr('operations.jobs.start', None)\n"
+    assert list(replaced(ast.parse(code))) == [(2, "start")]
