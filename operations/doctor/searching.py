@@ -16,7 +16,8 @@ from operations.models import BackupRun
 
 from .losses import Loss
 
-MOST = 10  # backups that are looked into
+MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
+TOLD = ("sessions", "transcript_events", "transcript_event_identities")
 COUNTS = "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind"
 
 
@@ -25,7 +26,8 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
 
     `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
     """
-    for path in _paths(own):
+    unpacked: dict[str, set[tuple[int, ...]]] = defaultdict(set)
+    for path in [Path(own), *_paths(own)]:
         wanted = [loss for loss in losses if not loss.where and loss.missing]
         if not wanted:
             return
@@ -33,7 +35,7 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
         by_agent = defaultdict(list)
         for loss in wanted:
             by_agent[loss.agent].append(loss)
-        for agent_id, held in _held(path, by_agent):
+        for agent_id, held in _held(path, by_agent, unpacked, is_own=path == Path(own)):
             for loss in by_agent[agent_id]:
                 if held[loss.session_id][loss.kind] >= loss.noted:
                     loss.where = str(path)
@@ -42,15 +44,22 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
 def _paths(own: str) -> list[Path]:
     usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).exclude(archive_path__in=("", own))
     paths = usable.order_by("-created_at", "-id").values_list("archive_path", flat=True)
-    return [path for path in map(Path, paths[:MOST]) if path.is_file()]
+    return [path for path in map(Path, paths[:OPENED]) if path.is_file()]
 
 
-def _held(path: Path, agents) -> Iterator[tuple[str, dict[str, Counter[str]]]]:
-    """(agent, session -> kind -> records) of these agents in a backup; one that cannot be read holds nothing."""
+def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[str, Counter[str]]]]:
+    """(agent, session -> kind -> records) of these agents in a backup; one that cannot be read holds nothing.
+
+    A database with as many rows as one that was looked into is passed over: each run of `--fix` backs up the same loss.
+    """
     try:
         with reading.opened(path) as archive:
             for entry in archive.manifest.databases:
-                if entry.agent in agents:
+                rows = tuple(entry.rows.get(name, 0) for name in TOLD)
+                if entry.agent not in agents or rows in unpacked[entry.agent] or len(unpacked[entry.agent]) > MOST:
+                    continue
+                unpacked[entry.agent].add(rows)
+                if not is_own:
                     yield entry.agent, _counted(path, archive, entry)
     except (Refused, OSError, sqlite3.Error):  # the next one may be whole
         return
@@ -60,8 +69,9 @@ def _counted(path, archive, entry):
     held: dict[str, Counter[str]] = defaultdict(Counter)
     room.check(path.parent, entry.bytes)
     with draft_of(path.parent / "looking") as folder:
-        verifying.database(entry.path, archive.database(entry), folder, is_kept=True)
         file = folder / entry.path
+        verifying.write(file, archive.database(entry))
+        verifying.look_at(file, entry.path)
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
             for session_id, kind, count in db.execute(COUNTS):
                 held[session_id][kind] = count

@@ -247,15 +247,20 @@ class TestRepairs:
         doctor(home, status=0)
         assert list((home / "state").glob("openclaw.before-migrate-*.sqlite"))
 
-    def test_what_only_a_person_can_mend(self, home):
+    def test_an_agents_file_that_is_gone(self, home):
+        before = rows(home, "SELECT count(*) FROM transcript_events", "research")
         file = home / "agents" / "research" / "agent" / "openclaw-agent.sqlite"
         file.rename(file.with_name("moved"))
-        (home / "links").symlink_to("/etc")
         looked, _status = doctor(home, status=1)
-        assert checks(looked) == {("registry", "research")}
+        assert checks(looked) == {("registry", "research")} and "Restore a backup" in looked["store"][0]["sentence"]
+        assert doctor(home, "--fix", status=0)[0]["run"]["refilled"] == ["research"]
+        assert rows(home, "SELECT count(*) FROM transcript_events", "research") == before
+        doctor(home, status=0)
+
+    def test_what_only_a_person_can_mend(self, home):
+        (home / "links").symlink_to("/etc")
+        looked, _status = doctor(home, status=0)
         assert [one["check"] for one in looked["store"] if one["level"] == "note"] == ["links"]
-        refused, _status = doctor(home, "--fix", status=2)
-        assert "Restore a backup" in refused["error"]
 
     def test_a_damaged_agent_file(self, home):
         file = home / "agents" / "main" / "agent" / "openclaw-agent.sqlite"

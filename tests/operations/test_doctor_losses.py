@@ -154,7 +154,7 @@ def test_a_file_that_is_gone_is_filled_again(home, source):
 
 def test_what_no_source_has_is_in_a_backup(home, source):
     collect(home)
-    made = receipt(home, "create")["path"]
+    made = receipt(home, "create")["backup"]["path"]
     gone = sorted(source.root.glob("agents/main/sessions/*.jsonl"))[0]
     session = gone.name[:36]
     gone.unlink()
@@ -169,6 +169,8 @@ def test_what_no_source_has_is_in_a_backup(home, source):
     assert backup["path"] == made != done["backup"]["path"] and backup["records"] == 3
     assert backup["command"] == f"openclaw-web backup restore {made} --replace"
     assert "Still lost: 3" in fixed["message"]
+    again, _status = doctor(home, "--fix", status=1)  # now there is a newer backup of the loss
+    assert [one["where"] for one in again["run"]["losses"]] == [made]
     assert doctor(home, status=1)[0]["lost_records"] == 3  # it is said until it is back
     status, _out, err = run(home, *backup["command"].split()[1:])
     assert status == 0, err
