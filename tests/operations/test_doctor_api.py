@@ -35,6 +35,21 @@ def test_the_page_and_the_api_ask_for_the_same_job(as_admin):
     assert posted(as_admin, "fix", {"sources": "burn"}).status_code == 422
 
 
+def test_comparing_and_importing_again(as_admin, ada, settings):
+    source = {"source": str(settings.STATE_DIR)}
+    started = posted(as_admin, "compare")
+    assert (started.status_code, started.json()["kind"]) == (202, "doctor_look")
+    assert orjson.loads(JobRun.objects.get(kind="doctor_look").params_json) == source | {"deep": True}
+    assert posted(as_admin, "again", {"agent": "nobody"}).status_code == 404
+    assert posted(as_admin, "again", {"session": "s1"}).status_code == 409
+    assert posted(as_admin, "again", {"agent": "ada", "session": "s1"}).status_code == 202
+    params = source | {"again": True, "agent": "ada", "session": ["s1"]}
+    assert orjson.loads(JobRun.objects.get(kind="collect").params_json) == params
+    posted(as_admin, "fix", {"deep": True, "accept_losses": True})
+    params = orjson.loads(JobRun.objects.get(kind="doctor").params_json)
+    assert (params["deep"], params["accept_losses"]) == (True, True)
+
+
 def test_runs_and_their_receipts(as_admin):
     facts = {"backup": {"path": "/b"}, "sessions": {"ada": ["s1", "s2"]}, "warnings": [{}] * 1_001}
     run = ran(2, report_json=orjson.dumps(facts).decode(), message=HOSTILE)

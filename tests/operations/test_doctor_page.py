@@ -80,10 +80,71 @@ def test_a_clean_look(as_admin):
     assert "notice--ok" in as_admin.get(PAGE).content.decode()
 
 
+LOSS = {"agent": "ada", "session_id": "s1", "kind": "user", "noted": 10, "held": 7, "missing": 3, "different": 0}
+COMPARED = {"how": "counts", "at": 1_795_000_000_000, "sessions": 2, "records": 20, "sources": 0, "kept": 0}
+COMPARED |= {"not_counted": 4, "unreadable": []}
+
+
+def lost(**more):
+    return {"losses": [LOSS | {"in_sources": None, "where": ""} | more], "loss_count": 1, "lost_records": 3}
+
+
+def test_it_says_when_and_with_what_the_store_was_compared(as_admin):
+    job = looked(compared=COMPARED, findings=0)
+    text = as_admin.get(PAGE).content.decode()
+    assert "counted by session and kind" in text and "not compared with their sources" in text
+    assert "not counted yet: 4" in text and "every record was compared" not in text
+    deep = orjson.loads(job.result_json) | {"compared": COMPARED | {"how": "records", "kept": 5}}
+    JobRun.objects.update(result_json=orjson.dumps(deep).decode())
+    text = as_admin.get(PAGE).content.decode()
+    assert "every record was compared" in text and "stay: 5" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "where"),
+    [
+        ({}, "Not looked for yet"),
+        ({"in_sources": 3}, "brings it back"),
+        ({"in_sources": 1}, "1 in its source"),
+    ],
+)
+def test_what_is_lost_is_a_table_with_where_it_can_be_had(as_admin, more, where):
+    looked(compared=COMPARED, **lost(**more))
+    text = as_admin.get(PAGE).content.decode()
+    assert "Lost records: 3" in text and "/agents/ada/sessions/s1/" in text and where in text
+
+
+def test_after_a_run_only_what_is_still_lost_is_there(as_admin):
+    again = {"agents": ["ada"], "sessions": 2, "records": 9, "compared": COMPARED}
+    command = "openclaw-web backup restore /b.tar.zst --replace"
+    backup = {"path": "/b.tar.zst", "command": command, "agents": ["ada"], "records": 3}
+    run = report.NO_RUN | lost(where="/b.tar.zst") | {"id": "x", "read_again": again, "backups": [backup]}
+    looked(run=run, compared=COMPARED, losses=[LOSS] * 5, loss_count=5, lost_records=12)
+    text = as_admin.get(PAGE).content.decode()
+    assert "Lost records: 3" in text and "In the backup /b.tar.zst" in text and command in text
+    assert "lost records that are back: 9" in text and "notice--warn" in text
+
+
+def test_importing_again_asks_for_an_agent_that_is_there(as_admin, ada, settings):
+    answer = as_admin.post(f"{PAGE}again/", {"agent": "nobody"})
+    assert answer.status_code == 422 and "no agent of this name" in answer.content.decode()
+    answer = as_admin.post(f"{PAGE}again/", {"session": "s1"})
+    assert answer.status_code == 422 and "Name the agent" in answer.content.decode()
+    assert JobRun.objects.count() == 0
+    source = {"source": str(settings.STATE_DIR), "again": True}
+    for sent, params in (
+        ({}, {}),
+        ({"agent": "ada"}, {"agent": "ada"}),
+        ({"agent": "ada", "session": "s1"}, {"agent": "ada", "session": ["s1"]}),
+    ):
+        as_admin.post(f"{PAGE}again/", sent)
+        assert orjson.loads(JobRun.objects.latest("id").params_json) == source | params
+
+
 @pytest.mark.parametrize("count", [1, 30])
 def test_queries(as_admin, count, django_assert_max_num_queries):
     store = [report_line(number) for number in range(count)]
-    looked(store=store)
+    looked(store=store, compared=COMPARED, losses=lost()["losses"] * count, loss_count=count, lost_records=count)
     for number in range(count):
         ran(number)
     as_admin.get(PAGE)
@@ -109,6 +170,9 @@ def test_hostile_words_are_text(as_admin):
     looked(
         rejected=rejected, rejected_count=1, skipped=skipped, skipped_count=1, store=[report_line(1, sentence=HOSTILE)]
     )
+    looked_at = JobRun.objects.get()
+    hostile = orjson.loads(looked_at.result_json) | lost(session_id=HOSTILE, kind=HOSTILE, where=HOSTILE)
+    JobRun.objects.update(result_json=orjson.dumps(hostile).decode())
     ran(message=HOSTILE, made_by=HOSTILE)
     text = as_admin.get(PAGE).content.decode()
     assert "<script>alert" not in text and "&lt;script&gt;" in text and "\u202e" not in text
@@ -120,7 +184,9 @@ def test_an_operator_may_look_and_no_more(client):
     text = client.get(PAGE).content.decode()
     assert "Look now" in text and "Import and mend" not in text and "undo/" not in text
     assert client.post(f"{PAGE}look/").status_code == 302
-    assert client.post(f"{PAGE}fix/").status_code == 403
+    assert "compare/" not in text and "again/" not in text
+    for action in ("fix", "compare", "again"):
+        assert client.post(f"{PAGE}{action}/").status_code == 403
 
 
 def test_the_buttons_start_jobs_and_leave_entries(as_admin, settings):
