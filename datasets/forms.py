@@ -1,14 +1,12 @@
 """What comes in from the pages of samples: filters, chosen turns, verdicts."""
 
-from dataclasses import replace
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
 from openclaw_web.lists import DayFilters
-from openclaw_web.paging import Term, narrowed
+from openclaw_web.paging import Term
 
 from .models import PART_LABELS, DatasetSample
 from .review import parts
@@ -53,12 +51,11 @@ class SampleFilters(DayFilters):
     def listing(self, samples):
         """Those of `samples` that fit."""
         asked, moments = self.chosen, self.moments
-        terms = [Term("sample_type", "exact", asked["type"])] if "type" in asked else []
-        terms += [Term("annotated_by", "exact", asked["by"])] if "by" in asked else []
+        terms = [Term("annotated_by", "exact", asked["by"])] if "by" in asked else []
         terms += [Term("created_at", "gte", moments["since"])] if moments["since"] is not None else []
         terms += [Term("created_at", "lt", moments["until"])] if moments["until"] is not None else []
         terms += [Term("output", "gt", "")] if "edited" in asked else []
-        return narrowed(replace(self.filters(), type="").narrow(samples), terms, order=self.order)
+        return self.filters().listing(samples, terms, order=self.order)
 
 
 class TurnChoice(forms.Form):

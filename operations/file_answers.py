@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from django.http import FileResponse
 from django.utils.translation import gettext as _
+
+from openclaw_web.downloads import FileDownload
 
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 CHUNK = 256 * 1024
@@ -23,7 +24,7 @@ def download(request, path: Path, *, checksum: str, content_type: str):
     size = path.stat().st_size
     part = _part(request, checksum, size)
     file = path.open("rb")
-    response = FileResponse(file, as_attachment=True, filename=path.name, content_type=content_type)
+    response = FileDownload(file, as_attachment=True, filename=path.name, content_type=content_type)
     if part:
         first, last = part
         response.status_code = 206

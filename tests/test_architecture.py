@@ -14,6 +14,7 @@ ORDER = ["agents", "artifacts", "ledger", "gate", "guardian", "datasets", "opera
 LEAVES = {
     "openclaw_web.chart_markup",
     "openclaw_web.charts",
+    "openclaw_web.downloads",
     "openclaw_web.glyphs",
     "openclaw_web.home",
     "openclaw_web.html",
