@@ -166,6 +166,44 @@ def fill_site(count, *, agent):
     )
 
 
+def fill_around(count, *, agent):
+    """Rows of the global file around an agent's conversations: one scheduled job with all runs, tasks, doctor runs."""
+    from operations import models
+
+    moment, text, name = f"{T0} + i * 6000", "printf('%026d', i)", f"'{agent}'"
+    job = {"agent_id": name, "job_id": "'x'"}
+    insert("default", models.CronJob, count, id="iif(i, i, 'x')", agent_id=name, name="'daily'", job_json="'{}'")
+    insert("default", models.CronRunLog, count, seq="i", ts=moment, status="'ok'", entry_json="'{}'", **job)
+    keys = {"child_session_key": "'child' || i", "requester_session_key": "'agent:main:direct:1'"}
+    insert(
+        "default",
+        models.SubagentRun,
+        count,
+        run_id=text,
+        created_at=moment,
+        payload_json="'{}'",
+        agent_id=name,
+        **keys,
+    )
+    insert("default", models.TaskRun, count, task_id=text, agent_id=name, created_at=moment)
+    insert("default", models.FlowRun, count, flow_id=text, agent_id=name, created_at=moment)
+    insert(
+        "default",
+        models.DeliveryQueueEntry,
+        count,
+        queue_name="'out'",
+        id=text,
+        agent_id=name,
+        enqueued_at=moment,
+    )
+    run = {"id": "iif(i, i, 'x')", "started_at": moment, "status": "'completed'"}
+    insert("default", models.MigrationRun, count, **run)
+    source = {"source_key": text, "migration_kind": "'session'", "source_path": text, "target_table": "'x'"}
+    source["report_json"] = """'{"ignored_sessions": ["x"]}'"""
+    insert("default", models.MigrationSource, count, status="'ignored'", last_run_id="'x'", **source)
+    insert("default", models.BackupRun, count, id=text, created_at=moment, status="'verified'")
+
+
 def fill_agents(count):
     """Agents without files of their own, with the sums that pages which span agents read."""
     from agents.models import Agent

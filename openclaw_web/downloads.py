@@ -60,10 +60,14 @@ class _Download:
     Raises TooManyDownloads when there is none.
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, content, **options):
         place = _take_place()
         self._let_go = weakref.finalize(self, os.close, place) if place else None  # also when nobody closes it
-        super().__init__(*args, **kwargs)
+        super().__init__(self.opened(content), **options)
+
+    def opened(self, content):
+        """What is sent; nothing is opened for somebody who finds no place."""
+        return content
 
     def close(self):
         """End the answer; the server calls it also when whoever asked has gone."""
@@ -82,7 +86,11 @@ class StreamedDownload(_Download, StreamingHttpResponse):
 
 
 class FileDownload(_Download, FileResponse):
-    """A file as a download."""
+    """The file at a path as a download."""
+
+    def opened(self, content):
+        """The opened file."""
+        return content.open("rb")
 
 
 def _take_place():

@@ -28,8 +28,9 @@ class SayWhyMiddleware:
 
     def process_exception(self, request, exception):
         if isinstance(exception, TooManyDownloads):
-            headers = {"Retry-After": exception.wait_seconds}
-            return render(request, "refused.html", {"sentence": exception.sentence}, status=503, headers=headers)
+            response = render(request, "refused.html", {"sentence": exception.sentence}, status=503)
+            response["Retry-After"] = exception.wait_seconds
+            return response
         if time_limits.is_page_over(exception):
             time_limits.lift_page_limit()
             log.warning("%s took longer than %s s and was stopped", request.get_full_path(), settings.PAGE_SECONDS)

@@ -180,11 +180,8 @@ def _hidden(term):
 
 def _walk(rows, order, after, size, budget=None, weigh=None):
     """At most `size` rows after a cursor, and whether there are more."""
-    if isinstance(rows, tuple):
-        return _walk_all(rows, order, after, size)
-    rows = rows_after(rows.order_by(*order), order=order, after=after)[: size + 1]
     page, weight = Page(), 0
-    for row in rows.iterator(chunk_size=HEAVY_BATCH) if budget else rows:
+    for row in _ahead(rows, order, after, size + 1, is_heavy=bool(budget)):
         weight += weigh(row) if budget else 0
         if len(page) == size or (page and budget and weight > budget):
             return page, True
@@ -192,12 +189,14 @@ def _walk(rows, order, after, size, budget=None, weigh=None):
     return page, False
 
 
-def _walk_all(several, order, after, size):
-    """As `_walk`, of several querysets: each gives its own first rows, whose first ones are those of all."""
-    walks = [_walk(rows, order, after, size) for rows in several]
-    rows = [row for page, _more in walks for row in page]
-    rows.sort(key=lambda row: [_value(row, name) for name in _names(order)], reverse=_descends(order))
-    return Page(rows[:size]), len(rows) > size or any(more for _page, more in walks)
+def _ahead(rows, order, after, count, *, is_heavy):
+    """At most `count` rows after a cursor; of several querysets each gives its own first ones."""
+    if isinstance(rows, tuple):
+        found = [row for some in rows for row in _ahead(some, order, after, count, is_heavy=False)]
+        found.sort(key=lambda row: [_value(row, name) for name in _names(order)], reverse=_descends(order))
+        return found[:count]
+    rows = rows_after(rows.order_by(*order), order=order, after=after)[:count]
+    return rows.iterator(chunk_size=HEAVY_BATCH) if is_heavy else rows
 
 
 def _sought(rows, bound):

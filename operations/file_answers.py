@@ -23,10 +23,9 @@ def download(request, path: Path, *, checksum: str, content_type: str):
     """The file, or with `Range` the part asked for (206). Raises NoSuchRange. `checksum` is its ETag."""
     size = path.stat().st_size
     part = _part(request, checksum, size)
-    file = path.open("rb")
-    response = FileDownload(file, as_attachment=True, filename=path.name, content_type=content_type)
+    response = FileDownload(path, as_attachment=True, filename=path.name, content_type=content_type)
     if part:
-        first, last = part
+        (first, last), file = part, response.file_to_stream
         response.status_code = 206
         file.seek(first)
         response.streaming_content = _read(file, last - first + 1)

@@ -14,7 +14,7 @@ from django_tasks_db.utils import is_locked_database_exception
 
 from agents import databases
 
-from . import jobs, liveness, sign_ins, ticking
+from . import jobs, liveness, pruning, sign_ins, ticking
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +81,7 @@ def _look_after_runs():
                 ticking.start_due()
             if rounds % PRUNE_EVERY == 0:
                 jobs.prune_deliveries()
+                pruning.prune()
                 sign_ins.prune()
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)

@@ -98,7 +98,7 @@ def export_file(request, export_id, name):
     if path is None:
         raise Http404
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
-    return FileDownload(path.open("rb"), as_attachment=True, filename=name, content_type=exports.content_type(name))
+    return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
 
 
 def _list_page(request, form, *, has_choices, status=200):
