@@ -116,6 +116,7 @@ class TestJsonLines:
             assert response.status_code in (200, 404, 422), path
             if response.status_code == 200:
                 assert response["Content-Type"].startswith(streams.TYPE), path
+            response.close()
 
     def test_a_failure_in_the_middle_is_no_end(self, as_admin, ada, monkeypatch):
         session = SessionFactory()
