@@ -76,6 +76,7 @@ NO_LISTS = {
     "datasets:review_keys",
     "datasets:sample_detail",
     "datasets:samples_bulk",
+    "datasets:session_samples",
     "guardian:file_detail",
     "ledger:record_detail",
     "ledger:savings",
@@ -135,6 +136,7 @@ SMALL = {
     "django_migrations": "whether a file is up to date",
     "file_snapshots": "versions of one agent's own files",
     "sample_claims": "at most six for each person",
+    "sample_drafts": "a row for each text that somebody began and did not finish",
     "workspace_files": "versions of one agent's own files",
 }
 RECURSIVE = {"step"}  # goes from one value of an index to the next one
