@@ -40,7 +40,7 @@ def fill_sessions(db, count):
     )
 
 
-# One statement a table: it is long because there are many tables.
+# Long because it names the columns of several tables.
 def fill_agent(db, count):
     """Turns, records with their identities, and rejected lines of an agent: `count` of each, ten to a session."""
     from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptEventIdentity
@@ -104,7 +104,7 @@ def fill_agent(db, count):
     )
 
 
-# As above.
+# Long because it names the columns of several tables.
 def fill_site(count, *, agent):
     """Rows of the global file, of one agent: `count` samples, jobs and entries of the audit log, fewer exports."""
     from agents.models import AuditEntry

@@ -1,4 +1,4 @@
-"""Answers that are sent while they are made or read: a few at once, and pages come first. docs/decisions/0017 says why.
+"""Answers that are sent while they are made or read: a few at once, and pages come first. docs/decisions/0018 says why.
 
 Every download is one of the two classes here: tests/test_architecture.py looks for others.
 """

@@ -250,7 +250,7 @@ def test_templates_speak_through_translation():
 
 
 def test_every_download_is_counted():
-    """Answers that are sent in parts take a place: docs/decisions/0017."""
+    """Answers that are sent in parts take a place: docs/decisions/0018."""
     names = {"StreamingHttpResponse", "FileResponse"}
     fail_for(
         f"{where(path, line)}  {name} is for openclaw_web/downloads.py alone"

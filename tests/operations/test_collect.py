@@ -264,10 +264,3 @@ def test_an_index_of_many_sessions_is_stored_in_a_few_statements(home):
         run(home)
     assert sessions.filter(title="Named", last_activity_at=AT + 1).count() == 500
     assert sum("UPDATE" in query["sql"] and "sessions" in query["sql"] for query in asked) == 1
-
-
-def test_two_keys_of_one_session_are_one_session(home):
-    home.index({f"agent:main:irc:direct:{n}": {"sessionId": "one", "updatedAt": AT + n} for n in range(2)})
-    run(home)
-    session = Session.objects.using(MAIN).get()
-    assert (session.session_key, session.last_activity_at) == ("agent:main:irc:direct:1", AT + 1)
