@@ -87,6 +87,12 @@ KEYS = {
         "a whole number from 0 to 1000",
         "How many verified backups stay when the schedule makes a new one; 0: all.",
     ),
+    "jobs.retentionDays": Key(
+        90,
+        _whole(0, 36_500),
+        "a whole number from 0 to 36500",
+        "Remove ended jobs, and receipts nothing refers to, after this many days. 0 = never.",
+    ),
     "retentionDays": Key(
         0,
         _whole(0, 36_500),

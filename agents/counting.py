@@ -1,12 +1,12 @@
 """How many rows there are, within a limit and a time: an honest “at least” instead of a slow answer."""
 
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.core.exceptions import EmptyResultSet
 from django.db import OperationalError, connections
 from django.utils.translation import gettext as _
+
+from .time_limits import time_box
 
 COUNTED_UP_TO = 10_000
 BUDGET_MS = 100
@@ -36,8 +36,8 @@ def amount(rows, *, column="pk", up_to=COUNTED_UP_TO, budget_ms=BUDGET_MS):
         counted, values = rows.order_by().values(column).query.get_compiler(rows.db).as_sql()  # once for all steps
     except EmptyResultSet:
         return Amount(0)
-    try:
-        with time_box(rows.db, budget_ms), connections[rows.db].cursor() as cursor:
+    with time_box(rows.db, budget_ms) as is_up, connections[rows.db].cursor() as cursor:
+        try:
             while True:
                 limit = min(step, up_to)
                 cursor.execute(f"SELECT COUNT(*) FROM ({counted} LIMIT {limit + 1})", values)  # noqa: S608 - by Django
@@ -47,23 +47,7 @@ def amount(rows, *, column="pk", up_to=COUNTED_UP_TO, budget_ms=BUDGET_MS):
                 if limit == up_to:
                     return Amount(limit, True)
                 known, step = limit, step * 10
-    except OperationalError as exc:
-        if "interrupted" not in str(exc):
-            raise
-        return Amount(known, True)
-
-
-@contextmanager
-def time_box(db, budget_ms):
-    """End a query of this block that runs past `budget_ms`: it raises OperationalError (“interrupted”). SQLite only."""
-    connections[db].ensure_connection()
-    connection = connections[db].connection
-    if connections[db].vendor != "sqlite":
-        yield
-        return
-    end = time.monotonic() + budget_ms / 1000
-    connection.set_progress_handler(lambda: time.monotonic() > end, 5_000)
-    try:
-        yield
-    finally:
-        connection.set_progress_handler(None, 0)
+        except OperationalError as exc:
+            if not is_up(exc):
+                raise
+            return Amount(known, True)

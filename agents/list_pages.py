@@ -54,10 +54,10 @@ def answer_page(
 def answer_file(request, filters, rows, *, on, order, columns, shape=dict, agent_id=""):
     """The file that `format` in the address asks for, and a line in the audit log; see `lists.download`."""
     kind = filters.cleaned_data["format"]
+    response = download(rows, order=order, columns=columns, shape=shape, name=file_name(on, agent_id), kind=kind)
     what = {"object_type": "list", "object_id": on, "agent_id": agent_id}
     audit.record(request.user.username, "downloaded", **what, filter=filters.query, format=kind)
-    name = file_name(on, agent_id)
-    return download(rows, order=order, columns=columns, shape=shape, name=name, kind=kind)
+    return response
 
 
 def _counted(order):

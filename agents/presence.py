@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from . import clock, databases, holdings, inspection
+from . import amounts, clock, databases, holdings, inspection
 from .models import Agent, AgentDatabase
 
 AGAIN_MS = 5_000
@@ -24,16 +24,16 @@ def problem_of(agent: Agent) -> str:
         return gone(agent.agent_id) if databases.is_on_disk(agent.agent_id) else ""
     if held is None or held >= noted:
         return ""
-    words = {"agent": agent.agent_id, "held": f"{held:,}", "noted": f"{noted:,}"}
-    sentence = _("The file of agent %(agent)s holds %(held)s of the %(noted)s records that were imported.")
+    words = {"agent": agent.agent_id, "held": f"{held:,}", "noted": amounts.of("records", noted)}
+    sentence = _("The file of agent %(agent)s holds %(held)s of %(noted)s that it held before.")
     return f"{sentence % words} {_ways_out(agent.agent_id)}"
 
 
 def gone(agent_id: str) -> str:
     """The sentences for an agent whose file is not there."""
-    noted = holdings.total(agent_id)
-    sentence = _("The file of agent %(agent)s is gone, and %(noted)s records with it.")
-    return f"{sentence % {'agent': agent_id, 'noted': f'{noted:,}'}} {_ways_out(agent_id)}"
+    words = {"agent": agent_id, "noted": amounts.of("records", holdings.total(agent_id))}
+    sentence = _("The file of agent %(agent)s is gone, and %(noted)s with it.")
+    return f"{sentence % words} {_ways_out(agent_id)}"
 
 
 def problems() -> dict[str, str]:

@@ -1,11 +1,11 @@
 """A whole content as a file: read and verified before the first byte goes out, then read again while it goes."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
-from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 
 from agents import audit
+from openclaw_web.downloads import StreamedDownload
 from openclaw_web.errors import Refused
 
 from . import blobs, content_types, flagging, layout
@@ -75,11 +75,13 @@ def check(row: Artifact, user, *, agent_id: str) -> None:
         )
 
 
-def answer(row: Artifact) -> StreamingHttpResponse:
+def answer(row: Artifact) -> StreamedDownload:
     """The content as an attachment that no browser runs or shows. Raises NoSuchArtifact and Damaged."""
-    content = Content(row)
     kind = "text/plain; charset=utf-8" if content_types.is_text(row.content_type) else content_types.BINARY
-    response = StreamingHttpResponse(content, content_type=kind)
+    with ExitStack() as held:  # its place among the downloads is taken before anything is read
+        response = held.enter_context(closing(StreamedDownload((), content_type=kind)))
+        response.streaming_content = Content(row)
+        held.pop_all()
     name = f"artifact-{row.sha256[:12]}.{ENDINGS.get(row.content_type, 'txt')}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Content-Length"] = row.bytes

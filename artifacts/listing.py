@@ -14,6 +14,7 @@ from . import flagging
 from .models import Artifact
 
 WINDOW = paging.WINDOW
+SCATTERED_WINDOW = 2_000  # by size they do not lie side by side in the file
 USES_COUNTED = 1_000  # of each content of a page: some are used again with every run of a job
 # One step in the index for each use, and no more than are counted.
 USES = (
@@ -37,11 +38,12 @@ def artifacts(db: str, *, sort: str = NEWEST, each: bool = False, flagged: bool 
     summary), `flagged` (only what the operator counts as holding secrets).
     """
     sign = "-" if sort.startswith("-") else ""
-    order = tuple(f"{sign}{column}" for column in ORDERS[sort.removeprefix("-")])
+    by = "time" if asked.get("handle") else sort.removeprefix("-")  # all uses of a content are of one size
+    order = tuple(f"{sign}{column}" for column in ORDERS[by])
     columns = {"session_id": asked.get("session"), "handle": asked.get("handle")}
     rows = Artifact.objects.using(db).filter(**{name: value for name, value in columns.items() if value})
     terms = _terms(asked)
-    found = narrowed(rows, terms, order=order, window=WINDOW)
+    found = narrowed(rows, terms, order=order, window=WINDOW if by == "time" else SCATTERED_WINDOW)
     conditions = [found.condition] if found.condition else []
     conditions += [_flagged()] if flagged else []
     conditions += [] if each else [_is_latest(rows, terms)]

@@ -35,6 +35,8 @@ class Artifact(models.Model):
             models.Index(fields=["session_id", "record_id"], name="idx_artifacts_place"),
             models.Index(fields=["created_at", "id"], name="idx_artifacts_time"),
             models.Index(fields=["bytes", "id"], name="idx_artifacts_size"),
+            models.Index(fields=["session_id", "created_at", "id"], name="idx_artifacts_session"),
+            models.Index(fields=["session_id", "bytes", "id"], name="idx_artifacts_session_size"),
             # The largest and the repeated outputs of a session, from the index alone.
             models.Index(
                 fields=["session_id", "chars", "handle"],

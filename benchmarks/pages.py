@@ -1,9 +1,10 @@
 """The list of sessions and the session page against the page floor: a bare view behind the same middleware and login.
 
-    python benchmarks/pages.py [--sessions 1000000] [--records 10000] [--rounds 100] [--json] [--profile NAME]
+    python benchmarks/pages.py [--rows 1000000] [--records 10000] [--rounds 100] [--runs 3] [--json] [--profile NAME]
 
-Rows go into a temporary home. Every round asks for every page once, so that all of them meet the same noise; the
-figures are medians of server time in process. Without --json a table.
+Rows go into a temporary home: as many sessions, turns, records, samples, jobs and entries of the audit log as --rows
+says, an agent with a tenth of that, 200 agents. Every round asks for every page once, so that all of them meet the same
+noise; the figures are medians of server time in process, of several runs the median of theirs. Without --json a table.
 """
 
 import argparse
@@ -11,7 +12,6 @@ import cProfile
 import json
 import os
 import pstats
-import random
 import resource
 import statistics
 import sys
@@ -19,21 +19,23 @@ import tempfile
 import time
 from pathlib import Path
 
+import many_rows
+
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = 10_000
-BARS = {"list": 3, "detail": 6, "growth": 1.1}
-T0 = 1_767_571_200_000
-TOOLS = ("exec", "read", "web_fetch", "browser", "grep", "process", "message", "memory_search")
-SUMS = ("call_count", "result_count", "chars", "stashed_count", "stashed_chars", "kept_chars", "carried_chars")
+AGENTS = 200
+BARS = {"list": 3, "search": 7, "detail": 6, "growth": 1.1, "agents": 2}
+T0 = many_rows.T0
 UNSEEN = "session, first, its Markdown never rendered before"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sessions", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--artifacts", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=1, help="3 for NOTES.md")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--profile", metavar="PAGE", help="print where the time of one page goes instead")
     options = parser.parse_args()
@@ -44,7 +46,7 @@ def main():
         if options.profile:
             profile(client, pages[options.profile][0], options.rounds)
             return
-        rows = measure(client, pages, options.rounds)
+        rows = median_of([measure(client, pages, options.rounds) for _ in range(options.runs)])
     print(json.dumps(rows, indent=1) if options.json else table(rows))
 
 
@@ -71,50 +73,29 @@ def fill(options):
     """Write the rows; returns every page's address and kind."""
     from agents import services
 
-    small, big = services.register("small"), services.register("big")
-    insert_sessions(small.db, SMALL)
-    insert_sessions(big.db, options.sessions)
-    insert_transcript(big.db, "long", options.records)
+    for name, count in (("small", SMALL), ("middle", options.rows // 10), ("big", options.rows)):
+        db = services.register(name).db
+        many_rows.fill_sessions(db, count)
+        many_rows.fill_agent(db, count)
+        many_rows.fill_artifacts(db, min(count, options.artifacts))
+        many_rows.settle(db)
+    many_rows.fill_site(options.rows, agent="big")
+    many_rows.fill_agents(AGENTS)
+    many_rows.settle("default")
+    insert_transcript(db, "long", options.records)
     long = "/agents/big/sessions/long/"
     return {
         "floor": ("/floor/", None),
-        "list, 10k, first": ("/agents/small/sessions/", "list"),
-        "list, 10k, end": (f"/agents/small/sessions/?after={place(20)}", "list"),
-        "list, 10k, deep": (f"/agents/small/sessions/?after={place(SMALL // 2)}", "list"),
-        "list, big, first": ("/agents/big/sessions/", "list"),
-        "list, big, deep": (f"/agents/big/sessions/?after={place(options.sessions // 2)}", "list"),
-        "list, big, end": (f"/agents/big/sessions/?after={place(20)}", "list"),
-        "list, big, back from the end": (f"/agents/big/sessions/?before={place(20)}", "list"),
-        "list, big, by cost": ("/agents/big/sessions/?sort=-cost", "list"),
-        "list, big, cheapest first, of some cost": ("/agents/big/sessions/?sort=cost&cost=0.3", "list"),
-        "list, big, days": ("/agents/big/sessions/?from=2026-06-01&to=2026-06-02", "list"),
-        "list, big, channel and errors": ("/agents/big/sessions/?channel=telegram&errors=on", "list"),
-        "list, big, by cost, no such model": ("/agents/big/sessions/?sort=-cost&model=none&errors=on", "list"),
-        "records": ("/agents/big/events/", "list"),
-        "records, failed": ("/agents/big/events/?failed=on", "list"),
-        "records, words": ("/agents/big/events/?q=nowhere", "list"),
-        "turns": ("/agents/big/turns/", "list"),
-        "list, big, errors": ("/agents/big/sessions/?errors=on", "list"),
-        "list, big, channel": ("/agents/big/sessions/?channel=telegram", "list"),
-        "list, big, words": ("/agents/big/sessions/?q=number+77", "list"),
-        "list, big, no such words": ("/agents/big/sessions/?q=nowhere", "list"),
+        **lists_of("small", SMALL),
+        **lists_of("middle", options.rows // 10),
+        **lists_of("big", options.rows),
+        **LISTS,
         "session, first": (long, "detail"),
         UNSEEN: (long, "detail"),
         "session, deep": (f"{long}?after={options.records * 9 // 10}", "detail"),
         "session, a turn": (f"{long}?turn={options.records // 5}", "detail"),
         "session, every branch": (f"{long}?branch=all&after={options.records // 2}", "detail"),
         "record": (f"{long}records/r{options.records // 2}/", "detail"),
-        **artifact_pages(small.db, big.db, options.artifacts, long),
-    }
-
-
-def artifact_pages(small, db, count, long):
-    """Write the rows of artifacts; the addresses of the pages about them, `long` is that of a session."""
-    insert_artifacts(small, SMALL)
-    insert_artifacts(db, count)
-    return {
-        "artifacts, 10k, first": ("/agents/small/artifacts/", "list"),
-        "artifacts, big, first": ("/agents/big/artifacts/", "list"),
         "artifact": (f"/agents/big/artifacts/{stashed_example(db)}/", "detail"),
         "savings": ("/agents/big/savings/", "detail"),
         "savings of a year": ("/agents/big/savings/?days=365", "detail"),
@@ -122,39 +103,59 @@ def artifact_pages(small, db, count, long):
     }
 
 
-def insert_sessions(db, count):
-    """Sessions a minute apart, over four channels, every twentieth with errors."""
-    from django.db import connections, transaction
+def lists_of(agent, count):
+    """The pages that grow with an agent, which are asked for of agents of three sizes."""
+    root = f"/agents/{agent}"
+    return {
+        f"{agent}: sessions, first": (f"{root}/sessions/", "list"),
+        f"{agent}: sessions, deep": (f"{root}/sessions/?after={place(count // 2)}", "list"),
+        f"{agent}: sessions, end": (f"{root}/sessions/?after={place(20)}", "list"),
+        f"{agent}: sessions, back from the end": (f"{root}/sessions/?before={place(20)}", "list"),
+        f"{agent}: sessions, by cost": (f"{root}/sessions/?sort=-cost", "list"),
+        f"{agent}: turns": (f"{root}/turns/", "list"),
+        f"{agent}: turns, with errors": (f"{root}/turns/?errors=on", "search"),
+        f"{agent}: turns, no such model": (f"{root}/turns/?model=none", "search"),
+        f"{agent}: turns, no such words": (f"{root}/turns/?q=nowhere", "search"),
+        f"{agent}: records": (f"{root}/events/", "list"),
+        f"{agent}: records, failed": (f"{root}/events/?failed=on", "search"),
+        f"{agent}: records, no such tool": (f"{root}/events/?tool=none", "search"),
+        f"{agent}: records, no such words": (f"{root}/events/?q=nowhere", "search"),
+        f"{agent}: artifacts": (f"{root}/artifacts/", "list"),
+    }
 
-    from ledger.models import Session
 
-    names = [field.column for field in Session._meta.concrete_fields]
-    numbers = random.Random(7)
-    channels = ("telegram", "webchat", "irc", "discord")
-    plain = {field.column: field.get_default() for field in Session._meta.concrete_fields}
-
-    def row(n):
-        turns = numbers.randrange(1, 60)
-        return plain | {
-            "id": f"{n:08}",
-            "channel_id": channels[n % 4],
-            "origin": ("direct", "group", "cron")[n % 3],
-            "created_at": T0 + n * 60_000,
-            "last_activity_at": T0 + n * 60_000,
-            "title": f"Session number {n}: 请分析 data.csv and say what is wrong with it",
-            "session_key": f"agent:main:direct:{n}",
-            "turn_count": turns,
-            "record_count": turns * 4,
-            "total_tokens": turns * 9_000,
-            "cost_usd": turns * 0.01,
-            "error_count": int(n % 20 == 0),
-        }
-
-    sql = f"INSERT INTO sessions ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
-    with transaction.atomic(using=db):  # past Django's cursor, which keeps every row until the last is in
-        connections[db].connection.executemany(sql, ([*map(row(n).get, names)] for n in range(count)))
-    with connections[db].cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+LISTS = {
+    "sessions, cheapest first, of some cost": ("/agents/big/sessions/?sort=cost&cost=0.3", "search"),
+    "sessions, of two days": ("/agents/big/sessions/?from=2026-06-01&to=2026-06-02", "list"),
+    "sessions, of a channel": ("/agents/big/sessions/?channel=telegram", "list"),
+    "sessions, with errors": ("/agents/big/sessions/?errors=on", "list"),
+    "sessions, of a channel, with errors": ("/agents/big/sessions/?channel=telegram&errors=on", "search"),
+    "sessions, by cost, no such model": ("/agents/big/sessions/?sort=-cost&model=none&errors=on", "search"),
+    "sessions, words": ("/agents/big/sessions/?q=number+77", "search"),
+    "sessions, no such words": ("/agents/big/sessions/?q=nowhere", "search"),
+    "turns, of two days": ("/agents/big/turns/?from=2026-01-20&to=2026-01-21", "list"),
+    "turns, of two days, no such model": ("/agents/big/turns/?from=2026-01-20&to=2026-01-21&model=none", "search"),
+    "artifacts, by size, no such tool": ("/agents/big/artifacts/?sort=size&tool=none", "search"),
+    "samples": ("/samples/", "list"),
+    "samples, none of a type": ("/samples/?type=memory_gate_positive", "search"),
+    "samples, none of a type and status": ("/samples/?type=memory_gate_positive&status=pending", "list"),
+    "samples, of a session": ("/samples/?session=00000007", "list"),
+    "samples, by nobody": ("/samples/?by=nobody", "search"),
+    "review": ("/review/", "list"),
+    "review, none of a type": ("/review/?type=memory_gate_positive", "list"),
+    "jobs": ("/operations/jobs/", "list"),
+    "jobs, none of a kind": ("/operations/jobs/?kind=doctor", "list"),
+    "jobs, none of a state": ("/operations/jobs/?state=refused", "list"),
+    "audit log": ("/operations/audit/", "list"),
+    "audit log, of no agent": ("/operations/audit/?agent=nobody", "search"),
+    "exports": ("/exports/", "list"),
+    "rejected records, no such file": ("/operations/rejected/?agent=big&file=nowhere", "search"),
+    "doctor": ("/operations/doctor/", "detail"),
+    "backups": ("/operations/backups/", "detail"),
+    "retention": ("/operations/retention/", "detail"),
+    "overview": ("/", "detail"),
+    "agents": ("/agents/", None),
+}
 
 
 def insert_transcript(db, session_id, count):
@@ -167,51 +168,6 @@ def insert_transcript(db, session_id, count):
         records[n]["parentId"] = f"r{n - 9}"
     transcript = services.Transcript(session_id, "long.jsonl", T0)
     services.store_transcript(db, transcript, lines(records))
-
-
-def insert_artifacts(db, count):
-    """Outputs a minute apart, every fifth content twice, of eight tools; their files are not there."""
-    from django.db import connections, transaction
-
-    from artifacts.models import Artifact
-    from ledger.models import ToolDay
-
-    sums = {}
-    plain = {field.column: field.get_default() for field in Artifact._meta.concrete_fields}
-    sql = f"INSERT INTO artifacts ({', '.join(plain)}) VALUES ({', '.join('?' * len(plain))})"
-    with transaction.atomic(using=db):
-        rows = ((plain | artifact(n, sums)).values() for n in range(count))
-        connections[db].connection.executemany(sql, map(list, rows))
-        ToolDay.objects.using(db).bulk_create(
-            ToolDay(date=day, tool=tool, channel_id="telegram", **sums[day, tool]) for day, tool in sums
-        )
-
-
-def artifact(n, sums):
-    """The columns of the use number n; it is counted in the sums of its day and tool."""
-    from ledger.turns import utc_day
-
-    at, chars, tool = T0 + n * 60_000, 8_000 + n * 7919 % 60_000, TOOLS[n % len(TOOLS)]
-    day = sums.setdefault((utc_day(at), tool), dict.fromkeys(SUMS, 0))
-    for name, amount in zip(SUMS, (1, 1, chars, 1, chars, 600, chars * 9), strict=True):
-        day[name] += amount
-    return {
-        "id": f"{n:032x}",
-        "handle": f"ocm_artifact:v1:sha256:{n - (n % 5 == 4):064x}",
-        "kind": "tool_output",
-        "bytes": chars,
-        "stored_bytes": chars // 5,
-        "chars": chars,
-        "lines": chars // 60,
-        "tool": tool,
-        "summary": f"text/plain, {chars:,} characters, exit code 0",
-        "created_at": at,
-        "content_type": "text/plain",
-        "session_id": f"{n:08}",
-        "turn_id": f"{n:08}:r1",
-        "record_id": f"r{n}",
-        "preview": "GET /items 200\n" * 30,
-    }
 
 
 def stashed_example(db):
@@ -270,11 +226,11 @@ def place(n):
 
 
 def signed_in():
-    """A browser of somebody who may look and label."""
+    """A browser of somebody who may look at everything."""
     from django.contrib.auth import get_user_model
     from django.test import Client
 
-    person = get_user_model().objects.create(username="bench", role="labeller")
+    person = get_user_model().objects.create(username="bench", role="admin")
     client = Client(headers={"host": "127.0.0.1"})
     client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
     return client
@@ -307,18 +263,35 @@ def measure(client, pages, rounds):
             "kb": round(sizes[name] / 1000, 1),
         }
         for name, (_, kind) in pages.items()
-    ] + [growth(medians, which) for which in ("first", "deep", "end")]
+    ] + relations(medians)
 
 
-def growth(medians, which):
-    ratio = medians[f"list, big, {which}"] / medians[f"list, 10k, {which}"]
-    return {
-        "page": f"growth, 10k to big, {which}",
-        "ms": None,
-        "ratio": round(ratio, 2),
-        "bar": BARS["growth"],
-        "kb": None,
-    }
+def relations(medians):
+    """How a page of a million rows compares with the same of a tenth, and the list of agents with that of sessions."""
+    found = [
+        {
+            "page": f"growth, {name.partition(': ')[2]}",
+            "ms": None,
+            "ratio": round(medians[name] / medians[name.replace("big", "middle", 1)], 2),
+            "bar": BARS["growth"],
+            "kb": None,
+        }
+        for name in medians
+        if name.startswith("big: ")
+    ]
+    ratio = round(medians["agents"] / medians["big: sessions, first"], 2)
+    bar = BARS["agents"]
+    return [*found, {"page": f"{AGENTS} agents, against sessions", "ms": None, "ratio": ratio, "bar": bar, "kb": None}]
+
+
+def median_of(runs):
+    """The rows of several runs as one: the medians of their figures."""
+    names = ("ms", "ratio")
+    return [
+        same[0]
+        | {name: round(statistics.median(row[name] for row in same), 2) for name in names if same[0][name] is not None}
+        for same in zip(*runs, strict=True)
+    ]
 
 
 def profile(client, url, rounds):

@@ -7,9 +7,8 @@ from ninja import Query, Router
 from agents.decorators import agent_view, needs
 from agents.schemas import failures, listed
 from ledger.models import Session
-from openclaw_web.paging import page_of
 
-from . import sample_lists, services
+from . import services
 from .models import DatasetSample
 from .review import verdicts
 from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SamplePage, SampleQuery, SamplesIn
@@ -29,9 +28,9 @@ BUDGET_BYTES = 2_000_000  # of content in one answer
 @router.get("/samples", response={200: SamplePage, **failures(409)})
 @needs("viewer")
 def sample_list(request, filters: Query[SampleQuery]):
-    """Samples, the newest first; a page also ends after about 2 MB."""
-    rows = filters.filters().narrow(DatasetSample.objects.all())
-    return listed(page_of(rows, order=sample_lists.ORDER, budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
+    """Samples, the newest first; a page also ends after about 2 MB. A search may answer fewer, and a `next`."""
+    found = filters.filters().listing(DatasetSample.objects.all())
+    return listed(found.page(budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
 
 @router.get("/samples/{sample_id}", response={200: SampleDetailOut, **failures(404)})

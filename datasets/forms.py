@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import Agent
 from openclaw_web.errors import Refused
 from openclaw_web.lists import DayFilters
-from openclaw_web.paging import Term, narrowed
+from openclaw_web.paging import Term
 
 from .models import PART_LABELS, DatasetSample
 from .review import parts, reasons
@@ -70,9 +70,7 @@ class SampleFilters(DayFilters):
         terms += [Term("created_at", "gte", moments["since"])] if moments["since"] is not None else []
         terms += [Term("created_at", "lt", moments["until"])] if moments["until"] is not None else []
         terms += [Term("output", "gt", "")] if "edited" in asked else []
-        seek, looked_at = self.filters().apart()
-        terms += [Term(column, "exact", value) for column, value in looked_at.items()]
-        return narrowed(samples.filter(**seek), terms, order=self.order)
+        return self.filters().listing(samples, terms, order=self.order)
 
 
 class TurnChoice(forms.Form):

@@ -101,9 +101,13 @@ class DatasetSample(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["sample_type", "annotation_status"], name="idx_type_status"),
+            models.Index(fields=["sample_type", "annotation_status", "created_at", "id"], name="idx_type_status"),
+            models.Index(
+                fields=["agent_id", "sample_type", "annotation_status", "created_at", "id"],
+                name="idx_sample_agent_type",
+            ),
             models.Index(fields=["quality_score"], name="idx_quality"),
-            models.Index(fields=["session_id"], name="idx_session"),
+            models.Index(fields=["session_id", "created_at", "id"], name="idx_session"),
             models.Index(fields=["created_at", "id"], name="idx_sample_created"),
             models.Index(fields=["annotation_status", "created_at", "id"], name="idx_status_created"),
             models.Index(fields=["agent_id", "created_at", "id"], name="idx_sample_agent"),

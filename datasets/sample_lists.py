@@ -1,16 +1,17 @@
 """The order in which samples are looked at: filters, what comes before and after, what waits, how many there are."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-from django.db import connection
-from django.db.models import QuerySet, TextField, Value
-from django.db.models.functions import Coalesce
+from django.db import OperationalError, connection
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from agents.time_limits import time_box
 from openclaw_web import glyphs
-from openclaw_web.paging import cursor, page_of
+from openclaw_web.paging import Listing, Term, cursor, narrowed, page_of
 
 from .models import DatasetSample, SampleLabel
 from .words import STATUS_WORDS
@@ -19,6 +20,8 @@ ORDER = ("-created_at", "-id")
 BACKWARDS = ("created_at", "id")
 COUNTED_UP_TO = 1_000
 MOST_OF_TURNS = 500
+COUNTING_MS = 15  # for the numbers of all tabs together
+LOOKING_MS = 20  # for the sample beside one: where no index helps, it may be far away
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +37,41 @@ class Filters:
 
     def narrow(self, samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
         """Those of `samples` that fit."""
-        seek, looked_at = self.apart()
-        # As an expression a column is checked, and never chosen as the index to use.
-        hidden = {f"{name}_": Coalesce(name, Value(""), output_field=TextField()) for name in looked_at}
-        return samples.filter(**seek).alias(**hidden).filter(**{f"{name}_": looked_at[name] for name in looked_at})
+        return self.listing(samples).all
+
+    def listing(self, samples: QuerySet[DatasetSample], terms: Sequence[Term] = (), order=ORDER) -> Listing:
+        """The same as a list, which `terms` may narrow further."""
+        sought, checked = self._columns()
+        terms = [Term(name, "exact", value) for name, value in checked.items()] + list(terms)
+        return narrowed(samples.filter(**sought), terms, order=order)
 
     def condition(self) -> tuple[str, list[str]]:
-        """The same as SQL with its values."""
-        seek, looked_at = self.apart()
-        columns = seek | {f"+{name}": value for name, value in looked_at.items()}
-        return " AND ".join(f"{name} = %s" for name in columns) or "TRUE", list(columns.values())
+        """The same as SQL with its values, for counts: these need no order."""
+        sought, checked = self._columns()
+        sign = "+" if self.session or self.reason else ""
+        names = [f"{name} = %s" for name in sought] + [f"{sign}{name} = %s" for name in checked]
+        return " AND ".join(names) or "TRUE", [*sought.values(), *checked.values()]
 
-    def apart(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Values by column: of those that an index narrows the list to, and of those that are looked at row by row."""
-        columns = {"annotation_status": self.status, "agent_id": self.agent, "session_id": self.session}
-        seek = {name: value for name, value in columns.items() if value}
-        # Nearly all samples have the same type, and few of all a reason: then that is the index to use.
-        looked_at = {"sample_type": self.type} if self.type else {}
-        return ({"reject_reason": self.reason}, seek | looked_at) if self.reason else (seek, looked_at)
+    def _columns(self):
+        """Columns and values: those that have an index together, in which the order of the list follows, and others."""
+        columns = {
+            "annotation_status": self.status,
+            "agent_id": self.agent,
+            "sample_type": self.type,
+            "session_id": self.session,
+            "reject_reason": self.reason,
+        }
+        columns = {name: value for name, value in columns.items() if value}
+        if self.session:  # few samples: what else is asked of them is checked
+            sought = {"session_id", "agent_id"}
+        elif self.reason:  # few of all samples have one
+            sought = {"reject_reason"}
+        elif self.status:
+            sought = {"annotation_status", "agent_id", "sample_type"}
+        else:
+            sought = {"agent_id"}
+        checked = {name: columns.pop(name) for name in [*columns] if name not in sought}
+        return columns, checked
 
     def waiting(self) -> "Filters":
         """The samples somebody who works through this list has yet to judge: of its status, else pending."""
@@ -77,22 +97,27 @@ class Tab:
     """One status of the list, how many samples have it, and the address that shows them."""
 
     label: str
-    amount: Amount
+    amount: Amount | None
     query: str
     is_current: bool
 
 
-def amounts(lists: list[Filters]) -> list[Amount]:
-    """How many samples fit each of these filters, in one query that reads COUNTED_UP_TO index entries of each."""
+def amounts(lists: list[Filters]) -> list[Amount | None]:
+    """How many samples fit each of these filters, in one query; None for all of them when that takes too long."""
     parts, values = [], []
     for filters in lists:
         condition, asked_for = filters.condition()
         some = f"SELECT 1 FROM dataset_samples WHERE {condition} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - our own words
         parts.append(f"(SELECT COUNT(*) FROM ({some}))")  # noqa: S608
         values += asked_for
-    with connection.cursor() as asked:
-        asked.execute(f"SELECT {', '.join(parts)}", values)
-        return [_capped(count) for count in asked.fetchone()]
+    with time_box("default", COUNTING_MS) as is_up, connection.cursor() as asked:
+        try:
+            asked.execute(f"SELECT {', '.join(parts)}", values)
+            return [_capped(count) for count in asked.fetchone()]
+        except OperationalError as exc:
+            if not is_up(exc):
+                raise
+            return [None for _filters in lists]
 
 
 def tabs(filters: Filters) -> list[Tab]:
@@ -160,5 +185,11 @@ def _capped(count):
 
 def _beside(sample, filters, order):
     rows = filters.narrow(DatasetSample.objects.all()).values("created_at", "id")
-    page = page_of(rows, order=order, after=cursor([sample.created_at, sample.id]), size=1)
+    with time_box(rows.db, LOOKING_MS) as is_up:
+        try:
+            page = page_of(rows, order=order, after=cursor([sample.created_at, sample.id]), size=1)
+        except OperationalError as exc:
+            if not is_up(exc):
+                raise
+            return None
     return page[0]["id"] if page else None

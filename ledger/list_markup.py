@@ -110,6 +110,11 @@ def turn_rows(turns, titles):
     return SafeString("".join(_turn_row(row, turn, titles) for turn in turns))
 
 
+def turn_shape(turn):
+    """A row of `listing.turn_rows` as files tell it."""
+    return {name: turn[name] for name in TURN_FIELDS}
+
+
 def event_shape(event):
     """A row of `listing.event_rows` as files tell it."""
     return {name: event[name] for name in EVENT_FIELDS[:-1]} | {"text": listing.beginning(event["body"])}

@@ -116,6 +116,7 @@ def turn_list(request, agent):
             on="turns",
             order=found.order,
             columns=list_markup.TURN_FIELDS,
+            shape=list_markup.turn_shape,
             agent_id=agent.agent_id,
         )
     page = replace(found, rows=listing.turn_rows(found.rows)).page(**places(request))

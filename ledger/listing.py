@@ -1,5 +1,6 @@
 """Which sessions, records and turns a list shows, and in which order: the same for pages, files and the API."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -26,8 +27,8 @@ SESSION_ORDERS = {
     "errors": ("error_count", "id"),
     "turns": ("turn_count", "id"),
 }
-EVENT_ORDERS = {"time": ("created_at", "session_id", "seq")}
-TURN_ORDERS = {"time": ("created_at", "id")}
+EVENT_ORDERS = {"time": ("created_at", "place")}
+TURN_ORDERS = {"time": ("created_at", "place")}
 NEWEST_SESSIONS, NEWEST_EVENTS, NEWEST_TURNS = "-activity", "-time", "-time"
 # Columns with an index that goes on with the order of activity.
 SESSION_SEEKS = ("channel_id", "origin", "model", "source_state", "error_count")
@@ -63,7 +64,7 @@ def events(db: str, *, sort: str = NEWEST_EVENTS, session="", kind="", tool="", 
     Also narrowed by `failed`, `since` and `until` (milliseconds), `q` (words anywhere in the record).
     """
     order = in_order(EVENT_ORDERS, sort)
-    rows = TranscriptEvent.objects.using(db)
+    rows = TranscriptEvent.objects.using(db).placed()
     if session:  # its records lie together, in the order of their numbers
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}seq",)
     terms = [*_same(kind=kind, tool_name=tool, model=model), *_range("created_at", filters)]
@@ -71,7 +72,7 @@ def events(db: str, *, sort: str = NEWEST_EVENTS, session="", kind="", tool="", 
     # A record is JSON: there a quotation mark is written \", a new line \n.
     words = orjson.dumps(filters.get("q") or "").decode()[1:-1]
     terms += [Term("event_json", "icontains", words)] if words else []
-    return narrowed(rows.all(), terms, order=order, window=TEXT_WINDOW if words else EVENT_WINDOW)
+    return narrowed(rows, terms, order=order, window=TEXT_WINDOW if words else EVENT_WINDOW)
 
 
 def turns(db: str, *, sort: str = NEWEST_TURNS, session="", model="", active=True, **filters) -> Listing:
@@ -80,15 +81,18 @@ def turns(db: str, *, sort: str = NEWEST_TURNS, session="", model="", active=Tru
     Also narrowed by `errors`, `cost` and `tokens` (at least), `since` and `until` (in ms), `q` (the user's words).
     """
     order = in_order(TURN_ORDERS, sort)
-    rows = ConversationTurn.objects.using(db)
-    # Nearly all turns are active: one that is not is passed over, no search is needed.
-    rows = rows.active() if active else rows.all()
+    rows = ConversationTurn.objects.using(db).placed()
     if session:
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}turn_number",)
     terms = [*_same(model=model), *_range("created_at", filters)]
     terms += _at_least(cost_usd=filters.get("cost"), total_tokens=filters.get("tokens"))
     terms += _failures(filters) + _words("user_message_content", filters)
-    return narrowed(rows, terms, order=order, window=WINDOW)
+    found = narrowed(rows, terms, order=order)
+    if not active:
+        return found
+    if found.condition is None:  # nearly all turns are active: one that is not is passed over, no search is needed
+        return replace(found, rows=found.rows.active())
+    return narrowed(rows, [*terms, Term("is_active", "exact", True)], order=order)
 
 
 def in_order(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
@@ -104,6 +108,7 @@ def event_rows(events: QuerySet[TranscriptEvent]) -> QuerySet[TranscriptEvent, d
     short = When(long__lte=LONGEST_READ, then=F("event_json"))
     return events.alias(long=Length("event_json")).values(
         *EVENT_COLUMNS,
+        "place",
         record_id=Subquery(who),
         body=Case(short, default=Substr("event_json", 1, FIRST_CHARACTERS), output_field=TextField()),
     )
@@ -113,6 +118,7 @@ def turn_rows(turns: QuerySet[ConversationTurn]) -> QuerySet[ConversationTurn, d
     """Turns as dictionaries, with `user` and `reply`: how both sides' words begin."""
     return turns.values(
         *TURN_COLUMNS,
+        "place",
         user=Substr("user_message_content", 1, FIRST_CHARACTERS),
         reply=Substr("agent_message_content", 1, FIRST_CHARACTERS),
     )

@@ -7,7 +7,7 @@ is ours and comes after them.
 from django.db import models
 from django.urls import reverse
 
-from agents.fields import Count, EpochMs
+from agents.fields import Count, EpochMs, Place
 
 from .around_models import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed_models import RemovedSession  # noqa: F401 - as above
@@ -122,6 +122,12 @@ class Session(Totals):
         return tuple(getattr(self, name) for name in (*names, "tool_call_count", "total_tokens", "created_at", "title"))
 
 
+class PlacedQuerySet(models.QuerySet):
+    def placed(self):
+        """With `place`: rows of one moment come in the order of their arrival, which the index of the time holds."""
+        return self.annotate(place=Place())
+
+
 class TranscriptEvent(models.Model):
     """One record of a transcript (database-first spec `transcript_events`), with what lists and sums need beside it."""
 
@@ -167,12 +173,14 @@ class TranscriptEvent(models.Model):
     event_json = models.TextField()
     full_zstd = models.BinaryField(null=True, help_text="the rests of the texts that are capped")
 
+    objects = PlacedQuerySet.as_manager()
+
     class Meta:
         db_table = "transcript_events"
         indexes = [
             # Few records are off the active branch: counting them must not walk through the others.
             models.Index(fields=["session_id", "seq"], name="idx_event_aside", condition=models.Q(is_active=False)),
-            # The time alone: half the price of an index that holds the session as well, and few records share a moment.
+            # The time alone, half the price of an index that holds the session as well: lists go by time and place.
             models.Index(fields=["created_at"], name="idx_event_created"),
         ]
 
@@ -221,7 +229,7 @@ class TranscriptSnapshot(models.Model):
         return f"{self.session_id}:{self.snapshot_id}"
 
 
-class TurnQuerySet(models.QuerySet):
+class TurnQuerySet(PlacedQuerySet):
     def active(self):
         """Turns of the branch the session ended with."""
         return self.filter(is_active=True)
@@ -256,7 +264,7 @@ class ConversationTurn(Totals):
         db_table = "conversation_turns"
         constraints = [models.UniqueConstraint(fields=["session", "turn_number"], name="idx_session_turn")]
         indexes = [
-            # As the spec has it: the time alone, because ids are long and few turns share a moment.
+            # As the spec has it: the time alone, because ids are long. Lists go by time and place.
             models.Index(fields=["created_at"], name="idx_created_at"),
             # How big prompts were over time is read from here alone.
             models.Index(

@@ -25,6 +25,15 @@ from .unnamed import Unnamed
 from .withholding import Withholding
 
 CHUNK_LINES = 5_000
+CHUNK_ENTRIES = 10_000  # of a session index
+SESSION_COLUMNS = tuple(field.attname for field in Session._meta.concrete_fields)
+DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
+# What a session index says of a session.
+INDEXED_COLUMNS = (
+    *("session_key", "origin", "channel_id", "conversation_target", "account_id", "model", "title", "metadata"),
+    *("last_activity_at", "prompt_report_id"),
+)
+UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in INDEXED_COLUMNS)} WHERE id = %s"  # noqa: S608
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
 UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
@@ -108,19 +117,12 @@ def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
 
     Sessions that were removed because of their age stay away.
     """
-    entries = list(entries)
-    with transaction.atomic(using=db):
-        removed = removing.among(db, [entry.session_id for entry in entries])
-        entries = [entry for entry in entries if entry.session_id not in removed]
-        known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
-        reports: dict[str, PromptReport] = {}
-        for entry in entries:
-            moment = entry.updated_at or 0
-            session = known.get(entry.session_id) or Session(
-                id=entry.session_id, created_at=moment, last_activity_at=moment
-            )
-            _apply_entry(db, session, entry, reports)
-    return len(entries)
+    reports: dict[str, PromptReport] = {}
+    left, count = iter(entries), 0
+    while batch := list(islice(left, CHUNK_ENTRIES)):
+        with transaction.atomic(using=db):  # one for each batch: an index may name some hundred thousand sessions
+            count += _store_entries(db, batch, reports)
+    return count
 
 
 def mark_state(db: str, session_id: str, state: str) -> None:
@@ -313,8 +315,38 @@ def _add_up(db, session, rows, turns_by_day):
     day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
 
 
+def _store_entries(db, entries, reports):
+    """Store entries with as few statements as there are kinds of change; how many there were."""
+    removed = removing.among(db, [entry.session_id for entry in entries])
+    entries = [entry for entry in entries if entry.session_id not in removed]
+    known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
+    new, changed = {}, {}
+    for entry in entries:
+        session = known.get(entry.session_id) or _new_session(db, entry)
+        is_changed = _apply_entry(db, session, entry, reports)
+        if session.id not in known:
+            new[session.id] = known[session.id] = session
+        elif is_changed and session.id not in new:
+            changed[session.id] = session
+    with connections[db].cursor() as cursor:
+        cursor.executemany(insert_sql("sessions", SESSION_COLUMNS), _values(new, SESSION_COLUMNS))
+        cursor.executemany(UPDATE_INDEXED, _values(changed, (*INDEXED_COLUMNS, "id")))
+    return len(entries)
+
+
+def _new_session(db, entry):
+    """As Session(...), in a third of the time: every column is given, none asks for its default."""
+    moment = entry.updated_at or 0
+    values = {**DEFAULTS, "id": entry.session_id, "created_at": moment, "last_activity_at": moment}
+    return Session.from_db(db, SESSION_COLUMNS, values.values())
+
+
+def _values(sessions, columns):
+    return [[getattr(session, column) for column in columns] for session in sessions.values()]
+
+
 def _apply_entry(db, session, entry, reports):
-    """An entry's own words win over what was guessed; times only ever move outwards."""
+    """Whether it changes the session. An entry's own words win over what was guessed; times only ever move outwards."""
     before = dict(session.__dict__)
     session.session_key = entry.session_key
     session.origin = entry.origin
@@ -327,10 +359,9 @@ def _apply_entry(db, session, entry, reports):
     session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
     if entry.report:
         session.prompt_report_id = _report(db, entry.report, reports)
-    if session._state.adding or session.__dict__ != before:
-        session.save(using=db, force_insert=session._state.adding)
     if session.channel_id != before["channel_id"] and session.record_count:
         tool_days.move(db, session.id, session.channel_id)
+    return session.__dict__ != before
 
 
 def _report(db, report, reports):

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
+from agents.fields import Place
 from artifacts import handles
 from openclaw_web.paging import Page, page_of
 
@@ -14,7 +15,7 @@ from .json_columns import object_in
 from .models import Session, TrajectoryEvent
 from .timeline import pretty
 
-ORDER = ("created_at", "seq", "id")
+ORDER = ("created_at", "seq", "place")
 SIZE = 100
 BUDGET_BYTES = 1_000_000  # of facts in one page
 GIVEN = {"systemPrompt": _("System prompt"), "tools": _("Tool schemas")}  # facts that are handles of artifacts
@@ -34,7 +35,8 @@ class Told:
 
 def of(session: Session):
     """The steps of a session's runs."""
-    return TrajectoryEvent.objects.using(session._state.db).filter(session_id=session.id, created_at__isnull=False)
+    steps = TrajectoryEvent.objects.using(session._state.db).annotate(place=Place())
+    return steps.filter(session_id=session.id, created_at__isnull=False)
 
 
 def exist(db: str) -> Exists:

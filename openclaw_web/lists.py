@@ -12,11 +12,12 @@ from html import escape
 
 import orjson
 from django import forms
-from django.http import QueryDict, StreamingHttpResponse
+from django.http import QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from .downloads import StreamedDownload
 from .errors import Refused
 from .paging import every
 
@@ -262,7 +263,7 @@ def download(rows, *, order, columns, shape, name, kind):
     """
     shaped = ([shape(row) for row in batch] for batch in every(rows, order=order))
     parts = {"csv": lambda: _csv(shaped, columns), "json": lambda: _json(shaped), "jsonl": lambda: _jsonl(shaped)}
-    response = StreamingHttpResponse(parts[kind](), content_type=TYPES[kind])
+    response = StreamedDownload(parts[kind](), content_type=TYPES[kind])
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return response
 

@@ -2,18 +2,23 @@
 
 import logging
 
+from django.conf import settings
 from django.shortcuts import render
 
-from agents import audit
+from agents import audit, time_limits
 from agents.databases import OldAgentFile
 
+from .downloads import TooManyDownloads, paces
 from .errors import Refused
 
 log = logging.getLogger(__name__)
 
 
 class SayWhyMiddleware:
-    """`Refused` becomes a page with its sentence and status; an agent file older than the code becomes 503."""
+    """`Refused` becomes a page with its sentence and status.
+
+    What may go better later is 503: an agent file older than the code, too many downloads, queries that took too long.
+    """
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -22,6 +27,14 @@ class SayWhyMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request, exception):
+        if isinstance(exception, TooManyDownloads):
+            response = render(request, "refused.html", {"sentence": exception.sentence}, status=503)
+            response["Retry-After"] = exception.wait_seconds
+            return response
+        if time_limits.is_page_over(exception):
+            time_limits.lift_page_limit()
+            log.warning("%s took longer than %s s and was stopped", request.get_full_path(), settings.PAGE_SECONDS)
+            return render(request, "refused.html", {"sentence": time_limits.too_slow()}, status=503)
         if isinstance(exception, Refused):
             context = {"sentence": exception.sentence, "reasons": exception.reasons}
             return render(request, "refused.html", context, status=exception.status)
@@ -39,6 +52,18 @@ class ActingThroughMiddleware:
 
     def __call__(self, request):
         with audit.acting_through("api" if request.path.startswith("/api/") else "page"):
+            return self.get_response(request)
+
+
+class TimeLimitMiddleware:
+    """Ends the queries of pages and of reads of the API that take too long. A write is never broken off half-way."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        seconds = settings.PAGE_SECONDS if request.method in ("GET", "HEAD") else 0
+        with time_limits.page_limit(seconds), paces.page():
             return self.get_response(request)
 
 

@@ -45,11 +45,10 @@ class Listing:
     condition: Q | None = None
     window: int = WINDOW
 
-    def page(self, *, after=None, before=None, size=50, **limits):
-        """One `Page`; with a condition it looks through `window` rows, and heeds no byte limits."""
-        place = {"after": after, "before": before, "size": size}
+    def page(self, **place):
+        """One `Page`; `place` is as `page_of` takes it. With a condition it looks through `window` rows."""
         if self.condition is None:
-            return page_of(self.rows, order=self.order, **place, **limits)
+            return page_of(self.rows, order=self.order, **place)
         return search(self.rows, self.condition, order=self.order, window=self.window, **place)
 
     @property
@@ -86,7 +85,7 @@ def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh
     `order` is a tuple of column names, all ascending or all descending (`-name`), whose combination is unique;
     `after` is the `next` of the page before, `before` the `previous` of the page after. With `budget`, the page also
     ends before its rows together come to more than that by `weigh(row)`; it holds one row at least. Raises Refused
-    for a cursor this list did not give out.
+    for a cursor this list did not give out. `rows` may be several querysets whose rows belong into one list.
     """
     if before and not after:
         page, more = _walk(rows, flipped(order), before, size, budget, weigh)
@@ -101,7 +100,7 @@ def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh
     return page
 
 
-def search(rows, condition, *, order, after=None, before=None, size=50, window=WINDOW):
+def search(rows, condition, *, order, after=None, before=None, size=50, window=WINDOW, **limits):
     """Like `page_of`, of those rows that fit a condition (Q) no index helps with, looking through `window` rows.
 
     A page that ended because the window did has `is_partial` set, and a cursor that goes on searching from there.
@@ -111,11 +110,12 @@ def search(rows, condition, *, order, after=None, before=None, size=50, window=W
     ahead = rows_after(rows.order_by(*direction), order=direction, after=start)
     end = ahead.values_list(*_names(order))[window - 1 : window].first()
     # Not `exclude`: only a bound that SQLite can seek to keeps it from reading on when nothing fits.
-    inside = rows.filter(_beyond(_names(order), end, descending=not _descends(direction), or_at=True)) if end else rows
-    page, more = _walk(inside.filter(condition), direction, start, size)
+    back_to_end = end and _beyond(_names(order), end, descending=not _descends(direction), or_at=True)
+    inside = _sought(rows, back_to_end) if end else rows
+    page, more = _walk(inside.filter(condition), direction, start, size, **limits)
     page.is_partial = bool(end and not more)
     if backwards and not more and not end:
-        return search(rows, condition, order=order, size=size, window=window)
+        return search(rows, condition, order=order, size=size, window=window, **limits)
     onwards = _cursor_of(page[-1], order) if more else cursor(end) if end else None
     # Beside a page without a row begins the window that ended with the row of the cursor: that row is in it.
     back = _cursor_of(page[0], order) if page and start else start and AT + start.removeprefix(AT)
@@ -135,7 +135,7 @@ def every(rows, *, order, size=500):
         if len(batch) < size:
             return
         last = [_value(batch[-1], name) for name in names]
-        batch = list(rows.filter(_beyond(names, last, descending=_descends(order)))[:size])
+        batch = list(_sought(rows, _beyond(names, last, descending=_descends(order)))[:size])
 
 
 def rows_after(rows, *, order, after):
@@ -145,7 +145,7 @@ def rows_after(rows, *, order, after):
     names = _names(order)
     values = read_cursor(after.removeprefix(AT), len(names))
     try:
-        return rows.filter(_beyond(names, values, descending=_descends(order), or_at=after.startswith(AT)))
+        return _sought(rows, _beyond(names, values, descending=_descends(order), or_at=after.startswith(AT)))
     except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
         raise _foreign() from exc
 
@@ -180,14 +180,31 @@ def _hidden(term):
 
 def _walk(rows, order, after, size, budget=None, weigh=None):
     """At most `size` rows after a cursor, and whether there are more."""
-    rows = rows_after(rows.order_by(*order), order=order, after=after)[: size + 1]
     page, weight = Page(), 0
-    for row in rows.iterator(chunk_size=HEAVY_BATCH) if budget else rows:
+    for row in _ahead(rows, order, after, size + 1, is_heavy=bool(budget)):
         weight += weigh(row) if budget else 0
         if len(page) == size or (page and budget and weight > budget):
             return page, True
         page.append(row)
     return page, False
+
+
+def _ahead(rows, order, after, count, *, is_heavy):
+    """At most `count` rows after a cursor; of several querysets each gives its own first ones."""
+    if isinstance(rows, tuple):
+        found = [row for some in rows for row in _ahead(some, order, after, count, is_heavy=False)]
+        found.sort(key=lambda row: [_value(row, name) for name in _names(order)], reverse=_descends(order))
+        return found[:count]
+    rows = rows_after(rows.order_by(*order), order=order, after=after)[:count]
+    return rows.iterator(chunk_size=HEAVY_BATCH) if is_heavy else rows
+
+
+def _sought(rows, bound):
+    """`rows` within a bound of their order. It comes first: of two bounds of a column SQLite seeks to the first."""
+    found = rows.filter(bound)
+    conditions, before = found.query.where.children, len(rows.query.where.children)
+    conditions[:] = conditions[before:] + conditions[:before]
+    return found
 
 
 def _cursor_of(row, order):

@@ -120,6 +120,7 @@ MIDDLEWARE = [
     "openclaw_web.compression.CompressionMiddleware",
     "openclaw_web.middleware.PrivateAnswersMiddleware",
     "openclaw_web.middleware.ActingThroughMiddleware",
+    "openclaw_web.middleware.TimeLimitMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -227,6 +228,12 @@ CSRF_FAILURE_VIEW = "openclaw_web.api.problems.csrf_failure"
 # Requests to the API that one person may make in a minute, and wrong tokens that one address may show; 0: no limit.
 API_PER_MINUTE = env_number("OPENCLAW_WEB_API_PER_MINUTE", 20_000)
 API_FAILURES_PER_MINUTE = env_number("OPENCLAW_WEB_API_FAILURES_PER_MINUTE", 60)
+
+# Seconds after which the queries of a page or of a read of the API are ended, and downloads at once; 0: no limit.
+PAGE_SECONDS = env.int("OPENCLAW_WEB_PAGE_SECONDS", 5)
+DOWNLOADS = env.int("OPENCLAW_WEB_DOWNLOADS", 4)
+if min(PAGE_SECONDS, DOWNLOADS) < 0:
+    raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS are 0 or more.")
 
 # What a browser may do with our pages: load our own files, and nothing else.
 CONTENT_SECURITY_POLICY = {

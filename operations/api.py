@@ -1,12 +1,12 @@
 """Jobs, collecting, and all agents together."""
 
-from django.db.models import Q, Sum
+from django.db.models import Sum
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
 from agents.schemas import failures, listed
-from openclaw_web.paging import Listing, page_of
+from openclaw_web.paging import Term, page_of
 
 from . import jobs, overview
 from .models import AgentDailyStat, AgentSummary
@@ -27,7 +27,6 @@ from .schemas import (
 router = Router(tags=["operations"])
 WHAT_IS_NEW = CollectIn()
 JOB_COLUMNS = ("kind", "state", "started_by")
-BIG_COLUMNS = ("params_json", "log", "result_json")
 
 
 @router.get("/overview", response={200: OverviewOut, **failures()})
@@ -50,9 +49,8 @@ def overview_agents(request, filters: Query[SummaryQuery]):
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""
-    asked = {name: value for name in JOB_COLUMNS if (value := getattr(filters, name))}
-    runs = jobs.visible_to(request.user).defer(*BIG_COLUMNS)
-    return listed(Listing(runs, ("-created_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
+    terms = [Term(name, "exact", value) for name in JOB_COLUMNS if (value := getattr(filters, name))]
+    return listed(jobs.listing(request.user, terms).page(**filters.place))
 
 
 @router.get("/operations/jobs/{job_id}", response={200: JobDetail, **failures(404)})

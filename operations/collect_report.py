@@ -113,18 +113,18 @@ def rejected_words(result: dict) -> str:
 def _again_lines(again):
     if again is None:
         return []
-    added = sum(again["added"].values())
-    first = _("again: %(rebuilt)s sessions rebuilt, %(new)s new, %(unchanged)s as they were; %(added)s records added")
-    parts = [first % (again | {"added": f"{added:,}"})]
-    for number, words in (
-        (again["kept"], _("%(count)s records kept that no source holds any more")),
-        (sum(again["withheld"].values()), _("%(count)s records withheld")),
-        (len(again["taken_out"]), _("%(count)s sessions of people who opted out taken out")),
-        (len(again["without_source"]), _("%(count)s sessions have no source any more and stay as they are")),
-        (len(again["undecided"]), _("%(count)s sessions stay as they are: whose they are cannot be told")),
+    told = {"rebuilt": amounts.of("sessions", again["rebuilt"]), "new": again["new"], "unchanged": again["unchanged"]}
+    told["added"] = amounts.of("records", sum(again["added"].values()))
+    parts = [_("again: %(rebuilt)s rebuilt, %(new)s new, %(unchanged)s unchanged; %(added)s added") % told]
+    for what, number, words in (
+        ("records", again["kept"], _("kept though no source holds them any more: %(what)s")),
+        ("records", sum(again["withheld"].values()), _("withheld: %(what)s")),
+        ("sessions", len(again["taken_out"]), _("removed because of opting out: %(what)s")),
+        ("sessions", len(again["without_source"]), _("kept, no source is left: %(what)s")),
+        ("sessions", len(again["undecided"]), _("kept, the owner cannot be told: %(what)s")),
     ):
         if number:
-            parts.append(words % {"count": f"{number:,}"})
+            parts.append(words % {"what": amounts.of(what, number)})
     return ["    " + "; ".join(parts)]
 
 

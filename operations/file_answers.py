@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from django.http import FileResponse
 from django.utils.translation import ngettext
+
+from openclaw_web.downloads import FileDownload
 
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 CHUNK = 256 * 1024
@@ -27,10 +28,9 @@ def download(request, path: Path, *, checksum: str, content_type: str):
     """The file, or with `Range` the part asked for (206). Raises NoSuchRange. `checksum` is its ETag."""
     size = path.stat().st_size
     part = _part(request, checksum, size)
-    file = path.open("rb")
-    response = FileResponse(file, as_attachment=True, filename=path.name, content_type=content_type)
+    response = FileDownload(path, as_attachment=True, filename=path.name, content_type=content_type)
     if part:
-        first, last = part
+        (first, last), file = part, response.file_to_stream
         response.status_code = 206
         file.seek(first)
         response.streaming_content = _read(file, last - first + 1)

@@ -1,12 +1,14 @@
 """Jobs: `job_runs` is the truth about every run; django-tasks only carries ids to the worker."""
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import orjson
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_tasks import TaskResultStatus
@@ -16,6 +18,7 @@ from ulid import ULID
 from agents import audit, clock
 from openclaw_web import reserve
 from openclaw_web.errors import Refused
+from openclaw_web.paging import Listing, Term, narrowed, page_of
 
 from . import liveness, running
 from .models import JobRun
@@ -23,7 +26,18 @@ from .progress import Listener, Progress
 from .running import KINDS
 from .tasks import deliver
 
-__all__ = ["KINDS", "Progress", "prune_deliveries", "recover", "run_now", "start", "visible_to"]
+__all__ = [
+    "KINDS",
+    "Progress",
+    "latest",
+    "listing",
+    "of_kinds",
+    "prune_deliveries",
+    "recover",
+    "run_now",
+    "start",
+    "visible_to",
+]
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +45,9 @@ STALE_MS = 15_000
 UNDELIVERED_MS = 30_000
 MAX_ATTEMPTS = 3
 KEEP_DELIVERIES = timedelta(days=1)
+NEWEST_FIRST = ("-created_at", "-id")
+LONG_COLUMNS = ("log", "result_json", "params_json")
+SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
 
 
 def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun:
@@ -86,6 +103,22 @@ def prune_deliveries() -> None:
 def visible_to(user):
     """The runs a person may see: operators all, everybody else the ones they started."""
     return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
+
+
+def listing(user, terms: list[Term], *, order: tuple[str, ...] = NEWEST_FIRST) -> Listing:
+    """Those of the runs a person may see that fit `terms`, without what is long in them."""
+    own = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
+    return narrowed(JobRun.objects.defer(*LONG_COLUMNS), [*own, *terms], order=order, seeks=SEEKS)
+
+
+def latest(kinds: Sequence[str], count: int, **columns: Any) -> list[JobRun]:
+    """The newest `count` runs of some kinds, without their logs; `columns` narrow them further."""
+    return page_of(of_kinds(kinds, **columns), order=NEWEST_FIRST, size=count)
+
+
+def of_kinds(kinds: Sequence[str], **columns: Any) -> tuple[QuerySet[JobRun], ...]:
+    """The runs of some kinds for `page_of`, without their logs: each kind by itself is in the order of its index."""
+    return tuple(JobRun.objects.filter(kind=kind, **columns).defer("log") for kind in kinds)
 
 
 def _under_way(kind):

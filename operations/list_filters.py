@@ -46,9 +46,9 @@ class JobFilters(DayFilters):
     state = forms.ChoiceField(label=gettext_lazy("State"), required=False, choices=JobRun.State.choices)
     by = forms.CharField(label=gettext_lazy("Started by"), required=False, max_length=150)
 
-    def listing(self, rows):
-        """Those of `rows` that fit."""
-        return _listing(self, rows, {"kind": "kind", "state": "state", "by": "started_by"}, "created_at")
+    def terms(self) -> list[Term]:
+        """What the runs must be, for `jobs.listing`."""
+        return _terms(self, {"kind": "kind", "state": "state", "by": "started_by"}, "created_at")
 
 
 class ExportFilters(DayFilters):
@@ -64,7 +64,7 @@ class ExportFilters(DayFilters):
     def listing(self, rows):
         """Those of `rows` that fit."""
         columns = {"export_format": "export_format", "task": "task", "state": "state", "by": "exported_by"}
-        return _listing(self, rows, columns, "exported_at")
+        return narrowed(rows, _terms(self, columns, "exported_at"), order=self.order)
 
 
 class RejectedFilters(ListFilters):
@@ -136,8 +136,7 @@ class ViewForm(forms.Form):
         return asked | {"query": LISTS[asked["on"]](QueryDict(asked["query"].removeprefix("?"))).checked().query}
 
 
-def _listing(filters, rows, columns, moment):
+def _terms(filters, columns, moment):
     terms = [Term(columns[name], "exact", value) for name, value in filters.chosen.items() if name in columns]
     ends = {"gte": filters.moments["since"], "lt": filters.moments["until"]}
-    terms += [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
-    return narrowed(rows, terms, order=filters.order)
+    return terms + [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]

@@ -1,19 +1,41 @@
 """The rows of the lists that span agents, put together as ledger.list_markup does."""
 
+from urllib.parse import quote
+
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from agents.templatetags.formatting import ago, duration, moment, number, size
+from agents.templatetags.formatting import ago, duration, moment, money, number, size, tokens
 from openclaw_web import glyphs
-from openclaw_web.lists import cell_labels, labelled
+from openclaw_web.lists import cell_labels, filled, labelled
 
-from . import audit_entries
+from . import audit_entries, overview
 from .list_filters import JOB_WORDS
 from .models import JobRun
 
 NOTHING = SafeString("")
+# The cells of an agent behind its name: a column of the sums, and how it is written. overview.COLUMNS has the labels.
+AGENT_CELLS = {
+    "session_count": number,
+    "turn_count": number,
+    "error_count": number,
+    "total_tokens": tokens,
+    "cost_usd": money,
+    "rejected_count": number,
+    "last_activity_at": ago,
+    "last_collected_at": ago,
+}
+AGENT_DAY_CELLS = {
+    "turn_count": (_("Turns"), number),
+    "tool_call_count": (_("Tool calls"), number),
+    "error_count": (_("Errors"), number),
+    "total_tokens": (_("Tokens"), tokens),
+    "cost_usd": (_("Cost"), money),
+}
+AGENT_HEAD = '<tr><th scope="row"><a href="{address}">{agent}</a></th>'
+AGENT_CELL = '<td class="num" data-label="%s">{{{name}}}</td>'
 JOB_FIELDS = (
     *("id", "kind", "state", "done", "total", "message", "started_by", "created_at", "started_at", "finished_at"),
 )
@@ -103,6 +125,43 @@ PREVIEW = (
     '<details class="fold"><summary><code class="clamp">{}</code></summary>'
     '<pre class="log" tabindex="0">{}</pre></details>'
 )
+
+
+def agent_rows(agents):
+    """The rows of AgentSummary: several hundred on one page."""
+    names = list(AGENT_CELLS)
+    row = _agent_row(names, [overview.COLUMNS[name] for name in names])
+    parts = [{name: SafeString(write(getattr(agent, name))) for name, write in AGENT_CELLS.items()} for agent in agents]
+    addresses = _addresses("ledger:session_list")
+    return SafeString(
+        "".join(
+            filled(row, address=addresses(agent.agent_id), agent=agent.agent_id, **cells)
+            for agent, cells in zip(agents, parts, strict=True)
+        )
+    )
+
+
+def agent_day_rows(sums, period):
+    """The rows of `overview.sums_in`."""
+    row = _agent_row(AGENT_DAY_CELLS, [label for label, _write in AGENT_DAY_CELLS.values()])
+    addresses = _addresses("ledger:turn_list")
+    found = []
+    for one in sums:
+        cells = {name: SafeString(write(one[f"sum_{name}"])) for name, (_label, write) in AGENT_DAY_CELLS.items()}
+        address = f"{addresses(one['agent_id'])}?{period.query}"
+        found.append(filled(row, address=address, agent=one["agent_id"], **cells))
+    return SafeString("".join(found))
+
+
+def _agent_row(names, labels):
+    cells = "".join(AGENT_CELL.format(name=name) for name in names)
+    return AGENT_HEAD + labelled(cells, labels) + "</tr>"
+
+
+def _addresses(route):
+    """A function from an agent to its page: the route is looked up once."""
+    before, _name, after = reverse(route, args=["\0"]).partition("%00")
+    return lambda agent: f"{before}{quote(agent)}{after}"
 
 
 def job_rows(jobs):

@@ -12,7 +12,6 @@ from ledger.models import RemovedSession
 from openclaw_web.paging import page_of
 
 from . import jobs
-from .models import JobRun
 from .retention import choosing, services
 from .schemas import JobOut
 
@@ -69,8 +68,7 @@ FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "byte
 @needs("admin")
 def retention_list(request, filters: Query[PageQuery]):
     """Runs that counted, removed or archived old sessions, the newest first."""
-    rows = JobRun.objects.filter(kind__in=services.KINDS).defer("log")
-    page = page_of(rows, order=("-created_at", "-id"), **filters.place)
+    page = page_of(jobs.of_kinds(services.KINDS), order=jobs.NEWEST_FIRST, **filters.place)
     return listed(page, [_told(run) for run in page])
 
 

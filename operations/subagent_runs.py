@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import TextField, Value
+from django.db.models.functions import Coalesce
 
 from agents.models import Agent
 from ledger.models import Session
@@ -54,18 +55,24 @@ def page(agent: Agent, *, session: str = "", **place: Any) -> Page:
 
     `place`: see page_of.
     """
-    runs = SubagentRun.objects.all()
     if session:
         key = key_of(agent, session)
         # A child may be another agent's; keys of children are unique, those of requesters are not.
-        runs = runs.filter(Q(agent_id=agent.agent_id, requester_session_key=key) | Q(child_session_key=key))
+        asked = SubagentRun.objects.alias(by=_checked("agent_id")).filter(requester_session_key=key, by=agent.agent_id)
+        done = SubagentRun.objects.filter(child_session_key=key)
+        runs = (asked, done.exclude(agent_id=agent.agent_id, requester_session_key=key))
     else:
-        runs = runs.filter(agent_id=agent.agent_id)
+        runs = SubagentRun.objects.filter(agent_id=agent.agent_id)
     found = page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
     sessions = _sessions(agent, found)
     shown = Page(_run(agent, run, sessions) for run in found)
     shown.next, shown.previous = found.next, found.previous
     return shown
+
+
+def _checked(column):
+    """A column as an expression: its index is not the one to use."""
+    return Coalesce(column, Value(""), output_field=TextField())
 
 
 def key_of(agent: Agent, session: str) -> str:

@@ -16,7 +16,7 @@ from django_tasks_db.utils import is_locked_database_exception
 from agents import databases
 from openclaw_web import reserve
 
-from . import jobs, liveness, sign_ins, ticking
+from . import jobs, liveness, pruning, sign_ins, ticking
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +84,7 @@ def _look_after_runs():
                 reserve.keep(settings.HOME_DIR)
             if rounds % PRUNE_EVERY == 0:
                 jobs.prune_deliveries()
+                pruning.prune()
                 sign_ins.prune()
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)

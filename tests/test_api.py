@@ -137,7 +137,8 @@ class TestFailures:
 
     def test_an_agent_whose_file_is_gone(self, as_admin):
         AgentFactory(agent_id="carol")
-        assert as_admin.get("/api/v1/agents/carol/sessions").status_code == 404
+        answer = as_admin.get("/api/v1/agents/carol/sessions")
+        assert (answer.status_code, "collect --again --agent carol" in answer.json()["detail"]) == (503, True)
 
     def test_an_agents_file_that_is_older_than_the_code(self, as_admin, real_files, agent_template):
         AgentFactory(agent_id="old")

@@ -116,6 +116,7 @@ class TestJsonLines:
             assert response.status_code in (200, 404, 422), path
             if response.status_code == 200:
                 assert response["Content-Type"].startswith(streams.TYPE), path
+            response.close()
 
     def test_a_failure_in_the_middle_is_no_end(self, as_admin, ada, monkeypatch):
         session = SessionFactory()
@@ -216,7 +217,8 @@ class TestSpellings:
         EventFactory(session__id="b")
         assert as_admin.get(EVENTS, {"sessionId": "a", "session_id": "b"}).json()["items"]
 
-    def test_a_body(self, as_admin):
+    def test_a_body(self, as_admin, ada):
+        SampleFactory()
         body = {"name": "x", "format": "alpaca", "onlyApproved": False, "trainSplit": 0.5, "minQuality": 0.25}
         made = as_admin.post("/api/v1/exports", json.dumps(body), "application/json").json()
         options = made["options"]

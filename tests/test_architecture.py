@@ -15,6 +15,7 @@ LEAVES = {
     "openclaw_web.chart_markup",
     "openclaw_web.charts",
     "openclaw_web.damage",
+    "openclaw_web.downloads",
     "openclaw_web.glyphs",
     "openclaw_web.home",
     "openclaw_web.html",
@@ -245,4 +246,16 @@ def test_templates_speak_through_translation():
         for path in TEMPLATES
         for line, words in untranslated(path)
         if WORDS.search(NAMES.sub("", words))
+    )
+
+
+def test_every_download_is_counted():
+    """Answers that are sent in parts take a place: docs/decisions/0018."""
+    names = {"StreamingHttpResponse", "FileResponse"}
+    fail_for(
+        f"{where(path, line)}  {name} is for openclaw_web/downloads.py alone"
+        for path in MODULES
+        if path != ROOT / "openclaw_web" / "downloads.py"
+        for line, name in imports(path)
+        if name.rpartition(".")[2] in names
     )

@@ -49,6 +49,8 @@ ELSEWHERE = {
     "artifacts:artifact_remove",
     "artifacts:artifact_verify",
     "operations:backup_create",
+    "operations:doctor_again",
+    "operations:doctor_compare",
     "operations:doctor_fix",
     "operations:doctor_look",
     "operations:doctor_undo",

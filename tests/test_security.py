@@ -100,7 +100,7 @@ class TestRedirects:
 
     @pytest.mark.parametrize("name", GETS)
     def test_the_way_to_sign_in_keeps_the_address(self, client, name):
-        if PAGES[name][1] == ANYBODY:
+        if PAGES[name][1] == ANYBODY or name == "api:openapi-json":  # for programs, which get a 401
             return
         assert client.get(page_address(name))["Location"].startswith("/sign-in/?next=/")
 

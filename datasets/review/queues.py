@@ -67,10 +67,11 @@ class Queue:
 
     def condition(self, status: str, *, by: str | None) -> tuple[str, list]:
         """SQL about `dataset_samples s` with its values: of this status, within the filters, skipped by `by` or not."""
-        # A session has few samples: SQLite is to read those, not all that wait. Types are no index at all.
-        column = "+s.annotation_status" if self.session else "s.annotation_status"
-        parts, values = [f"{column} = %s"], [status]
-        for name, value in (("s.agent_id", self.agent), ("+s.sample_type", self.type), ("s.session_id", self.session)):
+        # A session has few samples: SQLite is to read those, not all that wait.
+        sign = "+" if self.session else ""
+        columns = {"s.agent_id": self.agent, f"{sign}s.sample_type": self.type, "s.session_id": self.session}
+        parts, values = [f"{sign}s.annotation_status = %s"], [status]
+        for name, value in columns.items():
             if value:
                 parts.append(f"{name} = %s")
                 values.append(value)

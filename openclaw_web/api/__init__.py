@@ -18,6 +18,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
+from agents import time_limits
 from agents.databases import OldAgentFile, UnknownAgent
 from artifacts.downloading import Withheld
 from artifacts.errors import Gone, NoSuchArtifact
@@ -25,11 +26,20 @@ from artifacts.handles import NotAHandle
 from ledger.contexts import NoSuchTurn
 from operations.file_answers import NoSuchRange
 
+from ..downloads import TooManyDownloads
 from ..errors import Outdated, Refused
 from . import described, promises, spellings
 from .auth import SessionAuth, TokenAuth
 from .conduct import conducted
-from .problems import in_our_words, invalid, not_allowed, not_found, problem, without_csrf_token
+from .problems import (
+    in_our_words,
+    invalid,
+    not_allowed,
+    not_found,
+    problem,
+    too_many_downloads,
+    without_csrf_token,
+)
 
 ROUTERS = (
     "agents.api",
@@ -156,6 +166,11 @@ for failure, status in REFUSALS:
     api.exception_handler(failure)(said_with(status))
 
 
+@api.exception_handler(TooManyDownloads)
+def no_place(request, exc):
+    return too_many_downloads(exc)
+
+
 @api.exception_handler(Outdated)
 def outdated(request, exc):
     return problem(412, exc.sentence)
@@ -192,7 +207,9 @@ def old_file(request, exc):
 
 @api.exception_handler(OperationalError)
 def busy(request, exc):
-    """A writer that took longer than requests wait; anything else is a bug."""
+    """Queries that took longer than they may, or a writer that did; anything else is a bug."""
+    if time_limits.is_page_over(exc):
+        return problem(503, time_limits.too_slow(), code="too_slow")
     if "locked" not in str(exc):
         raise exc
     sentence = _("Another write takes long. Send this again in a moment.")

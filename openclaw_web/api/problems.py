@@ -47,6 +47,12 @@ def invalid(errors):
     return problem(422, sentence, errors=places)
 
 
+def too_many_downloads(refused):
+    """The answer to somebody for whom there is no place among the downloads (TooManyDownloads)."""
+    headers = {"Retry-After": refused.wait_seconds}
+    return problem(503, refused.sentence, code="too_many_downloads", headers=headers)
+
+
 def in_our_words(view):
     """A view of the API whose refused methods are said as JSON."""
 

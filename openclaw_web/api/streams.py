@@ -7,10 +7,10 @@ database cursor stays open while somebody reads slowly, and no more than one pag
 from copy import copy
 
 import orjson
-from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 
-from .problems import invalid
+from ..downloads import StreamedDownload, TooManyDownloads
+from .problems import invalid, too_many_downloads
 
 TYPE = "application/x-ndjson"
 MOST = 10**9
@@ -69,12 +69,17 @@ def check(request):
 
 def jsonl(run, request, values, size):
     """The answer of a list as JSON lines; `run` gives one page of at most `size` rows. Failures at once are said."""
+    try:
+        response = StreamedDownload((), content_type=f"{TYPE}; charset=utf-8")
+    except TooManyDownloads as exc:
+        return too_many_downloads(exc)
     limit = int(request.GET.get("limit") or MOST)
     first = _page(run, request, values, request.GET.get("after"), min(limit, size))
     if first.status_code != 200:
+        response.close()
         return first
-    lines = _lines(run, request, values, orjson.loads(first.content), limit, size)
-    return StreamingHttpResponse(lines, content_type=f"{TYPE}; charset=utf-8")
+    response.streaming_content = _lines(run, request, values, orjson.loads(first.content), limit, size)
+    return response
 
 
 def _lines(run, request, values, page, left, size):

@@ -66,11 +66,12 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     run.refresh_from_db()
     words = {"agents": amounts.of("agents", len(made["agents"]))}
     words["databases"] = amounts.of("databases", len(archive.manifest.databases))
-    words |= {"tables": found.tables, "rows": f"{found.rows:,}", "contents": f"{len(found.referred):,}"}
+    words |= {"tables": amounts.of("tables", found.tables), "rows": f"{found.rows:,}"}
+    words["contents"] = amounts.of("contents", len(found.referred))
     message = _("Restored and opened: %(databases)s of %(agents)s.")
     message += " " + _(
-        "Compared: the rows of %(tables)s tables (%(rows)s) with the counts of when it was made, "
-        "and %(contents)s contents that rows refer to with their hashes."
+        "Compared: the rows of %(tables)s (%(rows)s) with the counts of when it was made, "
+        "and %(contents)s that rows refer to with their hashes."
     )
     lists = {"damaged": found.damaged, "missing": found.missing}
     return facts(run) | made | lists | {"message": _with(message % words, found.lacks)}

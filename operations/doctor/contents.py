@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents import amounts
 from agents.models import Agent, CollectorSource
 from artifacts import handles, layout, losses, services, verifying
 from artifacts.losses import Contents
@@ -120,8 +121,9 @@ def _damaged(agents, wanted, again):
             told += [_("Used by %(places)s.") % {"places": ", ".join(places[:NAMED])}, *again.ways(uses)]
         yield Finding("artifact_damaged", " ".join(told), "artifacts")
     if len(problems) > DAMAGED_NAMED:
-        sentence = _("%(count)s more contents are damaged. openclaw-web artifact verify lists them.")
-        yield Finding("artifact_damaged", sentence % {"count": len(problems) - DAMAGED_NAMED}, "artifacts")
+        words = {"more": amounts.of("contents", len(problems) - DAMAGED_NAMED)}
+        sentence = _("Also damaged: %(more)s. openclaw-web artifact verify lists all.") % words
+        yield Finding("artifact_damaged", sentence, "artifacts")
 
 
 class HavingAgain:
@@ -196,7 +198,7 @@ def _of_sources(places):
     sessions = sorted(set(places.values()))
     commands = [f"openclaw-web collect --again --agent {agent} --session {one}" for agent, one in sessions[:NAMED]]
     if len(sessions) > NAMED:
-        commands.append(_("%(count)s more sessions") % {"count": len(sessions) - NAMED})
+        commands.append(_("and for %(more)s more") % {"more": amounts.of("sessions", len(sessions) - NAMED)})
     yield sentence % {"count": len(places), "commands": "; ".join(commands)}
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from operations import jobs
 from operations.models import JobRun, MigrationRun
 
 KINDS = ("doctor_look", "doctor")
@@ -15,18 +15,18 @@ UNDOABLE = (MigrationRun.Status.COMPLETED, MigrationRun.Status.WARNING)
 
 def last() -> JobRun | None:
     """The last look, or run, that ended well: its result is a receipt."""
-    return _jobs().filter(state=JobRun.State.FINISHED).first()
+    return _newest(state=JobRun.State.FINISHED)
 
 
 def under_way() -> JobRun | None:
     """The one that waits or runs."""
-    waiting = (JobRun.State.QUEUED, JobRun.State.RUNNING)
-    return _jobs().filter(state__in=waiting).defer("log", "result_json").first()
+    found = [_newest(state=state) for state in (JobRun.State.QUEUED, JobRun.State.RUNNING)]
+    return max(filter(None, found), key=lambda job: (job.created_at, job.id), default=None)
 
 
 def broken() -> JobRun | None:
     """The newest one that did not end well, when nothing newer did."""
-    newest = _jobs().filter(finished_at__isnull=False).defer("log", "result_json").first()
+    newest = _newest(finished_at__isnull=False)
     return newest if newest and newest.state != JobRun.State.FINISHED else None
 
 
@@ -60,5 +60,5 @@ def whereabouts(loss: dict[str, Any], *, is_after: bool) -> str:
     return _("%(count)s in its source; the rest was not looked for yet") % {"count": loss["in_sources"]}
 
 
-def _jobs() -> QuerySet[JobRun]:
-    return JobRun.objects.filter(kind__in=KINDS).order_by("-created_at", "-id").defer("log")
+def _newest(**columns):
+    return next(iter(jobs.latest(KINDS, 1, **columns)), None)

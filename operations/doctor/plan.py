@@ -102,7 +102,7 @@ def _unreadable(plan):
             yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words, source.name)
         for table, number in sorted(source.lost.items()) if source.agent not in plan.counts.gone else ():
             words = {"path": source.name, "count": f"{number:,}", "table": table}
-            sentence = _("%(count)s rows of %(table)s that were read from %(path)s are missing.") % words
+            sentence = _("Rows of %(table)s that were read from %(path)s and are missing: %(count)s.") % words
             yield Finding("lost_rows", sentence, source.name, repair=losses.AGAIN, agent=source.agent)
 
 
@@ -220,16 +220,16 @@ def sentence_of(plan: Plan) -> str:
 def compared_words(plan: Plan) -> str:
     """What was compared, and with what."""
     if plan.is_deep:
-        words = {"records": f"{plan.compared.records:,}", "sources": f"{len(plan.compared.sources):,}"}
-        return _("Compared: %(records)s records in %(sources)s sources, each with what is stored of it.") % words
-    words = {"records": f"{plan.counts.records:,}", "sessions": f"{plan.counts.sessions:,}"}
-    return (
-        _(
-            "Counted: %(records)s records of %(sessions)s sessions, against what was noted when they were imported; "
-            "--deep compares each with its source."
-        )
-        % words
+        words = {"records": amounts.of("records", plan.compared.records)}
+        words["sources"] = amounts.of("sources", len(plan.compared.sources))
+        return _("Compared: %(records)s in %(sources)s, each with what is stored of it.") % words
+    words = {"records": amounts.of("records", plan.counts.records)}
+    words["sessions"] = amounts.of("sessions", plan.counts.sessions)
+    sentence = _(
+        "Counted: %(records)s of %(sessions)s, against what was noted when they were imported; "
+        "--deep compares each with its source."
     )
+    return sentence % words
 
 
 def comparison(plan: Plan) -> dict[str, Any]:

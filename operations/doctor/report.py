@@ -147,8 +147,9 @@ def _run(result):
 
 def _still_lost(run):
     if run["read_again"]:
-        words = {"records": f"{run['read_again']['records']:,}", "sessions": f"{run['read_again']['sessions']:,}"}
-        yield _("  read again: %(sessions)s sessions; records that are back: %(records)s") % words
+        words = {"records": f"{run['read_again']['records']:,}"}
+        words["sessions"] = amounts.of("sessions", run["read_again"]["sessions"])
+        yield _("  read again: %(sessions)s; records that are back: %(records)s") % words
     for one in run["losses"][:SHOWN]:
         yield _("  ! still lost: %(what)s") % {"what": loss_words(one)}
     if run["loss_count"] > SHOWN:

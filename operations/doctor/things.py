@@ -208,8 +208,9 @@ class Looker:
 
     def _artifact(self, source):
         """A content of openclaw-mem's store; every agent of the home gets a row for it."""
-        if problem := collect_mem_store.problem_of(source.content) if source.is_to_read else "":
-            reject(source, self.rejected, 0, collect_mem_store.BAD, problem)
+        if problem := collect_mem_store.problem_of(source.content) if source.is_to_read or self.is_deep else "":
+            if source.is_to_read:  # else it was rejected when it was read
+                reject(source, self.rejected, 0, collect_mem_store.BAD, problem)
             return
         keys = [((handles.of(source.content.sha256),), source.is_to_read)]
         self._count(source, ARTIFACTS, next(map(alias, self.agents), None), keys)

@@ -89,7 +89,7 @@ class DeliveryQueueEntry(models.Model):
 
     class Meta:
         db_table = "delivery_queue_entries"
-        indexes = [models.Index(fields=["agent_id", "enqueued_at", "id"], name="idx_delivery_enqueued")]
+        indexes = [models.Index(fields=["agent_id", "enqueued_at", "queue_name", "id"], name="idx_delivery_enqueued")]
 
     def __str__(self):
         return f"{self.queue_name} {self.id}"

@@ -41,7 +41,13 @@ class JobRun(models.Model):
         db_table = "job_runs"
         indexes = [
             models.Index(fields=["created_at", "id"], name="idx_job_created"),
-            models.Index(fields=["state", "heartbeat_at"], name="idx_job_state"),
+            # Of a state and a kind: what is under way is found beside a million that have ended.
+            models.Index(fields=["state", "kind", "created_at", "id"], name="idx_job_state"),
+            # A filter and the order of the list in one index.
+            models.Index(fields=["kind", "created_at", "id"], name="idx_job_kind"),
+            models.Index(fields=["state", "created_at", "id"], name="idx_job_state_created"),
+            models.Index(fields=["started_by", "created_at", "id"], name="idx_job_by"),
+            models.Index(fields=["started_by", "kind", "created_at", "id"], name="idx_job_by_kind"),
         ]
 
     def __str__(self):

@@ -63,7 +63,12 @@ class MigrationSource(models.Model):
 
     class Meta:
         db_table = "migration_sources"
-        indexes = [models.Index(fields=["root", "source_path"], name="idx_migration_source_path")]
+        indexes = [
+            models.Index(fields=["root", "source_path"], name="idx_migration_source_path"),
+            models.Index(fields=["last_run", "source_key"], name="idx_migration_run"),
+            models.Index(fields=["root"], name="idx_migration_removed", condition=models.Q(removed_source=True)),
+            models.Index(fields=["migration_kind", "status", "agent_id", "source_key"], name="idx_migration_kind"),
+        ]
 
     def __str__(self):
         return self.source_path

@@ -21,7 +21,7 @@ class CronJob(models.Model):
 
     class Meta:
         db_table = "cron_jobs"
-        indexes = [models.Index(fields=["agent_id", "name"], name="idx_cron_agent")]
+        indexes = [models.Index(fields=["agent_id", "name", "id"], name="idx_cron_agent")]
 
     def __str__(self):
         return self.name or self.id
@@ -71,8 +71,8 @@ class SubagentRun(models.Model):
     class Meta:
         db_table = "subagent_runs"
         indexes = [
-            models.Index(fields=["child_session_key"], name="idx_subagent_child"),
-            models.Index(fields=["requester_session_key"], name="idx_subagent_requester"),
+            models.Index(fields=["child_session_key", "created_at", "run_id"], name="idx_subagent_child"),
+            models.Index(fields=["requester_session_key", "created_at", "run_id"], name="idx_subagent_requester"),
             models.Index(fields=["agent_id", "created_at", "run_id"], name="idx_subagent_agent"),
         ]
 

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import needs
 from openclaw_web.html import after_post, render_page
-from operations import clearing
+from operations import clearing, jobs
 from operations.forms import ClearingForm
 from operations.models import JobRun
 
@@ -34,7 +34,7 @@ def artifact_store_clear(request):
 
 
 def _context(form):
-    runs = list(JobRun.objects.filter(kind=clearing.KIND).order_by("-created_at", "-id").defer("log")[:RUNS])
+    runs = jobs.latest([clearing.KIND], RUNS)
     for run in runs:
         run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
         run.what = _("counted") if run.asked["is_dry_run"] else _("removed")

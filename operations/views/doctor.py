@@ -106,7 +106,8 @@ def _context(request, form):
     result = looks.receipt(last) if last else {}
     rows = MigrationRun.objects.defer("report_json", "before_json")
     page = page_of(rows, order=("-started_at", "-id"), **(places(request) | {"size": RUNS}))
-    emptied = set(MigrationSource.objects.filter(removed_source=True).values_list("root", flat=True).distinct())
+    removed = MigrationSource.objects.filter(removed_source=True)
+    emptied = {root for root in {run.root for run in page} if removed.filter(root=root).exists()}
     ignored = page_of(ignoring.rows(), order=ignoring.ORDER, size=SHOWN)
     return {
         "form": form,

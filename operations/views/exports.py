@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from django.http import FileResponse, Http404, QueryDict
+from django.http import Http404, QueryDict
 from django.shortcuts import get_object_or_404
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -16,6 +16,7 @@ from datasets.exporting import exports, flagged
 from datasets.exporting import words as export_words
 from datasets.exporting.options import DEFAULT_TYPES, read_options
 from datasets.models import DatasetExport, DatasetSample
+from openclaw_web.downloads import FileDownload
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, render_page, stop_polling
 from openclaw_web.paging import places
@@ -99,7 +100,7 @@ def export_file(request, export_id, name):
     if path is None:
         raise Http404
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
-    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=exports.content_type(name))
+    return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
 
 
 def _list_page(request, form, *, has_choices, status=200):

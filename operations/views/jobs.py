@@ -40,7 +40,7 @@ OWN_JOBS = replace(
 def job_list(request):
     """The jobs that fit the filters, the newest first; as a file with `format`."""
     filters = JobFilters(request.GET).checked()
-    found = filters.listing(jobs.visible_to(request.user).defer("log", "result_json", "params_json"))
+    found = jobs.listing(request.user, filters.terms(), order=filters.order)
     if filters.cleaned_data["format"]:
         fields = list_markup.JOB_FIELDS
         return answer_file(request, filters, found.all.values(*fields), on="jobs", order=found.order, columns=fields)

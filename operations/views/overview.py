@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 from agents import presence
 from agents.decorators import needs
 from openclaw_web.html import render_page
+from operations import list_markup
 from operations.overview import (
     COLUMNS,
     DEFAULT_RANGE,
@@ -32,6 +33,7 @@ def overview(request):
     rows = summaries("-last_activity_at")
     context = {
         "agents": rows[:AGENTS_SHOWN],
+        "rows": list_markup.agent_rows(rows[:AGENTS_SHOWN]),
         "columns": COLUMNS.items(),
         "totals": totals(rows),
         "removed_turns": removed_turns(rows),
@@ -50,14 +52,13 @@ def agent_list(request):
     period = read_period(request.GET.get("from", ""), request.GET.get("to", ""))
     order = request.GET.get("sort", "")
     order = order if order.removeprefix("-") in COLUMNS else "agent_id"
-    context = {
-        "period": period,
-        "columns": COLUMNS.items(),
-        "order": order,
-        "agents": None if period else summaries(order),
-        "sums": sums_in(period) if period else None,
-        "problems": presence.problems().values(),
-    }
+    context = {"period": period, "columns": COLUMNS.items(), "order": order, "problems": presence.problems().values()}
+    if period:
+        sums = sums_in(period)
+        context |= {"sums": sums, "rows": list_markup.agent_day_rows(sums, period)}
+    else:
+        agents = summaries(order)
+        context |= {"agents": agents, "rows": list_markup.agent_rows(agents)}
     return render_page(request, "operations/agent_list.html", context)
 
 

@@ -60,7 +60,7 @@ def _form():
 
 
 def _context(form):
-    runs = list(JobRun.objects.filter(kind__in=services.KINDS).order_by("-created_at", "-id").defer("log")[:RUNS])
+    runs = jobs.latest(services.KINDS, RUNS)
     for run in runs:
         run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
         run.what = _what(run)

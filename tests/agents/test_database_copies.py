@@ -115,7 +115,7 @@ def test_a_journal_of_a_writer_at_work(root):
 def test_no_room(root, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 1000, 1000))
-    with Copies() as copies, pytest.raises(NotCopied, match="1,000"), copies.of(root, root / "bank.sqlite"):
+    with Copies() as copies, pytest.raises(NotCopied, match=r"1\.0 kB"), copies.of(root, root / "bank.sqlite"):
         pass
 
 

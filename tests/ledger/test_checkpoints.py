@@ -283,10 +283,13 @@ class TestWithheld:
         def mei(words):
             return user(words, __openclaw={"senderId": "mei"})
 
+        def ann(words):
+            return user(words, __openclaw={"senderId": "ann"})
+
         return tell(
-            user("public question"), assistant("public answer"),
+            ann("public question"), assistant("public answer"),
             mei("my secret plan"), assistant("about the plan", ("c1", "write", {"path": "plan.md"})), result("c1"),
-            user("next"), compaction("r6", summary="mei has a plan", details={"modifiedFiles": ["plan.md"]}),
+            ann("next"), compaction("r6", summary="mei has a plan", details={"modifiedFiles": ["plan.md"]}),
             *more, opted_out=["mei"],
         )  # fmt: skip
 

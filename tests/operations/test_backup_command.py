@@ -42,7 +42,7 @@ def test_it_works(home, tmp_path):
     assert (made["schema"], made["verb"], made["backup"]["status"]) == ("openclaw-web.backup.v1", "create", "verified")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and path.parent == home / "backups"
     status, out, _err = run(tmp_path / "new", "backup", "restore", str(path))
-    assert status == 0 and "2 agents, 1 users" in out and "sign in again" in out
+    assert status == 0 and "2 agents, 1 user" in out and "sign in again" in out
     assert tables(tmp_path / "new") == tables(home)
     assert backing_up.schema(tmp_path / "new") == backing_up.schema(home)
     assert backing_up.artifacts(tmp_path / "new") == backing_up.artifacts(home) != {}

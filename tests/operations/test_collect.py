@@ -2,6 +2,8 @@ import json
 import os
 
 import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
 
 from agents import configuration
 from ledger.models import ConversationTurn, RejectedRecord, Session, SessionDay, TranscriptEvent, TranscriptSnapshot
@@ -10,6 +12,7 @@ from tests.homes import assistant, result, user
 from tests.operations.collecting import MAIN, events, opens_during, run
 
 pytestmark = pytest.mark.django_db
+AT = 1_767_571_200_000
 
 
 def test_it_works(home):
@@ -246,3 +249,18 @@ def test_compactions_become_snapshots_with_their_files(home):
     about = json.loads(snapshot.metadata_json)
     assert (about["readFiles"], about["modifiedFiles"], about["tokensBefore"]) == (["AGENTS.md"], ["MEMORY.md"], 52179)
     assert snapshot.event_count == 2
+
+
+def test_an_index_of_many_sessions_is_stored_in_a_few_statements(home):
+    entries = {f"agent:main:irc:direct:{n}": {"sessionId": f"s{n}", "updatedAt": AT, "label": ""} for n in range(900)}
+    home.index(entries)
+    run(home)
+    sessions = Session.objects.using(MAIN)
+    assert sessions.filter(origin="direct", channel_id="irc", last_activity_at=AT).count() == 900
+    for key in list(entries)[:500]:
+        entries[key] |= {"label": "Named", "updatedAt": AT + 1}
+    home.index(entries)
+    with CaptureQueriesContext(connections[MAIN]) as asked:
+        run(home)
+    assert sessions.filter(title="Named", last_activity_at=AT + 1).count() == 500
+    assert sum("UPDATE" in query["sql"] and "sessions" in query["sql"] for query in asked) == 1

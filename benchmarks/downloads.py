@@ -1,0 +1,183 @@
+"""How long a page takes while many ask for downloads: real gunicorn, and clients in another process over loopback.
+
+    python benchmarks/downloads.py [--rows 200000] [--downloads 16] [--readers 2] [--seconds 15] [--json]
+
+First readers alone, then beside programs that ask for all records of an agent again and again; who is told to come back
+later does, after a second. Errors are answers that are neither 200 nor, of downloads, 503.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BAR = 2
+PAGES = ("/agents/big/sessions/", "/agents/big/turns/?errors=on", "/agents/big/events/", "/samples/")
+RECORDS = "/api/v1/agents/big/events?format=jsonl&include_payload=true"
+PREPARE = """
+from agents import services
+from benchmarks import many_rows
+from operations import accounts
+db = services.register("big").db
+many_rows.fill_sessions(db, rows)
+many_rows.fill_agent(db, rows)
+many_rows.settle(db)
+people = [accounts.add_user(f"reader{number}", "viewer") for number in range(readers)]
+token = accounts.make_token(people[0][0], name="bench", role="viewer")[1]
+print("PREPARED", token, *(link for _user, link in people))
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--downloads", type=int, default=16)
+    parser.add_argument("--readers", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home, Site(home, options) as site:
+        alone = site.measure("pages alone", 0)
+        beside = site.measure(f"pages beside {options.downloads} downloads", options.downloads)
+    beside |= {"ratio": round(beside["p95_ms"] / alone["p95_ms"], 2), "bar": BAR}
+    print(json.dumps([alone, beside], indent=1) if options.json else table([alone, beside]))
+
+
+class Site:
+    """A served home with an agent that has many records."""
+
+    def __init__(self, home, options):
+        self.options = options
+        self.env = os.environ | {
+            "OPENCLAW_WEB_HOME": home,
+            "OPENCLAW_STATE_DIR": f"{home}/none",
+            "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
+            "OPENCLAW_WEB_API_PER_MINUTE": "0",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": str(ROOT),
+        }
+        self.run("migrate", "-v0")
+        numbers = f"rows, readers = {options.rows}, {options.readers}\n"
+        said = self.run("shell", "--no-imports", "-c", numbers + PREPARE)
+        self.token, *self.links = said.partition("PREPARED ")[2].split()
+
+    def run(self, *words):
+        command = [sys.executable, "-m", "openclaw_web", *words]
+        return subprocess.run(command, cwd=ROOT, env=self.env, check=True, capture_output=True, text=True).stdout
+
+    def __enter__(self):
+        command = [sys.executable, "-m", "openclaw_web", "serve", "--port", "0"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, **pipes)
+        for line in self.process.stdout:
+            if found := re.search(r"answers at http://([^/]+):(\d+)/", line):
+                self.address = found[1], int(found[2])
+                break
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+        self.cookies = [signed_in(self.address, link) for link in self.links]
+        return self
+
+    def __exit__(self, *error):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+
+    def measure(self, name, downloads):
+        """Let people read for a while, and programs download beside them; what came of it."""
+        until = time.perf_counter() + self.options.seconds
+        readers = [Reader(self.address, cookie) for cookie in self.cookies]
+        loaders = [Loader(self.address, self.token) for _ in range(downloads)]
+        threads = [threading.Thread(target=one.work, args=(until,)) for one in (*loaders, *readers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        times = sorted(took for reader in readers for took in reader.times)
+        return {
+            "row": name,
+            "pages": len(times),
+            "p50_ms": round(statistics.median(times) * 1000, 1),
+            "p95_ms": round(times[len(times) * 95 // 100] * 1000, 1),
+            "errors": sum(one.errors for one in (*readers, *loaders)),
+            "refused": sum(one.refused for one in loaders),
+            "mb": round(sum(one.bytes for one in loaders) / 1e6, 1),
+        }
+
+
+class Reader:
+    """Somebody who opens one page after the other, and how long each took."""
+
+    def __init__(self, address, cookie):
+        self.address, self.headers = address, {"Cookie": cookie}
+        self.times, self.errors = [], 0
+
+    def work(self, until):
+        connection = http.client.HTTPConnection(*self.address)
+        while time.perf_counter() < until:
+            for page in PAGES:
+                started = time.perf_counter()
+                connection.request("GET", page, headers=self.headers)
+                response = connection.getresponse()
+                response.read()
+                self.errors += response.status != 200
+                self.times.append(time.perf_counter() - started)
+
+
+class Loader:
+    """A program that downloads all records, again and again."""
+
+    def __init__(self, address, token):
+        self.address, self.headers = address, {"Authorization": f"Bearer {token}"}
+        self.bytes = self.refused = self.errors = 0
+
+    def work(self, until):
+        while time.perf_counter() < until:
+            connection = http.client.HTTPConnection(*self.address)
+            connection.request("GET", RECORDS, headers=self.headers)
+            response = connection.getresponse()
+            while time.perf_counter() < until and (part := response.read(65_536)):
+                self.bytes += len(part)
+            connection.close()
+            if response.status == 503:
+                self.refused += 1
+                time.sleep(1)
+            self.errors += response.status not in (200, 503)
+
+
+def signed_in(address, link):
+    """The cookie of a browser that came by a one-time link."""
+    connection = http.client.HTTPConnection(*address)
+    path = re.sub(r"^https?://[^/]+", "", link)
+    connection.request("GET", path)
+    response = connection.getresponse()
+    page, cookies = response.read().decode(), cookies_of(response)
+    field = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[1]
+    kinds = {"Cookie": "; ".join(cookies), "Content-Type": "application/x-www-form-urlencoded"}
+    connection.request("POST", path, f"csrfmiddlewaretoken={field}", kinds)
+    response = connection.getresponse()
+    response.read()
+    return "; ".join([*cookies, *cookies_of(response)])
+
+
+def cookies_of(response):
+    return [value.partition(";")[0] for name, value in response.getheaders() if name.lower() == "set-cookie"]
+
+
+def table(rows):
+    """The figures as Markdown."""
+    names = ("row", "pages", "p50_ms", "p95_ms", "ratio", "bar", "errors", "refused", "mb")
+    lines = ["| " + " | ".join(names) + " |", "|" + " --- |" * len(names)]
+    return "\n".join([*lines, *("| " + " | ".join(str(row.get(name, "")) for name in names) + " |" for row in rows)])
+
+
+if __name__ == "__main__":
+    main()

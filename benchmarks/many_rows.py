@@ -1,0 +1,276 @@
+"""Many rows of every kind, written by SQLite itself: a million in seconds, shaped like collected ones."""
+
+import json
+
+T0 = 1_767_571_200_000
+MINUTE_MS = 60_000
+WORDS = "'Question ' || i || ': 用表格列出前十个最慢的请求。 Which of them are slow because the cache was cold?'"
+TOOLS = ("exec", "read", "web_fetch", "browser", "grep", "process", "message", "memory_search")
+TOOL_SUMS = """INSERT INTO tool_days SELECT date(created_at / 1000, 'unixepoch'), tool, 'telegram', count(*), count(*),
+0, sum(chars), count(*), sum(chars), count(*) * 600, sum(chars) * 9, 0 FROM artifacts GROUP BY 1, 2"""
+# Of ten records of a session: a question, then calls, their results and replies.
+KIND = "CASE i % 10 WHEN 0 THEN 'user' ELSE CASE i % 3 WHEN 0 THEN 'tool_result' ELSE 'assistant' END END"
+BODY = (
+    "json_object('type', 'message', 'id', 'r' || i, 'timestamp', {t0} + i * 6000, 'message', json_object('role', "
+    f"'user', 'content', {WORDS} || printf('%0300d', i)))"
+)
+
+
+def fill_sessions(db, count):
+    """Sessions a minute apart, over four channels and three origins, every twentieth with errors."""
+    from ledger.models import Session
+
+    moment, turns = f"{T0} + i * {MINUTE_MS}", "(1 + i * 7919 % 59)"
+    insert(
+        db,
+        Session,
+        count,
+        id="printf('%08d', i)",
+        channel_id="CASE i % 4 WHEN 0 THEN 'telegram' WHEN 1 THEN 'webchat' WHEN 2 THEN 'irc' ELSE 'discord' END",
+        origin="CASE i % 3 WHEN 0 THEN 'direct' WHEN 1 THEN 'group' ELSE 'cron' END",
+        created_at=moment,
+        last_activity_at=moment,
+        title="'Session number ' || i || ': 请分析 data.csv and say what is wrong with it'",
+        session_key="'agent:main:direct:' || i",
+        turn_count=turns,
+        record_count=f"{turns} * 4",
+        total_tokens=f"{turns} * 9000",
+        cost_usd=f"{turns} * 0.01",
+        error_count="i % 20 = 0",
+    )
+
+
+# Long because it names the columns of several tables.
+def fill_agent(db, count):
+    """Turns, records with their identities, and rejected lines of an agent: `count` of each, ten to a session."""
+    from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptEventIdentity
+
+    session, moment = "printf('%08d', i / 10)", f"{T0} + i * 6000"
+    usage = {"model": "CASE i % 3 WHEN 0 THEN 'claude-opus-4-5' ELSE 'claude-sonnet-4-5' END", "cost_usd": "0.01"}
+    insert(
+        db,
+        ConversationTurn,
+        count,
+        id=f"{session} || ':r' || i",
+        session_id=session,
+        turn_number="i % 10",
+        user_message_content=WORDS,
+        agent_message_content=f"'Three of them: ' || {WORDS}",
+        created_at=moment,
+        first_seq="i",
+        last_seq="i",
+        total_tokens="i % 9000",
+        prompt_tokens="i % 9000",
+        error_count="i % 5000 = 0",
+        **usage,
+    )
+    insert(
+        db,
+        TranscriptEvent,
+        count,
+        session_id=session,
+        seq="i % 10",
+        created_at=moment,
+        kind=KIND,
+        turn_number="1",
+        is_failed="i % 5000 = 3",
+        tool_name="CASE WHEN i % 10 AND i % 3 = 0 THEN 'exec' END",
+        event_json=BODY.format(t0=T0),
+        **usage,
+    )
+    insert(
+        db,
+        TranscriptEventIdentity,
+        count,
+        session_id=session,
+        event_id="'r' || i",
+        seq="i % 10",
+        event_type="'message'",
+        has_parent="1",
+        parent_id="'r' || (i - 1)",
+        created_at=moment,
+    )
+    insert(
+        db,
+        RejectedRecord,
+        count // 10,
+        id="i + 1",
+        file="'sessions/' || (i / 100) || '.jsonl'",
+        byte_offset="i * 100",
+        byte_length="100",
+        reason="CASE i % 2 WHEN 0 THEN 'not_json' ELSE 'not_utf8' END",
+        session_id=session,
+        created_at=moment,
+    )
+
+
+# Long because it names the columns of several tables.
+def fill_site(count, *, agent):
+    """Rows of the global file, of one agent: `count` samples, jobs and entries of the audit log, fewer exports."""
+    from agents.models import AuditEntry
+    from datasets.models import DatasetExport, DatasetSample
+    from operations.models import JobRun
+
+    moment, by, agent = f"{T0} + i * 6000", "'user' || (i % 7)", f"'{agent}'"
+    insert(
+        "default",
+        DatasetSample,
+        count,
+        id="printf('%026d', i)",
+        sample_type="'annotated_turn'",
+        session_id="printf('%08d', i / 10)",
+        content=f"json_object('userMessage', {WORDS}, 'agentReply', {WORDS})",
+        annotation_status="CASE WHEN i % 4 THEN 'pending' ELSE 'approved' END",
+        annotated_by=f"CASE i % 4 WHEN 0 THEN {by} END",
+        agent_id=agent,
+        turn_number="i % 10",
+        created_at=moment,
+    )
+    insert(
+        "default",
+        JobRun,
+        count,
+        id="printf('%026d', i)",
+        kind="CASE WHEN i % 5 THEN 'collect' ELSE 'export' END",
+        state="CASE WHEN i % 1000 THEN 'finished' ELSE 'failed' END",
+        started_by=f"CASE WHEN i % 5 THEN 'schedule' ELSE {by} END",
+        message="'Nothing is new.'",
+        result_json="'{}'",
+        created_at=moment,
+        started_at=moment,
+        finished_at=f"{moment} + 1000",
+    )
+    insert(
+        "default",
+        AuditEntry,
+        count,
+        id="i + 1",
+        at=moment,
+        actor=by,
+        via="'page'",
+        action="CASE i % 3 WHEN 0 THEN 'read' ELSE 'labelled' END",
+        object_type="'sample'",
+        object_id="printf('%026d', i)",
+        agent_id=agent,
+    )
+    insert(
+        "default",
+        DatasetExport,
+        count // 10,
+        id="printf('%026d', i)",
+        export_name="'Export ' || i",
+        export_format="CASE i % 2 WHEN 0 THEN 'alpaca' ELSE 'sharegpt' END",
+        sample_types="'[]'",
+        file_path="'exports/' || i",
+        exported_by=by,
+        exported_at=moment,
+        state="'ready'",
+    )
+
+
+def fill_around(count, *, agent):
+    """Rows of the global file around an agent's conversations: one scheduled job with all runs, tasks, doctor runs."""
+    from operations import models
+
+    moment, text, name = f"{T0} + i * 6000", "printf('%026d', i)", f"'{agent}'"
+    job = {"agent_id": name, "job_id": "'x'"}
+    insert("default", models.CronJob, count, id="iif(i, i, 'x')", agent_id=name, name="'daily'", job_json="'{}'")
+    insert("default", models.CronRunLog, count, seq="i", ts=moment, status="'ok'", entry_json="'{}'", **job)
+    keys = {"child_session_key": "'child' || i", "requester_session_key": "'agent:main:direct:1'"}
+    insert(
+        "default",
+        models.SubagentRun,
+        count,
+        run_id=text,
+        created_at=moment,
+        payload_json="'{}'",
+        agent_id=name,
+        **keys,
+    )
+    insert("default", models.TaskRun, count, task_id=text, agent_id=name, created_at=moment)
+    insert("default", models.FlowRun, count, flow_id=text, agent_id=name, created_at=moment)
+    insert(
+        "default",
+        models.DeliveryQueueEntry,
+        count,
+        queue_name="'out'",
+        id=text,
+        agent_id=name,
+        enqueued_at=moment,
+    )
+    run = {"id": "iif(i, i, 'x')", "started_at": moment, "status": "'completed'"}
+    insert("default", models.MigrationRun, count, **run)
+    source = {"source_key": text, "migration_kind": "'session'", "source_path": text, "target_table": "'x'"}
+    source["report_json"] = """'{"ignored_sessions": ["x"]}'"""
+    insert("default", models.MigrationSource, count, status="'ignored'", last_run_id="'x'", **source)
+    insert("default", models.BackupRun, count, id=text, created_at=moment, status="'verified'")
+
+
+def fill_agents(count):
+    """Agents without files of their own, with the sums that pages which span agents read."""
+    from agents.models import Agent
+    from operations.models import AgentDailyStat, AgentSummary
+
+    name, sums = "printf('agent-%03d', i)", {"turn_count": "i", "error_count": "i % 3", "total_tokens": "i * 9000"}
+    insert("default", Agent, count, agent_id=name, created_at=str(T0), updated_at=str(T0), agent_db_path=name)
+    insert("default", AgentSummary, count, agent_id=name, last_activity_at=f"{T0} + i", **sums)
+    days = f"date({T0} / 1000 + (i / {count}) * 86400, 'unixepoch')"
+    insert("default", AgentDailyStat, count * 90, agent_id=f"printf('agent-%03d', i % {count})", date=days, **sums)
+
+
+def fill_artifacts(db, count):
+    """Outputs a minute apart, every fifth content twice, of eight tools, and their sums; their files are not there."""
+    from django.db import connections
+
+    from artifacts.models import Artifact
+
+    chars = "(8000 + i * 7919 % 60000)"
+    insert(
+        db,
+        Artifact,
+        count,
+        id="printf('%032x', i)",
+        handle="'ocm_artifact:v1:sha256:' || printf('%064x', i - (i % 5 = 4))",
+        bytes=chars,
+        stored_bytes=f"{chars} / 5",
+        chars=chars,
+        lines=f"{chars} / 60",
+        content_type="'text/plain'",
+        tool=f"json_extract('{json.dumps(TOOLS)}', '$[' || (i % {len(TOOLS)}) || ']')",
+        summary=f"'text/plain, ' || {chars} || ' characters, exit code 0'",
+        preview="'" + "GET /items 200 " * 30 + "'",
+        session_id="printf('%08d', i)",
+        turn_id="printf('%08d:r1', i)",
+        record_id="'r' || i",
+        created_at=f"{T0} + i * {MINUTE_MS}",
+    )
+    with connections[db].cursor() as cursor:
+        cursor.execute(TOOL_SUMS)
+
+
+def settle(db):
+    """Write what is in the -wal to the file itself."""
+    from django.db import connections
+
+    with connections[db].cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def insert(db, model, count, /, **columns):
+    """`count` rows of a model: `columns` are SQL expressions of `i`, the others have their defaults."""
+    from django.db import connections, transaction
+
+    plain = {field.column: _literal(field) for field in model._meta.concrete_fields if field.column}
+    values = {name: columns.get(name, default) for name, default in plain.items()}
+    assert columns.keys() <= plain.keys(), columns.keys() - plain.keys()
+    numbers = f"WITH RECURSIVE numbers(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < {count})"
+    table, names, expressions = model._meta.db_table, ", ".join(values), ", ".join(values.values())
+    sql = f"{numbers} INSERT INTO {table} ({names}) SELECT {expressions} FROM numbers"
+    with transaction.atomic(using=db):
+        connections[db].connection.execute(sql)
+
+
+def _literal(field):
+    default = field.get_default()
+    default = getattr(default, "value", default)  # of choices
+    return "NULL" if default is None else repr(int(default) if isinstance(default, bool) else default)

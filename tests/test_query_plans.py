@@ -1,0 +1,319 @@
+"""No list reads more than a page of it: what SQLite does for every list, filter and order, in both directions.
+
+A query fails that sorts (a temporary B-tree), that reads a table from end to end without a limit in its order, or that
+counts, unless it is inside a time box. A list that is not in these tables fails, too.
+"""
+
+import re
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import combinations
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from django import forms
+from django.db import connections
+from django.urls import resolve
+
+from agents import time_limits
+from benchmarks import many_rows
+from guardian import services as guardian
+from operations.list_filters import LISTS
+from tests import test_roles as routes
+from tests.conftest import ALL
+from tests.test_api import operations
+
+pytestmark = pytest.mark.django_db
+ROWS = 130  # more than two pages of everything
+ROOT = "/api/v1"
+
+# Where each list of LISTS is. Several addresses: as different people see it.
+PAGES = {
+    "artifacts": "/agents/ada/artifacts/",
+    "audit": "/operations/audit/",
+    "events": "/agents/ada/events/",
+    "exports": "/exports/",
+    "jobs": "/operations/jobs/",
+    "rejected": "/operations/rejected/",
+    "samples": "/samples/",
+    "sessions": "/agents/ada/sessions/",
+    "turns": "/agents/ada/turns/",
+}
+# Pages with a list that has no filters, or only tabs.
+PLAIN_PAGES = (
+    "/",
+    "/account/",
+    "/agents/",
+    "/agents/ada/background/",
+    "/agents/ada/background/?show=flows",
+    "/agents/ada/background/?show=deliveries",
+    "/agents/ada/cron/",
+    "/agents/ada/files/",
+    "/agents/ada/lint/",
+    "/agents/ada/stored/",
+    "/agents/ada/subagents/",
+    "/operations/artifacts/",
+    "/operations/backups/",
+    "/operations/doctor/",
+    "/operations/invitations/",
+    "/operations/retention/",
+    "/operations/tokens/",
+    "/operations/users/",
+    "/review/",
+    "/review/pending/",
+    "/review/waiting/",
+    "/review/?agent=ada",
+    "/review/?type=memory_gate_positive",
+    "/review/?agent=ada&type=memory_gate_positive",
+    "/samples/?status=pending",
+)
+# Pages of one thing, forms, and files.
+NO_LISTS = {
+    "api:openapi-json",
+    "api:openapi-view",
+    "artifacts:artifact_detail",
+    "artifacts:artifact_download",
+    "datasets:review_keys",
+    "datasets:sample_detail",
+    "datasets:samples_bulk",
+    "datasets:session_samples",
+    "guardian:file_detail",
+    "ledger:record_detail",
+    "ledger:savings",
+    "ledger:session_detail",
+    "ledger:step_detail",
+    "operations:backup_file",
+    "operations:checkpoint_detail",
+    "operations:component_list",
+    "operations:cron_detail",
+    "operations:export_detail",
+    "operations:export_file",
+    "operations:healthz",
+    "operations:job_detail",
+    "operations:join",
+    "operations:one_time_link",
+    "operations:settings",
+    "operations:sign_in",
+}
+# A value for each parameter that no choice gives one.
+VALUES = {
+    "actor": "user1",
+    "agent": "ada",
+    "branch": "all",
+    "by": "user1",
+    "channel": "irc",
+    "cost": "0.005",
+    "file": "nowhere",
+    "from": "2026-01-02",
+    "to": "2026-12-30",
+    "from_ts": "1",
+    "to_ts": str(2**50),
+    "handle": "x",
+    "kind": "user",
+    "exported_by": "user1",
+    "name": "MEMORY.md",
+    "model": "claude-opus-4-5",
+    "object_id": "nowhere",
+    "origin": "direct",
+    "q": "nowhere",
+    "reason": "not_json",
+    "session": "00000001",
+    "session_id": "00000001",
+    "size": "100",
+    "started_by": "user1",
+    "tokens": "10",
+    "tool": "exec",
+    "types": "user",
+}
+IDS = {"agent": "ada", "session_id": "00000001", "job_id": "x", "run_id": "x"}
+NOT_FILTERS = {"after", "before", "limit", "sort", "format"}
+# Tables that stay small, and why. What is read of them may be sorted, and read whole.
+SMALL = {
+    "agent_summaries": "a row for each agent, sorted by any of its columns",
+    "agents": "filters offer all of them",
+    "api_tokens": "people make them one by one",
+    "cron_run_logs": "the last 100 runs of each job of a page; OpenClaw keeps some thousand of a job",
+    "django_migrations": "whether a file is up to date",
+    "file_snapshots": "versions of one agent's own files",
+    "sample_claims": "at most six for each person",
+    "sample_drafts": "a row for each text that somebody began and did not finish",
+    "workspace_files": "versions of one agent's own files",
+}
+RECURSIVE = {"step"}  # goes from one value of an index to the next one
+FIRST_TABLE = re.compile(r'\bFROM "?(\w+)"?')
+OF_ONE_PAGE = re.compile(r'"session_key" IN \(')  # the sessions of the keys on one page
+A_FEW_OF_ALL = re.compile(r"SELECT 1 FROM \w+ \w+ LIMIT \d+")
+
+
+@dataclass
+class Asked:
+    """The queries of a request that were not inside a time box."""
+
+    queries: list = field(default_factory=list)
+
+    def hear(self, execute, sql, params, many, context):
+        if not time_limits.is_boxed() and sql.lstrip(" (").startswith(("SELECT", "WITH")):
+            self.queries.append((context["connection"].alias, sql, params))
+        return execute(sql, params, many, context)
+
+
+@pytest.fixture
+def rows(as_admin, ada):
+    """Rows of every kind, more than two pages of each."""
+    many_rows.fill_sessions("agent_ada", ROWS)
+    many_rows.fill_agent("agent_ada", ROWS)
+    many_rows.fill_artifacts("agent_ada", ROWS)
+    many_rows.fill_site(ROWS, agent="ada")
+    many_rows.fill_around(ROWS, agent="ada")
+    for number in range(3):
+        guardian.keep_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
+    return as_admin
+
+
+def plan(alias, sql, params):
+    with connections[alias].cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+        return [row[3] for row in cursor.fetchall()]
+
+
+def problems(asked, address):
+    """What is wrong with the queries of a request: pairs of a fault and where it is."""
+    for alias, sql, params in asked.queries:
+        tables = FIRST_TABLE.findall(sql)
+        if (tables and tables[0] in SMALL) or OF_ONE_PAGE.search(sql):
+            continue
+        steps = plan(alias, sql, params)
+        bad = [step for step in steps if "TEMP B-TREE" in step]
+        if not (" LIMIT " in sql and "ORDER BY" in sql) and not A_FEW_OF_ALL.search(sql):
+            bad += scans(steps)
+        bad += ["counts outside of a time box"] if "COUNT(" in sql.upper() and " LIMIT " not in sql else []
+        if bad:
+            yield "; ".join(bad), f"{address}\n    {sql % tuple(params or ())}"
+
+
+def scans(steps):
+    """The steps that read a table from end to end: not subqueries, which have steps of their own, nor given values."""
+    own = {step.split()[1] for step in steps if step.startswith(("CO-ROUTINE", "MATERIALIZE"))} | {"CONSTANT", "listed"}
+    return [step for step in steps if step.startswith("SCAN") and step.split()[1] not in {*own, *RECURSIVE}]
+
+
+def ask(client, address):
+    """The answer, and what is wrong with the queries that made it."""
+    asked = Asked()
+    with ExitStack() as stack:
+        for alias in ALL:
+            stack.enter_context(connections[alias].execute_wrapper(asked.hear))
+        response = client.get(address)
+        if response.streaming:
+            response.getvalue()
+    assert response.status_code == 200, (address, response.content[:300])
+    return response, list(problems(asked, address))
+
+
+def look(client, address, following):
+    """What is wrong with the first page of a list and with those beside it; `following` finds their cursors."""
+    response, found = ask(client, address)
+    sign = "&" if "?" in address else "?"
+    for name, cursor in following(response).items():
+        if cursor:
+            found += ask(client, f"{address}{sign}{name}={cursor}")[1]
+    return found
+
+
+def on_page(response):
+    """The cursors of the pages beside this one, from its links."""
+    links = re.findall(r'href="[^"]*?[?&;](after|before)=([\w~-]+)', response.content.decode())
+    return dict(links)
+
+
+def in_answer(response):
+    return {"after": response.json()["next"], "before": response.json()["next"]}
+
+
+def fail_for(found):
+    if told := dict(reversed(found)):  # one address for each kind of fault
+        pytest.fail("\n".join(f"{bad}: {where}" for bad, where in told.items()), pytrace=False)
+
+
+def value_of(name, form_field):
+    """What a filter is tried with; None when nobody has said it."""
+    choices = [str(value) for value, _label in getattr(form_field, "choices", ()) if value]
+    return "on" if isinstance(form_field, forms.BooleanField) else choices[0] if choices else VALUES.get(name)
+
+
+def queries_of(values):
+    """Every filter alone, every two together, and all at once."""
+    names = sorted(values)
+    for some in [(), *combinations(names, 1), *combinations(names, 2), names]:
+        yield {name: values[name] for name in some}
+
+
+def parameters_of(operation):
+    """{name: schema} of what a list of the API is asked with."""
+    return {each["name"]: each["schema"] for each in operation["parameters"] if each["in"] == "query"}
+
+
+def required_by(operation):
+    """What a list of the API is always asked with."""
+    names = [each["name"] for each in operation["parameters"] if each["in"] == "query" and each.get("required")]
+    return {name: VALUES[name] for name in names}
+
+
+def api_value(name, schema):
+    """What a filter of the API is tried with; None when nobody has said it."""
+    kinds = [schema, *schema.get("anyOf", ())]
+    chosen = next((kind["enum"][0] for kind in kinds if "enum" in kind), None)
+    is_switch = any(kind.get("type") == "boolean" for kind in kinds)
+    return chosen or ("true" if is_switch else VALUES.get(name))
+
+
+def api_lists():
+    """Every list of the API."""
+    return {path: operation for method, path, operation in operations() if "format" in parameters_of(operation)}
+
+
+def test_every_list_is_in_the_table():
+    assert PAGES.keys() == LISTS.keys()
+    shown = {resolve(urlsplit(address).path).view_name for address in (*PAGES.values(), *PLAIN_PAGES)}
+    pages = {name for name, (method, _role) in routes.PAGES.items() if method == "GET"}
+    assert shown | NO_LISTS == pages, "a page with a list belongs into PAGES or PLAIN_PAGES, another into NO_LISTS"
+    assert not shown & NO_LISTS
+
+
+@pytest.mark.parametrize("on", sorted(PAGES))
+def test_pages(rows, on):
+    form = LISTS[on]()
+    always = {name: IDS[name] for name in form.PLACE}
+    fields = {name: each for name, each in form.fields.items() if name not in {*NOT_FILTERS, *always}}
+    values = {name: value_of(name, each) for name, each in fields.items()}
+    assert all(values.values()), f"give these a value in VALUES: {[name for name in values if not values[name]]}"
+    found = []
+    orders = [f"{sign}{order}" for order in form.ORDERS for sign in ("", "-")]
+    for asked in queries_of(values):
+        for sort in orders if len(asked) < 2 else orders[:2]:
+            found += look(rows, f"{PAGES[on]}?{urlencode(always | asked | {'sort': sort})}", on_page)
+        if len(asked) < 2:
+            found += ask(rows, f"{PAGES[on]}?{urlencode(always | asked | {'format': 'jsonl'})}")[1]
+    fail_for(found)
+
+
+@pytest.mark.parametrize("path", sorted(api_lists()))
+def test_api(rows, path):
+    schemas, always = parameters_of(api_lists()[path]), required_by(api_lists()[path])
+    left_out = {*NOT_FILTERS, *always}
+    values = {name: api_value(name, schema) for name, schema in schemas.items() if name not in left_out}
+    assert all(values.values()), f"give these a value in VALUES: {[name for name in values if not values[name]]}"
+    address, orders = path.format(**IDS), schemas.get("sort", {}).get("enum", [""])
+    found = []
+    for asked in queries_of(values):
+        for sort in orders if len(asked) < 2 else orders[:2]:
+            query = urlencode(always | asked | ({"sort": sort} if sort else {}))
+            found += look(rows, f"{address}?{query}", in_answer)
+        if len(asked) < 2:
+            found += ask(rows, f"{address}?{urlencode(always | asked | {'format': 'jsonl'})}")[1]
+    fail_for(found)
+
+
+@pytest.mark.parametrize("address", PLAIN_PAGES)
+def test_plain_pages(rows, address):
+    fail_for(look(rows, address, on_page))
