@@ -17,7 +17,6 @@ from operations.models import BackupRun
 from .losses import Loss
 
 MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
-TOLD = ("sessions", "transcript_events", "transcript_event_identities")
 COUNTS = "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind"
 
 
@@ -26,7 +25,7 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
 
     `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
     """
-    unpacked: dict[str, set[tuple[int, ...]]] = defaultdict(set)
+    unpacked: dict[str, set[str]] = defaultdict(set)
     for path in [Path(own), *_paths(own)]:
         wanted = [loss for loss in losses if not loss.where and loss.missing]
         if not wanted:
@@ -50,15 +49,15 @@ def _paths(own: str) -> list[Path]:
 def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[str, Counter[str]]]]:
     """(agent, session -> kind -> records) of these agents in a backup; one that cannot be read holds nothing.
 
-    A database with as many rows as one that was looked into is passed over: each run of `--fix` backs up the same loss.
+    A database that is one of those looked into is passed over: each run of `--fix` backs up the same loss.
     """
     try:
         with reading.opened(path) as archive:
             for entry in archive.manifest.databases:
-                rows = tuple(entry.rows.get(name, 0) for name in TOLD)
-                if entry.agent not in agents or rows in unpacked[entry.agent] or len(unpacked[entry.agent]) > MOST:
+                known = unpacked[entry.agent or ""]
+                if entry.agent not in agents or entry.sha256 in known or len(known) > MOST:
                     continue
-                unpacked[entry.agent].add(rows)
+                known.add(entry.sha256)
                 if not is_own:
                     yield entry.agent, _counted(path, archive, entry)
     except (Refused, OSError, sqlite3.Error):  # the next one may be whole
