@@ -106,7 +106,9 @@ class _Kept:
         self._after: dict[str | None, list[str]] = defaultdict(list)
         before = None
         for record_id, seq in stored:
-            if record_id not in naming.met and (line := _stored_line(db, session_id, record_id, seq)):
+            line = _stored_line(db, session_id, record_id, seq) if record_id not in naming.met else None
+            # A damaged row may be known by another name than its record has, which a source holds.
+            if line is not None and own_id(line.record or {}) not in naming.met:
                 line.offset = line.end = -len(self.lines) - 1  # no place of a source
                 self.lines[record_id] = line
                 self._after[before].append(record_id)

@@ -236,8 +236,8 @@ class TestRepairs:
         )  # fmt: skip
 
     def test_an_old_agent_file(self, home):
-        change(home, "DROP INDEX idx_artifacts_largest;", "main")
-        change(home, "DELETE FROM django_migrations WHERE app = 'artifacts' AND name LIKE '0003%'", "main")
+        change(home, "DROP INDEX idx_artifacts_session; DROP INDEX idx_artifacts_session_size;", "main")
+        change(home, "DELETE FROM django_migrations WHERE app = 'artifacts' AND name LIKE '0004%'", "main")
         self.mended(home, ("schema", "main"))
 
     def test_an_old_global_file(self, home):

@@ -172,8 +172,8 @@ def test_what_a_repair_made_usable_was_there_before(home, source, made_unusable)
     first = source.transcript(user("First"), assistant("Here")).session
     doctor(home, "--fix", status=0)
     if made_unusable == "old":
-        change(home, "DROP INDEX idx_artifacts_largest", "main")
-        change(home, "DELETE FROM django_migrations WHERE app = 'artifacts' AND name LIKE '0003%'", "main")
+        change(home, "DROP INDEX idx_artifacts_session; DROP INDEX idx_artifacts_session_size", "main")
+        change(home, "DELETE FROM django_migrations WHERE app = 'artifacts' AND name LIKE '0004%'", "main")
     else:
         change(home, "DELETE FROM agent_databases WHERE agent_id = 'main'; DELETE FROM agents WHERE agent_id = 'main'")
     second = source.transcript(user("Second")).session
