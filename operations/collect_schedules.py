@@ -137,8 +137,15 @@ def new_of_log(job_id, rows, *, goes_on=False):
     A log that was cut and has grown again has other runs in the same places, and the same ones in others: read from
     its start, a run that says what a stored one says is that one, each stored one for one of the log. Read on from
     where the last reading stopped, it is one that was stored in its own place. A place that is taken by another run
-    is given up for the next one.
+    is given up for the next one. A line may name another job than the log is of, `job_id`.
     """
+    by_job = {job_id: []}
+    for row in rows:
+        by_job.setdefault(row.job_id, []).append(row)
+    return [row for name, own in by_job.items() for row in _new_of_job(name, own, goes_on=goes_on)]
+
+
+def _new_of_job(job_id, rows, *, goes_on):
     stored = CronRunLog.objects.filter(job_id=job_id, seq__lt=FIRST_TIME)
     if goes_on and rows:
         stored = stored.filter(seq__gte=rows[0].seq)

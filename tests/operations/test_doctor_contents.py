@@ -56,11 +56,11 @@ def test_without_a_source_the_newest_backup_that_has_it_is_named_and_its_command
     (tmp_path / "home-source").rename(tmp_path / "elsewhere")
     made = receipt(home, "create")["backup"]
     blob.unlink()
-    sentence = found(home, "--source", str(tmp_path / "elsewhere"))["artifact_gone"]
+    sentence = found(home)["artifact_gone"]
     assert handle in sentence and made["id"] in sentence
     command = sentence[sentence.index("tar --zstd") :]
     subprocess.run(shlex.split(command), check=True)
-    assert "artifact_gone" not in found(home, "--deep", "--source", str(tmp_path / "elsewhere"))
+    assert "artifact_gone" not in found(home, "--deep")
 
 
 def test_what_is_nowhere_cannot_be_had_again(home, lost, tmp_path):
@@ -68,7 +68,7 @@ def test_what_is_nowhere_cannot_be_had_again(home, lost, tmp_path):
     lost[3].unlink()
     for backup in (home / "backups").iterdir():
         backup.unlink()
-    assert "cannot be had again" in found(home, "--source", str(tmp_path / "elsewhere"))["artifact_gone"]
+    assert "cannot be had again" in found(home)["artifact_gone"]
 
 
 @pytest.mark.parametrize("size", [0, 10, 100_000])

@@ -23,6 +23,7 @@ HANDLE = of("ab" * 32)
 KEEPING = {"conversation_contexts", "memory_gate_decisions", "dataset_samples"}
 NOT_KEEPING = {
     "removed_sessions",  # says that one was removed
+    "collector_sessions",  # says what the store has to hold, and that one was removed
     "cron_run_logs",  # what OpenClaw's scheduler says; derived rows that link to a session while it is here
 }
 

@@ -121,7 +121,7 @@ def test_a_long_name_with_many_below_it_is_cut(take):
 
 
 def test_a_file_that_is_not_there(capsys):
-    with pytest.raises(CommandError, match="could not be read: No such file"):
+    with pytest.raises(CommandError, match="could not be read: there is no such file"):
         call_command("settings", "import", "/nowhere/settings.json")
 
 
