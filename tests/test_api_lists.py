@@ -218,7 +218,7 @@ class TestSpellings:
         assert as_admin.get(EVENTS, {"sessionId": "a", "session_id": "b"}).json()["items"]
 
     def test_a_body(self, as_admin, ada):
-        SampleFactory()
+        SampleFactory(quality_score=0.5)
         body = {"name": "x", "format": "alpaca", "onlyApproved": False, "trainSplit": 0.5, "minQuality": 0.25}
         made = as_admin.post("/api/v1/exports", json.dumps(body), "application/json").json()
         options = made["options"]

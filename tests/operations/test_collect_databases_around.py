@@ -88,7 +88,7 @@ def test_without_room_for_a_copy_the_rest_is_read(home, monkeypatch):
     usage = namedtuple("usage", "total used free")
     home.write("workspace/MEMORY.md", "Remember")
     with monkeypatch.context() as full:
-        full.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9, 0))
+        full.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 10**7, 10**7))
         found = run(home)["agents"]["main"]
     assert found["rejected"] == {"database_not_copied": 1}
     assert found["file_versions"] == 1
