@@ -227,7 +227,7 @@ def compared_words(plan: Plan) -> str:
     words["sessions"] = amounts.of("sessions", plan.counts.sessions)
     sentence = _(
         "Counted: %(records)s of %(sessions)s, against what was noted when they were imported; "
-        "--deep compares each with its source."
+        "what they say was not compared with their sources."
     )
     return sentence % words
 

@@ -99,7 +99,7 @@ def test_a_record_that_says_something_else_is_found_by_deep_alone(home, source, 
     before = held(home)
     change(home, CHANGES[changed], AGENT)
     found, _status = doctor(home)
-    assert found["losses"] == [] and "compares each with its source" in found["message"]
+    assert found["losses"] == [] and "was not compared with their sources" in found["message"]
     found, _status = doctor(home, "--deep", status=1)
     assert found["loss_count"] > 0 and found["compared"]["how"] == "records"
     assert all(one["in_sources"] == one["missing"] + one["different"] > 0 for one in found["losses"])
