@@ -40,7 +40,9 @@ class SayWhyMiddleware:
             return render(request, "refused.html", context, status=exception.status)
         if isinstance(exception, OldAgentFile):
             log.error("%s", exception)
-            return render(request, "refused.html", {"sentence": str(exception)}, status=503)
+            request.agent_problem = ""  # the page says it already
+            context = {"sentence": str(exception), "offers_doctor": request.user.has_role("operator")}
+            return render(request, "refused.html", context, status=503)
         return None
 
 
