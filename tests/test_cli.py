@@ -42,6 +42,7 @@ RECEIPTS = {
     "doctor": {
         "verb", "message", "run", "source", "agents", "sources", "source_count", "to_read", "rejected",
         "rejected_count", "skipped", "skipped_count", "ignored", "ignored_count", "store", "findings",
+        "compared", "losses", "loss_count", "lost_records",
     },
     "export": {"id", "name", "state", "folder", "manifest"},
     "jobs": {"jobs"},
