@@ -240,7 +240,7 @@ def measure(client, pages, rounds):
     """Median milliseconds of every page, its size, and its ratio to the floor."""
     from ledger import markdown
 
-    remembered, rendered_anew = markdown.render, markdown.render.__wrapped__
+    remembered, rendered_anew = markdown.render, markdown._rendered
     times = {name: [] for name in pages}
     sizes = {}
     for number in range(rounds + 3):  # the first three warm templates and caches up
