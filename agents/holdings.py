@@ -78,6 +78,12 @@ def removed(agent_id: str) -> dict[str, str]:
     return dict(rows.values_list("session_id", "removed_why"))
 
 
+def kinds_of(agent_id: str, session_id: str) -> Counter[str]:
+    """How many records of each kind the store has to hold of one session; none when nobody noted it."""
+    rows = CollectedSession.objects.filter(agent_id=agent_id, session_id=session_id, removed_why="")
+    return Counter(orjson.loads(rows.values_list("kind_counts", flat=True).first() or "{}"))
+
+
 def count_of(agent_id: str, session_id: str) -> int:
     """How many records the store has to hold of one session; 0 when nobody noted it or it was taken out."""
     rows = CollectedSession.objects.filter(agent_id=agent_id, session_id=session_id, removed_why="")

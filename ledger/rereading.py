@@ -31,7 +31,6 @@ from .models import (
 from .records import own_id
 from .services import Transcript
 from .trimming import untrim
-from .withholding import WITHHELD_TYPE
 
 BESIDE = "beside"
 # In the order in which they are put back.
@@ -66,6 +65,7 @@ class Reread:
     added: Counter[str] = field(default_factory=Counter)
     kept: int = 0
     withheld: list[str] = field(default_factory=list)
+    withheld_kinds: Counter[str] = field(default_factory=Counter)  # what those were before
     words: set[str] = field(default_factory=set)  # the texts of those, for whoever looks where else they are
     artifacts: list[str] = field(default_factory=list)  # handles that no record of the session uses any more
     held: dict[str, int] = field(default_factory=dict)
@@ -89,7 +89,10 @@ def reread(
             with part.lines() as lines:
                 found = kept.among(lines, kept.names[index], is_first=index == 0)
                 services.store_transcript(beside, part.about, found, outputs=outputs)
-    _keep_title(db, beside, session_id)
+    if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
+        return Reread()
+    if not any(part.about.opted_out for part in parts):  # whose words an old title is of cannot be told
+        _keep_title(db, beside, session_id)
     counting.count_again(beside, session_id)
     return _Exchange(db, beside, session_id, [part.about.file for part in parts], len(kept.lines)).run()
 
@@ -182,8 +185,8 @@ def _stored_line(db, session_id, record_id, seq):
         record = untrim(event.event_json, event.full_zstd)
     if event.kind == WITHHELD:
         parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
-        record = {"type": WITHHELD_TYPE, "id": record_id, "parentId": parent, "timestamp": event.created_at}
-    return Line(0, 0, orjson.dumps(record), record)
+        record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
+    return Line(0, 0, orjson.dumps(record), record, is_withheld=event.kind == WITHHELD)
 
 
 def _numbers(db, session_id):
@@ -279,6 +282,7 @@ class _Exchange:
         found.withheld = [
             one for one, kind in now.items() if kind == WITHHELD and before.get(one, WITHHELD) != WITHHELD
         ]
+        found.withheld_kinds = Counter(before[one] for one in found.withheld if one in before)
         if found.withheld:
             rows = cursor.execute(HANDLES_OF_WITHHELD, [self.session_id, self.session_id]).fetchall()
             found.artifacts = sorted(handle for (handle,) in rows)
@@ -288,8 +292,7 @@ class _Exchange:
     def _exchange(self, cursor):
         own = [self.session_id]
         tool_days.take_back(self.db, self.session_id)
-        for word in self.found.words:
-            cursor.execute(REMOVE_CONTEXTS, [*own, word])
+        cursor.execute(REMOVE_CONTEXTS, own * 3)
         cursor.execute(SET_ASIDE, own * 3)
         for model in reversed(EXCHANGED):
             cursor.execute(f"DELETE FROM main.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
@@ -340,10 +343,16 @@ WORDS_OF_WITHHELD = f"""
     SELECT user_message_content, agent_message_content FROM main.conversation_turns
     WHERE session_id = %s AND user_message_id IN ({WITHHELD_NOW})
 """  # noqa: S608
-REMOVE_CONTEXTS = """
+# The messages of turns that are withheld now, by text and moment: what others said alike stays.
+REMOVE_CONTEXTS = f"""
     DELETE FROM main.conversation_contexts
-    WHERE turn_id IN (SELECT id FROM main.conversation_turns WHERE session_id = %s) AND message = %s
-"""
+    WHERE turn_id IN (SELECT id FROM main.conversation_turns WHERE session_id = %s) AND EXISTS (
+        SELECT 1 FROM main.conversation_turns gone
+        WHERE gone.session_id = %s AND gone.user_message_id IN ({WITHHELD_NOW}) AND (
+            (role = 'user' AND message = gone.user_message_content AND timestamp = gone.created_at)
+            OR (role = 'agent' AND message = gone.agent_message_content
+                AND timestamp = gone.created_at + coalesce(gone.latency_ms, 0))))
+"""  # noqa: S608
 # A turn whose user message is no record any more, and that kept messages, which are evidence, refer to.
 SET_ASIDE = f"""
     UPDATE main.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,

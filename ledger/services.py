@@ -19,6 +19,7 @@ from .collectors.session_index import IndexEntry
 from .envelopes import fingerprint
 from .models import PromptReport, RejectedRecord, Session
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
+from .senders import Why
 from .stashing import Outputs
 from .trees import Node, Tree
 from .unnamed import Unnamed
@@ -218,7 +219,7 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
         if line.record is None or (row := _row(line, before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
-        why = withholding.why(row, line.record)
+        why = Why.EARLIER if line.is_withheld else withholding.why(row, line.record)
         if row.facts.record_id is None:
             row.record_id = unnamed.name(line, known, seen, is_withheld=bool(why))
         before = row

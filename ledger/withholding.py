@@ -8,7 +8,6 @@ from .rows import Row
 from .senders import Why, why_withheld
 from .turns import Known
 
-WITHHELD_TYPE = "withheld"  # of a record that was withheld when it was met, and is put in its place again
 SUMMARIES = ("compaction", "branch_summary")
 SUMMARY_ROLES = ("compactionSummary", "branchSummary")
 
@@ -24,8 +23,6 @@ class Withholding:
 
     def why(self, row: Row, record: dict[str, Any]) -> Why | None:
         """Why this record is not kept; None for one that is."""
-        if row.facts.type == WITHHELD_TYPE:
-            return Why.EARLIER
         return self._why(row, record) if self.opted_out else None
 
     def hide(self, row: Row) -> None:

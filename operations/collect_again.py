@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from ledger.collectors.agent_database import COLD, Archive
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.session_index import IndexEntry
-from ledger.models import RemovedSession, Session
+from ledger.models import RejectedRecord, RemovedSession, Session
 from ledger.rereading import Part, Reread
 from ledger.services import Transcript
 from openclaw_web.errors import Refused
@@ -113,7 +113,7 @@ def _damage_noted(found, report):
     try:
         yield
     except (Damaged, Unreadable) as exc:
-        _note(report, found.database, exc)
+        _note_unread(report, found.database, exc)
 
 
 def _chosen(wanted, stored, sources, known):
@@ -148,17 +148,38 @@ def _reader(collection, found, agent, report, sources, made):
 
 
 def _session(collection, agent, beside, session_id, sources, made):
-    parts = sources.parts.get(session_id)
+    parts, entry = sources.parts.get(session_id), sources.entries.get(session_id)
     if not parts:
         made.without_source.append(session_id)
-        return
-    entry = sources.entries.get(session_id)
+        if not collection.opted_out:
+            return
+        parts = [_nothing(collection, session_id)]  # what is stored is withheld all the same
+    if entry is not None and collection.opted_out:
+        entry = collect_consent.untitled(entry)
     came = rereading.reread(agent.db, beside, session_id, parts, entry, stashes=collection.stashes_outputs)
+    if collection.opted_out:  # whose words a line without a place in the tree holds, nobody can tell
+        RejectedRecord.objects.using(agent.db).filter(session_id=session_id).update(raw_preview="")
     if came.held:
-        # Fewer than noted: no source holds the rest any more, and that it is lost has to be told from now on as well.
-        is_whole = sum(came.held.values()) >= holdings.count_of(agent.agent_id, session_id)
-        holdings.note(agent.agent_id, session_id, came.held, anew=is_whole)
+        _note(agent.agent_id, session_id, came)
     _count(made, session_id, came)
+
+
+def _nothing(collection, session_id):
+    about = _about(collection, session_id, "", 0, LIVE)
+    return Part(about, lambda: nullcontext(iter(())))
+
+
+def _note(agent_id, session_id, came):
+    """Note what a session holds now. Fewer than noted: no source holds the rest any more, and that it is lost has to
+    be told from now on as well; what was withheld on purpose is not missed under its own kind."""
+    noted = holdings.kinds_of(agent_id, session_id)
+    is_whole = sum(came.held.values()) >= noted.total()
+    if is_whole or not came.withheld_kinds:
+        holdings.note(agent_id, session_id, came.held, anew=is_whole)
+        return
+    adjusted = noted - came.withheld_kinds
+    adjusted["withheld"] += came.withheld_kinds.total()
+    holdings.note(agent_id, session_id, dict(adjusted), anew=True)
 
 
 def _count(made, session_id, came: Reread):
@@ -181,8 +202,8 @@ def _take_out(collection, agent, stored, sources, made):
         entry = sources.entries.get(session.id)
         is_theirs = entry is not None and collect_consent.has_opted_out(entry, collection.opted_out)
         if is_theirs or collect_consent.is_of_opted_out(session, collection.opted_out):
+            holdings.note_removed(agent.agent_id, [session.id], holdings.Why.OPTED_OUT)  # first: a kill is no loss
             made.artifacts.update(removing.take_out(agent.db, session.id))
-            holdings.note_removed(agent.agent_id, [session.id], holdings.Why.OPTED_OUT)
             made.taken_out.append(session.id)
 
 
@@ -208,12 +229,12 @@ def _database(collection, found, report, stack) -> Database | None:
     try:
         database = stack.enter_context(collect_databases.opened(collection, found.database, AGENT))
     except Unreadable as exc:
-        _note(report, found.database, exc)
+        _note_unread(report, found.database, exc)
         return None
     return database
 
 
-def _note(report, path, exc):
+def _note_unread(report, path, exc):
     words = {"file": path.name, "reason": collect_databases.why(exc)}
     report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
 

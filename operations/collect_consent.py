@@ -53,10 +53,10 @@ def kept(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntr
     report.opted_out_sessions += len(entries) - len(wanted)
     ignored = collection.ignored.get(agent.agent_id, frozenset())
     kept_entries = [entry for entry in wanted if entry.session_id not in ignored]
-    return [_untitled(entry) for entry in kept_entries] if collection.opted_out else kept_entries
+    return [untitled(entry) for entry in kept_entries] if collection.opted_out else kept_entries
 
 
-def _untitled(entry):
+def untitled(entry):
     """A shared session without a title that OpenClaw may have made of the first message, whoever sent that."""
     if entry.origin in origins.ALONE:
         return entry

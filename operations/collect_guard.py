@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import DataError, IntegrityError, ProgrammingError
 from django.utils.translation import gettext as _
 
 from ledger import services
 from ledger.stashing import UNWRITABLE
 
-UNFORESEEN = (*services.UNFORESEEN, DataError, IntegrityError, ProgrammingError)
+UNFORESEEN = (*services.UNFORESEEN, DataError, IntegrityError, ObjectDoesNotExist, ProgrammingError)
 
 log = logging.getLogger(__name__)
 

@@ -120,7 +120,7 @@ def _announce(host, port, link, say):
     address = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
     say(_("OpenClaw Web answers at %(address)s") % {"address": f"{address}/"})
     if link:
-        say(_("There is no admin yet. Create the first one here, within a day: %(link)s") % {"link": address + link})
+        say(_("There is no admin yet. Create the first admin here, within a day: %(link)s") % {"link": address + link})
 
 
 def _answers(host, port):

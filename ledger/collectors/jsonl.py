@@ -24,6 +24,7 @@ class Line:
     record: dict[str, Any] | None = None
     reason: str = ""
     detail: str = ""
+    is_withheld: bool = False  # the place of a record that was withheld when it was met, put back
 
 
 def read_lines(

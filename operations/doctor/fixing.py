@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils.translation import gettext as _
 
-from agents import amounts, audit, clock, databases, inspection, reasons
+from agents import amounts, audit, clock, databases, holdings, inspection, reasons
 from agents.database_copies import Copies
 from agents.homes import NotReadable
 from agents.sources import SourceBook
@@ -219,7 +219,10 @@ def _kept_out(made):
     """Sessions by agent that are not in the store on purpose: undone, or removed because of their age."""
     ignored = made.collection.ignored
     agents = made.names.values()
-    return {agent: removing.ids(databases.alias(agent)) | ignored.get(agent, frozenset()) for agent in agents}
+    return {
+        agent: removing.ids(databases.alias(agent)) | holdings.removed(agent).keys() | ignored.get(agent, frozenset())
+        for agent in agents
+    }
 
 
 def _row(made, source: Source, run, hashes, apart):

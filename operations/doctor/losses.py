@@ -58,6 +58,7 @@ class Counts:
     not_noted: Counter[str] = field(default_factory=Counter)  # by agent: sessions without a note
     held: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)  # agent -> session -> kind -> rows
     gone: set[str] = field(default_factory=set)  # agents without a file
+    back: dict[str, list[str]] = field(default_factory=dict)  # agent -> sessions that were taken out and are here
 
     def of_agent(self, agent_id: str) -> list[Loss]:
         """The losses of one agent."""
@@ -69,8 +70,11 @@ def count(agent_id: str, db: str | None, counts: Counts) -> None:
     noted = holdings.noted(agent_id)
     held = counts.held[agent_id] = held_rows(db) if db else {}
     counts.gone.update([] if db else [agent_id])
+    out = holdings.removed(agent_id).keys()  # were taken out on purpose: nothing that counts as imported
     not_noted = {session_id for session_id in held if session_id not in noted}
     not_noted |= counting.uncounted(db) if db else set()
+    counts.back[agent_id] = sorted(out & held.keys())
+    not_noted -= out
     counts.not_noted[agent_id] += len(not_noted)
     for session_id, kinds in noted.items():
         if session_id in not_noted and not kinds:
@@ -117,6 +121,13 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
         )
         words = {"count": f"{rest:,}", "agent": agent_id}
         yield Finding("lost", sentence % words, agent_id, repair=AGAIN, agent=agent_id)
+    for session_id in counts.back.get(agent_id, [])[:NAMED]:
+        sentence = _(
+            "Session %(session)s of agent %(agent)s was taken out on purpose and is in the file again, as after an older"
+            " copy was put back. “collect --again” takes out what opting out demands, Retention what is old."
+        )
+        words = {"session": session_id, "agent": agent_id}
+        yield Finding("back", sentence % words, f"{agent_id}/{session_id}", agent=agent_id)
     yield from _notes(agent_id, counts, is_deep)
 
 

@@ -57,8 +57,9 @@ def read_again(made: Plan, params: dict[str, Any], progress: Any, facts: dict[st
     facts["losses"] = [loss.as_json() for loss in left[:LISTED]]
     facts["loss_count"], facts["lost_records"] = len(left), still
     facts["backups"] = searching.as_json(left)
-    if params.get("accept_losses"):
-        _accept(after, [loss for loss in left if not loss.where])
+    if params.get("accept_losses"):  # of this home: another one may still have what its agents lost
+        here = set(made.names.values())
+        _accept(after, [loss for loss in left if not loss.where and loss.agent in here])
 
 
 def _sessions(made) -> dict[str, set[str]]:
@@ -106,7 +107,9 @@ def _count_the_rest(after):
     for agent_id, count in after.counts.not_noted.items():
         if count and agent_id in after.names.values() and (db := databases.alias(agent_id)):
             noted = holdings.noted(agent_id).keys()
-            own = set(after.counts.held[agent_id]) - noted | counting.uncounted(db)
+            own = (set(after.counts.held[agent_id]) - noted | counting.uncounted(db)) - holdings.removed(
+                agent_id
+            ).keys()
             collect_counts.count_again(Agent.objects.get(agent_id=agent_id), own)
 
 

@@ -16,7 +16,7 @@ from agents import audit, configuration, databases, holdings, reasons
 from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
-from ledger import counting, removing, session_rows
+from ledger import counting, origins, removing, session_rows
 from ledger.models import Session
 from ledger.trimming import stashed
 from openclaw_web.errors import Refused
@@ -177,8 +177,11 @@ def _own(told, kept):
 
 
 def _check_consent(session):
-    if collect_consent.is_of_opted_out(session, frozenset(configuration.get("collector.optedOutSenders"))):
+    opted_out = frozenset(configuration.get("collector.optedOutSenders"))
+    if collect_consent.is_of_opted_out(session, opted_out):
         raise Refused(_("This is a conversation with somebody who has opted out since. It was not restored."))
+    if opted_out and origins.is_group(session):
+        raise Refused(_("While somebody is opted out, archives of group conversations are not restored."))
 
 
 def _keep_contents(batch, lines: Iterator[dict[str, Any]], kept: set[str]) -> list[dict[str, Any]]:

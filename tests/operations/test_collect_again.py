@@ -12,7 +12,7 @@ from agents.models import Agent, CollectedSession, CollectorSource
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
 from datasets.services import make_samples as make
-from ledger.models import ConversationTurn, RejectedRecord
+from ledger.models import ConversationContext, ConversationTurn, RejectedRecord
 from openclaw_web.errors import Refused
 from operations.retention import services as retention
 from tests.homes import assistant, result, user
@@ -242,6 +242,62 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     run(home, again=True)
     assert "my secret" in str(everything())
     assert "private" in str(everything())
+
+
+def test_a_transcript_without_a_record_stops_nothing(home):
+    conversation(home)
+    run(home)
+    (home.root / "agents/main/sessions/99999999-1111-4222-8333-444444444444.jsonl").touch()
+    run(home)
+    assert run(home, again=True)["again"]["main"]["rebuilt"] == 0
+
+
+def test_the_index_brings_no_words_of_people_who_opted_out(home):
+    configuration.put("collector.optedOutSenders", ["carol"])
+    group = home.transcript(user(ENVELOPE % ("bob", "Hello")), assistant("Hi"))
+    entry = {"sessionId": group.session, "label": "my secret", "displayName": "my secret"}
+    home.index({"agent:main:irc:group:#lab": entry})
+    run(home, again=True)
+    assert "secret" not in str(everything())
+
+
+def test_without_a_source_words_are_withheld_all_the_same(home):
+    group = home.transcript(user(ENVELOPE % ("bob", "Hello")), user(ENVELOPE % ("carol", "my secret")), assistant("ok"))
+    group.raw('{"type": "broken secret\n')
+    home.index({"agent:main:irc:group:#lab": {"sessionId": group.session}})
+    run(home)
+    group.path.unlink()
+    configuration.put("collector.optedOutSenders", ["carol"])
+    again = run(home, again=True)["again"]["main"]
+    assert (again["without_source"], again["withheld"]) == ([group.session], {group.session: 2})
+    assert "secret" not in str(everything()) and "Hello" in str(everything())
+
+
+def test_a_record_that_calls_itself_withheld_is_kept(home):
+    script = home.transcript(user("One")).add({"type": "withheld", "data": "hidden command"})
+    run(home)
+    assert "hidden command" in str(everything())
+    run(home, again=True)
+    assert "hidden command" in str(everything()) and script.session
+
+
+def test_a_kept_message_of_somebody_who_said_the_same_stays(home):
+    group = home.transcript(
+        user(ENVELOPE % ("bob", "ok")),
+        assistant("fine"),
+        user(ENVELOPE % ("carol", "ok")),
+        assistant("sure"),
+        user(ENVELOPE % ("bob", "Bye")),
+        assistant("Bye"),
+    )
+    home.index({"agent:main:irc:group:#lab": {"sessionId": group.session}})
+    run(home)
+    make_samples(ConversationTurn.objects.using(MAIN).get(turn_number=3))
+    kept = ConversationContext.objects.using(MAIN)
+    assert [row.message for row in kept.order_by("sequence_number")] == ["ok", "fine", "ok", "sure"]
+    configuration.put("collector.optedOutSenders", ["carol"])
+    run(home, again=True)
+    assert [row.message for row in kept.order_by("sequence_number")] == ["ok", "fine"]
 
 
 def test_lines_that_can_be_read_by_now_are_no_rejects_any_more(home):
