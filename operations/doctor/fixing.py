@@ -36,9 +36,8 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     (keep, archive, remove), `force`, `by`. Raises Refused when nothing can be done; running it again is harmless.
     """
     nothing = _("What was imported until then stays; run it again.")
-    with only_one(), room.refusing(settings.HOME_DIR, nothing):
-        with Copies() as copies:
-            made = plan.make(params, progress, copies)
+    with only_one(), room.refusing(settings.HOME_DIR, nothing), Copies() as copies:  # until all is compared
+        made = plan.make(params, progress, copies)
         _check(made, params)
         reconcile(str(made.root))
         todo = _todo(made, params)

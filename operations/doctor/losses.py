@@ -123,8 +123,8 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
         yield Finding("lost", sentence % words, agent_id, repair=AGAIN, agent=agent_id)
     for session_id in counts.back.get(agent_id, [])[:NAMED]:
         sentence = _(
-            "Session %(session)s of agent %(agent)s was taken out on purpose and is in the file again, as after an older"
-            " copy was put back. “collect --again” takes out what opting out demands, Retention what is old."
+            "Session %(session)s of agent %(agent)s was taken out on purpose and is in the file again, as after an "
+            "older copy was put back. “collect --again” takes out what opting out demands, Retention what is old."
         )
         words = {"session": session_id, "agent": agent_id}
         yield Finding("back", sentence % words, f"{agent_id}/{session_id}", agent=agent_id)
