@@ -9,6 +9,7 @@ from . import amounts, clock, databases, holdings, inspection
 from .models import Agent, AgentDatabase
 
 AGAIN_MS = 5_000
+SHOWN = 5
 
 
 def problem_of(agent: Agent) -> str:
@@ -21,7 +22,7 @@ def problem_of(agent: Agent) -> str:
     try:
         held = _records(file, noted)
     except FileNotFoundError:
-        return gone(agent.agent_id) if databases.is_on_disk(agent.agent_id) else ""
+        return gone(agent.agent_id, noted) if databases.is_on_disk(agent.agent_id) else ""
     if held is None or held >= noted:
         return ""
     words = {"agent": agent.agent_id, "held": f"{held:,}", "noted": amounts.of("records", noted)}
@@ -29,9 +30,10 @@ def problem_of(agent: Agent) -> str:
     return f"{sentence % words} {_ways_out(agent.agent_id)}"
 
 
-def gone(agent_id: str) -> str:
-    """The sentences for an agent whose file is not there."""
-    words = {"agent": agent_id, "noted": amounts.of("records", holdings.total(agent_id))}
+def gone(agent_id: str, noted: int | None = None) -> str:
+    """The sentences for an agent whose file is not there; `noted` is how many records it held, if that is known."""
+    noted = holdings.total(agent_id) if noted is None else noted
+    words = {"agent": agent_id, "noted": amounts.of("records", noted)}
     sentence = _("The file of agent %(agent)s is gone, and %(noted)s with it.")
     return f"{sentence % words} {_ways_out(agent_id)}"
 
@@ -41,6 +43,16 @@ def problems() -> dict[str, str]:
     agents = Agent.objects.select_related("database").order_by("agent_id")
     told = ((agent.agent_id, problem_of(agent)) for agent in agents)
     return {agent_id: sentence for agent_id, sentence in told if sentence}
+
+
+def told() -> list[str]:
+    """What is wrong with the files of agents, in sentences for a page: the first few, and how many more there are."""
+    sentences = list(problems().values())
+    rest = len(sentences) - SHOWN
+    if rest <= 0:
+        return sentences
+    more = _("Also wrong: the files of %(agents)s.") % {"agents": amounts.of("agents", rest)}
+    return [*sentences[:SHOWN], more]
 
 
 def _noted(agent):

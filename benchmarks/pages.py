@@ -71,7 +71,8 @@ def start(home):
 
 def fill(options):
     """Write the rows; returns every page's address and kind."""
-    from agents import services
+    from agents import databases, services
+    from agents.models import Agent
 
     for name, count in (("small", SMALL), ("middle", options.rows // 10), ("big", options.rows)):
         db = services.register(name).db
@@ -81,6 +82,8 @@ def fill(options):
         many_rows.settle(db)
     many_rows.fill_site(options.rows, agent="big")
     many_rows.fill_agents(AGENTS)
+    for agent_id in Agent.objects.filter(agent_id__startswith="agent-").values_list("agent_id", flat=True):
+        databases.create(agent_id)  # a page says which files are gone
     many_rows.settle("default")
     insert_transcript(db, "long", options.records)
     long = "/agents/big/sessions/long/"

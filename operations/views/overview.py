@@ -40,7 +40,7 @@ def overview(request):
         "chart": activity(chosen, rows),
         "chosen": chosen,
         "ranges": list(RANGES),
-        "problems": presence.problems().values(),
+        "problems": presence.told(),
     }
     return render_page(request, "operations/overview.html", context)
 
@@ -52,7 +52,7 @@ def agent_list(request):
     period = read_period(request.GET.get("from", ""), request.GET.get("to", ""))
     order = request.GET.get("sort", "")
     order = order if order.removeprefix("-") in COLUMNS else "agent_id"
-    context = {"period": period, "columns": COLUMNS.items(), "order": order, "problems": presence.problems().values()}
+    context = {"period": period, "columns": COLUMNS.items(), "order": order, "problems": presence.told()}
     if period:
         sums = sums_in(period)
         context |= {"sums": sums, "rows": list_markup.agent_day_rows(sums, period)}
