@@ -174,7 +174,8 @@ def read_cursor(text, length):
 
 def _hidden(term):
     kinds: dict[type, tuple[Any, Field]] = {str: ("", TextField()), float: (0.0, FloatField())}
-    nothing, field = kinds.get(type(term.value), (0, BigIntegerField()))
+    found = (kinds[kind] for kind in kinds if isinstance(term.value, kind))  # a member of an enumeration is a text too
+    nothing, field = next(found, (0, BigIntegerField()))
     return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(nothing), output_field=field), term.value)
 
 

@@ -105,8 +105,11 @@ document.addEventListener("keydown", (event) => {
   });
 });
 
+/* The event comes late: whoever has gone on to somewhere else meanwhile is left there. */
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches(".reply__box[open]")) return;
+  const here = document.activeElement;
+  if (here !== document.body && !event.target.contains(here)) return;
   const box = event.target.querySelector("textarea");
   box.focus({ preventScroll: true });
   box.scrollIntoView({ block: "nearest" });

@@ -83,8 +83,9 @@ def test_collect_look_approve_export_download_and_load(site, page, tmp_path):
 def approve_both(page):
     """One as it is, one with a better reply."""
     for _sample in range(2):
-        reply = page.get_by_label("Reply to learn from")
+        reply = page.get_by_label("Reply (used for training)")
         if reply.input_value().startswith("Fixed."):
+            page.locator(".reply__box > summary").click()
             reply.fill("Fixed, and I added a test. 已修复 ✅")
         before = page.url
         page.get_by_role("button", name="Approve").click()

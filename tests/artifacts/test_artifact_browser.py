@@ -51,7 +51,7 @@ def test_it_works_by_keyboard(site, page):
     page.keyboard.type("pome(")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert").get_by_text("This pattern cannot be used")).to_be_visible()
-    page.get_by_label("Pattern", exact=True).focus()
+    expect(page.get_by_label("Pattern", exact=True)).to_be_focused()
     page.keyboard.press("Backspace")
     page.keyboard.press("Enter")
     expect(shown).to_contain_text(f"1701:pomegranate {EVIL} in a log")

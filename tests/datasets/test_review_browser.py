@@ -187,7 +187,8 @@ def test_a_verdict_that_does_not_arrive_brings_its_sample_back(site):
 
 def test_a_closed_tab_lets_go_of_its_samples(site, complaints):
     ann = Person(site, "ann", complaints)
-    wait_for(lambda: site.home.count("SELECT count(*) FROM sample_claims") == 2)
+    ann.page.wait_for_function("() => held().length === 2")
+    assert site.home.count("SELECT count(*) FROM sample_claims") == 2
     ann.page.goto(f"{site.address}/samples/")
     wait_for(lambda: site.home.count("SELECT count(*) FROM sample_claims") == 0)
     assert complaints == []

