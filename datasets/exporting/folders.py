@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ulid import ULID
 
-from ..exporters.files import sync_folder
-
 NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: what begins alike and ends otherwise is somebody else's
 
 
@@ -64,3 +62,12 @@ def _lock(folder):
         os.close(descriptor)
         return None
     return descriptor
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
