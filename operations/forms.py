@@ -308,8 +308,5 @@ class KeptViewForm(forms.Form):
         if not self.is_valid():
             raise Refused(_now("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
         asked = self.cleaned_data
-        return asked | {
-            "query": import_string(settings.LISTS[asked["on"]])(QueryDict(asked["query"].removeprefix("?")))
-            .checked()
-            .query
-        }
+        filters = import_string(settings.LISTS[asked["on"]])
+        return asked | {"query": filters(QueryDict(asked["query"].removeprefix("?"))).checked().query}
