@@ -11,7 +11,7 @@ from .schemas import AgentOut, AgentPage, PageQuery, failures, listed
 router = Router(tags=["agents"])
 
 
-@router.get("/agents", response={200: AgentPage, **failures(409)})
+@router.get("/agents", operation_id="agents_api_agent_list", response={200: AgentPage, **failures(409)})
 @needs("viewer")
 def agent_list(request, filters: Query[PageQuery]):
     """Every agent, by id."""
@@ -19,7 +19,7 @@ def agent_list(request, filters: Query[PageQuery]):
     return listed(page_of(agents, order=("agent_id",), **filters.place))
 
 
-@router.get("/agents/{agent}", response={200: AgentOut, **failures(404)})
+@router.get("/agents/{agent}", operation_id="agents_api_agent_detail", response={200: AgentOut, **failures(404)})
 @agent_view
 @needs("viewer")
 def agent_detail(request, agent):

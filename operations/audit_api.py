@@ -41,7 +41,9 @@ class AuditPage(Schema):
     previous: str | None
 
 
-@router.get("/operations/audit", response={200: AuditPage, **failures(409)})
+@router.get(
+    "/operations/audit", operation_id="operations_audit_api_audit_list", response={200: AuditPage, **failures(409)}
+)
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, the newest first."""

@@ -22,6 +22,7 @@ router = Router(tags=["checkpoints"])
 
 @router.post(
     "/agents/{agent}/sessions/{session_id}/checkpoints",
+    operation_id="operations_checkpoints_api_checkpoint_make",
     response={200: CheckpointMade, **failures(400, 404, 409, 503)},
 )
 @agent_view
@@ -38,6 +39,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 
 @router.get(
     "/agents/{agent}/checkpoints/{sha256}",
+    operation_id="operations_checkpoints_api_checkpoint_detail",
     response={200: CheckpointDetail, **failures(404, 409, 503)},
     by_alias=True,
 )
