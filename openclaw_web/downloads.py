@@ -22,7 +22,9 @@ LONGEST_PAUSE = 0.2  # seconds that one part of a download waits for pages: it g
 class TooManyDownloads(Refused):
     """As many downloads are under way as there may be."""
 
-    wait_seconds = WAIT_SECONDS
+    status = 503
+    code = "too_many_downloads"
+    headers = {"Retry-After": WAIT_SECONDS}
 
 
 class Paces:
