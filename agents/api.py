@@ -2,11 +2,12 @@
 
 from ninja import Query, Router
 
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from .decorators import agent_view, needs
 from .models import Agent
-from .schemas import AgentOut, AgentPage, PageQuery, failures, listed
+from .schemas import AgentOut, AgentPage
 
 router = Router(tags=["agents"])
 

@@ -7,7 +7,7 @@ import orjson
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 
 from . import (
     adoption,

@@ -5,8 +5,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
 from ledger.models import Session
+from openclaw_web.endpoints.schemas import failures, listed
 
 from . import services
 from .models import DatasetSample

@@ -4,7 +4,7 @@ from django.http import Http404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import diffs, unified, versions

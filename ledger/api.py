@@ -9,7 +9,7 @@ from ninja import Query, Router
 
 from agents import configuration
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 

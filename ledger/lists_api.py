@@ -6,7 +6,7 @@ from django.db.models import OuterRef, Subquery
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.paging import Listing
 
 from . import listing

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures
+from openclaw_web.endpoints.schemas import failures
 
 from . import prompts, savings
 from .models import Session

@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 
 from . import steps
 from .models import Session

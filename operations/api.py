@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.paging import Term, page_of
 
 from . import jobs, overview

@@ -3,7 +3,7 @@
 from ninja import Query, Router, Status
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 
 from . import clearing, linting
 from .artifacts_schemas import ClearingIn, LintPage, LintQuery

@@ -6,8 +6,8 @@ from ninja import Field, Query, Router, Schema
 
 from agents.decorators import needs
 from agents.models import AuditEntry
-from agents.schemas import failures, listed
-from ledger.lists_schemas import LARGEST_FIRST, Moments
+from ledger.lists_schemas import Moments
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, failures, listed
 
 from . import audit_entries
 

@@ -3,7 +3,7 @@
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 
 from . import background
 from .background_schemas import DeliveryPage, FlowPage, IndexedFilePage, TaskPage, VfsEntryPage

@@ -6,12 +6,12 @@ from django.utils.translation import gettext as _
 from ninja import Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures
 from artifacts import downloading
 from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
 from ledger.models import Session
+from openclaw_web.endpoints.schemas import failures
 from openclaw_web.errors import Refused
 
 from . import checkpoints

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agents.decorators import needs
 from agents.models import Agent
-from agents.schemas import Body, PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 

@@ -6,9 +6,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from agents.schemas import failures, listed
 from datasets.exporting import exports, flagged
 from datasets.models import DatasetExport
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.paging import Listing
 
 from . import file_answers

@@ -9,7 +9,7 @@ from ninja import Query, Router
 from agents import configuration
 from agents import settings_import as importing
 from agents.decorators import needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 

@@ -7,8 +7,8 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import agent_view, needs
-from agents.schemas import Body, PageQuery, failures, listed
 from ledger.models import RemovedSession
+from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import jobs

@@ -16,6 +16,7 @@ LEAVES = {
     "openclaw_web.charts",
     "openclaw_web.damage",
     "openclaw_web.disk",
+    "openclaw_web.endpoints",
     "openclaw_web.downloads",
     "openclaw_web.glyphs",
     "openclaw_web.home",

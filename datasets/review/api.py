@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import needs
-from agents.schemas import failures
+from openclaw_web.endpoints.schemas import failures
 
 from ..models import DatasetSample
 from . import bulk, claims, going_on, progress, skips, undo, verdicts
