@@ -3,7 +3,7 @@
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 
 from . import background
 from .background_schemas import DeliveryPage, FlowPage, IndexedFilePage, TaskPage, VfsEntryPage
@@ -11,7 +11,11 @@ from .background_schemas import DeliveryPage, FlowPage, IndexedFilePage, TaskPag
 router = Router(tags=["schedules"])
 
 
-@router.get("/agents/{agent}/tasks", response={200: TaskPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/tasks",
+    operation_id="operations_background_api_task_list",
+    response={200: TaskPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def task_list(request, agent, filters: Query[PageQuery]):
@@ -19,7 +23,11 @@ def task_list(request, agent, filters: Query[PageQuery]):
     return listed(background.found(agent, background.BACKGROUND, "tasks", **filters.place))
 
 
-@router.get("/agents/{agent}/flows", response={200: FlowPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/flows",
+    operation_id="operations_background_api_flow_list",
+    response={200: FlowPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def flow_list(request, agent, filters: Query[PageQuery]):
@@ -27,7 +35,11 @@ def flow_list(request, agent, filters: Query[PageQuery]):
     return listed(background.found(agent, background.BACKGROUND, "flows", **filters.place))
 
 
-@router.get("/agents/{agent}/deliveries", response={200: DeliveryPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/deliveries",
+    operation_id="operations_background_api_delivery_list",
+    response={200: DeliveryPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def delivery_list(request, agent, filters: Query[PageQuery]):
@@ -35,7 +47,11 @@ def delivery_list(request, agent, filters: Query[PageQuery]):
     return listed(background.found(agent, background.BACKGROUND, "deliveries", **filters.place))
 
 
-@router.get("/agents/{agent}/memory-index", response={200: IndexedFilePage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/memory-index",
+    operation_id="operations_background_api_indexed_file_list",
+    response={200: IndexedFilePage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def indexed_file_list(request, agent, filters: Query[PageQuery]):
@@ -43,7 +59,11 @@ def indexed_file_list(request, agent, filters: Query[PageQuery]):
     return listed(background.found(agent, background.STORED, "memory", **filters.place))
 
 
-@router.get("/agents/{agent}/vfs", response={200: VfsEntryPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/vfs",
+    operation_id="operations_background_api_vfs_entry_list",
+    response={200: VfsEntryPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def vfs_entry_list(request, agent, filters: Query[PageQuery]):

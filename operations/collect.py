@@ -1,6 +1,5 @@
 """Collect: read an OpenClaw home into the store. What the page's button, the command and the watcher run."""
 
-import fcntl
 import gc
 from collections import Counter
 from contextlib import contextmanager, nullcontext
@@ -20,6 +19,7 @@ from agents.services import is_lost
 from agents.sources import SourceBook, claim, names_here
 from ledger import stashing
 from openclaw_web import reserve
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
 from . import collect_again, collect_agent, collect_mem_store, collect_schedules, collect_state, still_held, summaries
@@ -230,15 +230,11 @@ def _no_cycle_collector():
             gc.enable()
 
 
-@contextmanager
 def only_one(progress):
     """One collect at a time in a home; the lock goes with its process, however that ends."""
-    lock = settings.HOME_DIR / "state" / "collect.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress.update(0, None, _("Another collect is running; waiting for it."))
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+    (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+
+    def say_so():
+        progress.update(0, None, _("Another collect is running; waiting for it."))
+
+    return locks.lock(locks.COLLECTING, before_waiting=say_so)

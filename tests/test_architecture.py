@@ -15,6 +15,8 @@ LEAVES = {
     "openclaw_web.chart_markup",
     "openclaw_web.charts",
     "openclaw_web.damage",
+    "openclaw_web.disk",
+    "openclaw_web.endpoints",
     "openclaw_web.downloads",
     "openclaw_web.glyphs",
     "openclaw_web.home",
@@ -99,7 +101,7 @@ def test_apps_import_downwards():
 
 def test_a_leaf_imports_no_app():
     leaves = [path for path in MODULES if app_of(".".join(path.relative_to(ROOT).with_suffix("").parts)) is None]
-    assert len(leaves) == len(LEAVES)
+    assert {".".join(path.relative_to(ROOT).with_suffix("").parts[:2]) for path in leaves} == LEAVES
     fail_for(
         f"{where(path, line)}  a leaf imports {name}"
         for path in leaves
@@ -258,4 +260,14 @@ def test_every_download_is_counted():
         if path != ROOT / "openclaw_web" / "downloads.py"
         for line, name in imports(path)
         if name.rpartition(".")[2] in names
+    )
+
+
+def test_locks_are_taken_in_one_place():
+    fail_for(
+        f"{where(path, line)}  locks are taken in openclaw_web/disk/locks.py alone"
+        for path in MODULES
+        if path != ROOT / "openclaw_web" / "disk" / "locks.py"
+        for line, name in imports(path)
+        if name.partition(".")[0] == "fcntl"
     )
