@@ -2,16 +2,17 @@
 
 from ninja import Query, Router
 
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from .decorators import agent_view, needs
 from .models import Agent
-from .schemas import AgentOut, AgentPage, PageQuery, failures, listed
+from .schemas import AgentOut, AgentPage
 
 router = Router(tags=["agents"])
 
 
-@router.get("/agents", response={200: AgentPage, **failures(409)})
+@router.get("/agents", operation_id="agents_api_agent_list", response={200: AgentPage, **failures(409)})
 @needs("viewer")
 def agent_list(request, filters: Query[PageQuery]):
     """Every agent, by id."""
@@ -19,7 +20,7 @@ def agent_list(request, filters: Query[PageQuery]):
     return listed(page_of(agents, order=("agent_id",), **filters.place))
 
 
-@router.get("/agents/{agent}", response={200: AgentOut, **failures(404)})
+@router.get("/agents/{agent}", operation_id="agents_api_agent_detail", response={200: AgentOut, **failures(404)})
 @agent_view
 @needs("viewer")
 def agent_detail(request, agent):

@@ -5,7 +5,6 @@ home that only we may read, and go when they have been read. A process that was 
 next one to copy anything removes it.
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -14,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+
+from openclaw_web.disk import locks
 
 from . import reasons
 from .homes import NotReadable, open_regular
@@ -57,7 +57,7 @@ class Copies:
         self.is_kept = is_kept
         self._known: dict[Path, Copy] = {}
         self._folder: Path | None = None
-        self._lock: BinaryIO | None = None
+        self._lock: int | None = None
 
     def __enter__(self) -> "Copies":
         """Also removes what killed processes left: whether this one will need a copy is not known yet."""
@@ -75,7 +75,7 @@ class Copies:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
         if self._lock is not None:
-            self._lock.close()
+            os.close(self._lock)
         self._folder = self._lock = None
         self._known.clear()
 
@@ -159,8 +159,7 @@ class Copies:
             with _turn(parent):
                 remove_leftovers(parent)
                 self._folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
-                self._lock = (self._folder / "lock").open("wb")
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                self._lock = locks.held(self._folder / "lock")
         return self._folder
 
 
@@ -168,12 +167,9 @@ def _parent():
     return settings.HOME_DIR / "state" / "copies"
 
 
-@contextmanager
 def _turn(parent):
     """One process at a time: nobody takes a folder for a leftover that has no lock yet."""
-    with (parent / "lock").open("wb") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        yield
+    return locks.lock(parent / "lock")
 
 
 def leftovers() -> list[Path]:
@@ -182,28 +178,17 @@ def leftovers() -> list[Path]:
     if not parent.is_dir():
         return []
     with _turn(parent):
-        return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not _is_in_use(entry))
-
-
-def _is_in_use(folder):
-    try:
-        with (folder / "lock").open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+        return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not locks.is_held(entry / "lock"))
 
 
 def remove_leftovers(parent: Path) -> int:
     """Remove the folders of processes that are gone: their locks went with them. How many there were."""
     removed = 0
     for folder in [entry for entry in parent.iterdir() if entry.is_dir()]:
-        with suppress(BlockingIOError), (folder / "lock").open("ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
+        with locks.lock(folder / "lock", wait=False) as is_left:
+            if is_left:
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
     return removed
 
 

@@ -12,6 +12,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Answerable
 
 from . import reasons
 
@@ -23,16 +26,25 @@ _current: set[str] = set()
 _files: set[str] = set()  # aliases that were registered here
 
 
-class UnknownAgent(LookupError):
+class UnknownAgent(Answerable, LookupError):
     """There is no file for this agent."""
+
+    status = 404
+
+    def __init__(self, agent_id):
+        super().__init__(agent_id)
+        self.sentence = _("There is nothing at this address.")
 
 
 class AgentExists(ValueError):
     """There already is a file for this agent."""
 
 
-class OldAgentFile(RuntimeError):
+class OldAgentFile(Answerable, RuntimeError):
     """An agent's file cannot be used as it is: it has another schema than this code, or cannot be read."""
+
+    status = 503
+    is_of_store = True
 
 
 class LostAgentFile(OldAgentFile):

@@ -7,7 +7,7 @@ import orjson
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 
 from . import (
     adoption,
@@ -40,7 +40,11 @@ router = Router(tags=["artifacts"], by_alias=True)
 ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 
 
-@router.get("/agents/{agent}/artifacts", response={200: ArtifactPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/artifacts",
+    operation_id="artifacts_api_artifact_list",
+    response={200: ArtifactPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def artifact_list(request, agent, filters: Query[ArtifactQuery]):
@@ -54,7 +58,10 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
 
 
 @router.post(
-    "/agents/{agent}/artifacts", response={200: StashReceipt | NotStashed, **failures(404, 503)}, exclude_unset=True
+    "/agents/{agent}/artifacts",
+    operation_id="artifacts_api_artifact_stash",
+    response={200: StashReceipt | NotStashed, **failures(404, 503)},
+    exclude_unset=True,
 )
 @agent_view
 @needs("operator")
@@ -76,7 +83,11 @@ def artifact_stash(request, agent, wanted: StashIn):
     return {"stashed": True, "preview": row.preview, **receipts.stashed(row, stored)}
 
 
-@router.get("/agents/{agent}/artifacts/{handle}", response={200: PeekReceipt, **failures(404, 409, 410, 503)})
+@router.get(
+    "/agents/{agent}/artifacts/{handle}",
+    operation_id="artifacts_api_artifact_peek",
+    response={200: PeekReceipt, **failures(404, 409, 410, 503)},
+)
 @agent_view
 @needs("viewer")
 def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
@@ -87,6 +98,7 @@ def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
 
 @router.get(
     "/agents/{agent}/artifacts/{handle}/fetch",
+    operation_id="artifacts_api_artifact_fetch",
     response={200: FetchReceipt, **failures(404, 409, 410, 503)},
     exclude_unset=True,
 )
@@ -101,6 +113,7 @@ def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
 
 @router.get(
     "/agents/{agent}/artifacts/{handle}/content",
+    operation_id="artifacts_api_artifact_content",
     response={200: None, **failures(404, 409, 410, 503)},
     openapi_extra={"responses": {200: ANY_CONTENT}},
 )
@@ -113,7 +126,11 @@ def artifact_content(request, agent, handle: str):
         return downloading.answer(row)
 
 
-@router.delete("/agents/{agent}/artifacts/{handle}", response={200: RemoveReceipt, **failures(404, 503)})
+@router.delete(
+    "/agents/{agent}/artifacts/{handle}",
+    operation_id="artifacts_api_artifact_remove",
+    response={200: RemoveReceipt, **failures(404, 503)},
+)
 @agent_view
 @needs("admin")
 def artifact_remove(request, agent, handle: str):
@@ -122,7 +139,11 @@ def artifact_remove(request, agent, handle: str):
     return receipts.removed(handle, audited.remove(agent, handle, by=request.user.username))
 
 
-@router.post("/agents/{agent}/artifacts/{handle}/verify", response={200: VerifyReceipt, **failures(404, 503)})
+@router.post(
+    "/agents/{agent}/artifacts/{handle}/verify",
+    operation_id="artifacts_api_artifact_verify",
+    response={200: VerifyReceipt, **failures(404, 503)},
+)
 @agent_view
 @needs("admin")
 def artifact_verify(request, agent, handle: str):

@@ -6,9 +6,13 @@ from openclaw_web.errors import Refused
 class NoSuchArtifact(Refused):
     """The agent has no such artifact, or its content is gone."""
 
+    status = 404
+
 
 class Gone(Refused):
     """The agent has the artifact, and its content is not in the store any more."""
+
+    status = 410
 
 
 class Damaged(Refused):

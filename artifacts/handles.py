@@ -18,6 +18,8 @@ _WITHIN = re.compile(rf"(?<![0-9A-Za-z_]){PREFIX}([0-9a-f]{{64}})(?![0-9A-Za-z_]
 class NotAHandle(Refused):
     """A text that is not exactly a handle."""
 
+    status = 404
+
 
 def parse(handle: object) -> str:
     """The 64 hexadecimal digits of a handle. Raises NotAHandle for anything else, look-alikes included."""

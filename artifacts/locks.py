@@ -4,36 +4,37 @@ Adopting holds the shared lock from before the first look at a blob until the ro
 clearing, which takes the exclusive one, never removes what is about to be used. The locks end with the process.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from openclaw_web.disk import locks
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def adopting(root: Path):
     """While content becomes an artifact: others may adopt, nobody clears away."""
-    return _held(root / ".adopting.lock", fcntl.LOCK_SH)
+    return _held(root / ".adopting.lock", shared=True)
 
 
 def clearing(root: Path):
     """While blobs are removed: nobody adopts."""
-    return _held(root / ".adopting.lock", fcntl.LOCK_EX)
+    return _held(root / ".adopting.lock")
 
 
 def publishing(root: Path):
     """While finished files get their names: the second of two with the same content finds the first."""
-    return _held(root / ".publishing.lock", fcntl.LOCK_EX)
+    return _held(root / ".publishing.lock")
 
 
 @contextmanager
-def _held(file: Path, how: int) -> Iterator[None]:
+def _held(file: Path, *, shared: bool = False) -> Iterator[None]:
     handle = os.open(file, FLAGS, 0o600)
     try:
         os.fchmod(handle, 0o600)  # whatever the umask
-        fcntl.flock(handle, how)
+        locks.take(handle, shared=shared)
         yield
     finally:
         os.close(handle)

@@ -7,7 +7,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from agents.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, PageQuery
 
 from . import content_types, listing
 from .grepping import MAX_CONTEXT

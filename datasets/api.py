@@ -5,8 +5,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
 from ledger.models import Session
+from openclaw_web.endpoints.schemas import failures, listed
 
 from . import services
 from .models import DatasetSample
@@ -25,7 +25,7 @@ IF_MATCH = {
 BUDGET_BYTES = 2_000_000  # of content in one answer
 
 
-@router.get("/samples", response={200: SamplePage, **failures(409)})
+@router.get("/samples", operation_id="datasets_api_sample_list", response={200: SamplePage, **failures(409)})
 @needs("viewer")
 def sample_list(request, filters: Query[SampleQuery]):
     """Samples, the newest first; a page also ends after about 2 MB. A search may answer fewer, and a `next`."""
@@ -33,7 +33,9 @@ def sample_list(request, filters: Query[SampleQuery]):
     return listed(found.page(budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
 
-@router.get("/samples/{sample_id}", response={200: SampleDetailOut, **failures(404)})
+@router.get(
+    "/samples/{sample_id}", operation_id="datasets_api_sample_detail", response={200: SampleDetailOut, **failures(404)}
+)
 @needs("viewer")
 def sample_detail(request, response: HttpResponse, sample_id: str):
     """One sample with the verdicts on it. Its ETag is its version: send it as `If-Match` with a verdict."""
@@ -42,7 +44,11 @@ def sample_detail(request, response: HttpResponse, sample_id: str):
     return sample
 
 
-@router.post("/agents/{agent}/sessions/{session_id}/samples", response={200: MadeOut, **failures(400, 404, 409, 503)})
+@router.post(
+    "/agents/{agent}/sessions/{session_id}/samples",
+    operation_id="datasets_api_samples_make",
+    response={200: MadeOut, **failures(400, 404, 409, 503)},
+)
 @agent_view
 @needs("labeller")
 def samples_make(request, agent, session_id: str, body: SamplesIn):
@@ -54,6 +60,7 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
 
 @router.post(
     "/samples/{sample_id}/label",
+    operation_id="datasets_api_sample_label",
     response={200: SampleOut, **failures(400, 404, 409, 412)},
     openapi_extra={"parameters": [IF_MATCH]},
 )

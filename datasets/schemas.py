@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, PageQuery
 
 from .forms import LONGEST_NOTES, LONGEST_REPLY
 from .review import parts

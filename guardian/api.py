@@ -4,7 +4,7 @@ from django.http import Http404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import diffs, unified, versions
@@ -21,7 +21,9 @@ from .schemas import (
 router = Router(tags=["guardian"])
 
 
-@router.get("/agents/{agent}/files", response={200: FilePage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/files", operation_id="guardian_api_file_list", response={200: FilePage, **failures(404, 409, 503)}
+)
 @agent_view
 @needs("viewer")
 def file_list(request, agent, filters: Query[PageQuery]):
@@ -31,7 +33,11 @@ def file_list(request, agent, filters: Query[PageQuery]):
     return listed(page, [*first, *page])
 
 
-@router.get("/agents/{agent}/files/versions", response={200: VersionPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/files/versions",
+    operation_id="guardian_api_file_versions",
+    response={200: VersionPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def file_versions(request, agent, filters: Query[VersionQuery]):
@@ -43,7 +49,11 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/files/version", response={200: VersionDetail, **failures(404, 503)})
+@router.get(
+    "/agents/{agent}/files/version",
+    operation_id="guardian_api_file_version",
+    response={200: VersionDetail, **failures(404, 503)},
+)
 @agent_view
 @needs("viewer")
 def file_version(request, agent, asked: Query[OneVersion]):
@@ -51,7 +61,9 @@ def file_version(request, agent, asked: Query[OneVersion]):
     return _version(agent, asked.id)
 
 
-@router.get("/agents/{agent}/files/diff", response={200: DiffOut, **failures(404, 503)})
+@router.get(
+    "/agents/{agent}/files/diff", operation_id="guardian_api_file_diff", response={200: DiffOut, **failures(404, 503)}
+)
 @agent_view
 @needs("viewer")
 def file_diff(request, agent, asked: Query[DiffQuery]):

@@ -9,7 +9,7 @@ from ninja import Query, Router
 
 from agents import configuration
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -30,7 +30,11 @@ BUDGET_BYTES = 2_000_000  # of texts in one answer
 HEAVY = ("event_json", "trim_json", "full_zstd")
 
 
-@router.get("/agents/{agent}/sessions/{session_id}", response={200: SessionOut, **failures(404, 503)})
+@router.get(
+    "/agents/{agent}/sessions/{session_id}",
+    operation_id="ledger_api_session_detail",
+    response={200: SessionOut, **failures(404, 503)},
+)
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id: str):
@@ -38,7 +42,11 @@ def session_detail(request, agent, session_id: str):
     return get_object_or_404(Session.objects.using(agent.db).for_reading(), id=session_id)
 
 
-@router.get("/agents/{agent}/sessions/{session_id}/events", response={200: EventPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/events",
+    operation_id="ledger_api_session_events",
+    response={200: EventPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
@@ -53,7 +61,11 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/sessions/{session_id}/branches", response={200: BranchList, **failures(404, 503)})
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/branches",
+    operation_id="ledger_api_session_branches",
+    response={200: BranchList, **failures(404, 503)},
+)
 @agent_view
 @needs("viewer")
 def session_branches(request, agent, session_id: str):
@@ -67,7 +79,11 @@ def session_branches(request, agent, session_id: str):
     return {"items": items, "count": len(found)}
 
 
-@router.get("/agents/{agent}/sessions/{session_id}/turns", response={200: TurnPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/turns",
+    operation_id="ledger_api_session_turns",
+    response={200: TurnPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
@@ -76,7 +92,11 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
     return _turn_page(session.turns.all(), filters, order=("turn_number",))
 
 
-@router.get("/agents/{agent}/turns/context", response={200: ContextOut, **failures(404, 503)})
+@router.get(
+    "/agents/{agent}/turns/context",
+    operation_id="ledger_api_turn_context",
+    response={200: ContextOut, **failures(404, 503)},
+)
 @agent_view
 @needs("viewer")
 def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="the `id` of a turn")):

@@ -21,6 +21,8 @@ OWN = 10_000  # records of a branch that was left, the last ones, in which its t
 class NoSuchTurn(Refused):
     """An id that no turn of this agent has."""
 
+    status = 404
+
 
 @dataclass(frozen=True, slots=True)
 class Context:

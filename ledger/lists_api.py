@@ -6,7 +6,7 @@ from django.db.models import OuterRef, Subquery
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.paging import Listing
 
 from . import listing
@@ -26,7 +26,11 @@ from .models import RejectedRecord, TranscriptEventIdentity
 router = Router(tags=["ledger"])
 
 
-@router.get("/agents/{agent}/sessions", response={200: SessionPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/sessions",
+    operation_id="ledger_lists_api_session_list",
+    response={200: SessionPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def session_list(request, agent, filters: Query[SessionQuery]):
@@ -34,7 +38,11 @@ def session_list(request, agent, filters: Query[SessionQuery]):
     return listed(listing.sessions(agent.db, **filters.asked()).page(**filters.place))
 
 
-@router.get("/agents/{agent}/events", response={200: AgentEventPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/events",
+    operation_id="ledger_lists_api_event_list",
+    response={200: AgentEventPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def event_list(request, agent, filters: Query[EventQuery]):
@@ -49,7 +57,11 @@ def event_list(request, agent, filters: Query[EventQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/turns", response={200: AgentTurnPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/turns",
+    operation_id="ledger_lists_api_turn_list",
+    response={200: AgentTurnPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
@@ -59,7 +71,11 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
 
 
-@router.get("/agents/{agent}/rejected", response={200: RejectedPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/rejected",
+    operation_id="ledger_lists_api_rejected_list",
+    response={200: RejectedPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):

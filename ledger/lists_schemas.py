@@ -6,7 +6,7 @@ from django.db.models import Q
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageQuery
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, PageQuery
 
 from . import trimming
 from .listing import EVENT_ORDERS, NEWEST_EVENTS, NEWEST_SESSIONS, NEWEST_TURNS, SESSION_ORDERS, TURN_ORDERS
@@ -17,7 +17,6 @@ SESSION_SORTS, EVENT_SORTS, TURN_SORTS = (
     Literal[tuple(f"{sign}{name}" for name in orders for sign in ("", "-"))]
     for orders in (SESSION_ORDERS, EVENT_ORDERS, TURN_ORDERS)
 )
-LARGEST_FIRST = "`-` before it: the largest or newest first"
 IN_REACH = (
     f"words in the first {trimming.CAP:,} characters of the record's texts, and in the first "
     f"{trimming.RESULT_KEPT:,} of a tool's result that has more than {trimming.RESULT_CAP:,}"

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures
+from openclaw_web.endpoints.schemas import failures
 
 from . import prompts, savings
 from .models import Session
@@ -15,7 +15,11 @@ from .savings_schemas import AgentSavingsOut, SavingsQuery, SessionSavingsOut, T
 router = Router(tags=["ledger"])
 
 
-@router.get("/agents/{agent}/savings", response={200: AgentSavingsOut, **failures(404, 503)})
+@router.get(
+    "/agents/{agent}/savings",
+    operation_id="ledger_savings_api_agent_savings",
+    response={200: AgentSavingsOut, **failures(404, 503)},
+)
 @agent_view
 @needs("viewer")
 def agent_savings(request, agent, filters: Query[SavingsQuery]):
@@ -26,7 +30,9 @@ def agent_savings(request, agent, filters: Query[SavingsQuery]):
 
 
 @router.get(
-    "/agents/{agent}/sessions/{session_id}/savings", response={200: SessionSavingsOut, **failures(404, 409, 503)}
+    "/agents/{agent}/sessions/{session_id}/savings",
+    operation_id="ledger_savings_api_session_savings",
+    response={200: SessionSavingsOut, **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 
 from . import steps
 from .models import Session
@@ -40,7 +40,11 @@ class StepPage(Schema):
     previous: str | None
 
 
-@router.get("/agents/{agent}/sessions/{session_id}/steps", response={200: StepPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/steps",
+    operation_id="ledger_steps_api_session_steps",
+    response={200: StepPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def session_steps(request, agent, session_id: str, filters: Query[PageQuery]):

@@ -3,16 +3,16 @@
 Every download is one of the two classes here: tests/test_architecture.py looks for others.
 """
 
-import fcntl
 import os
 import threading
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.http import FileResponse, StreamingHttpResponse
 from django.utils.translation import ngettext
 
+from .disk import locks
 from .errors import Refused
 
 WAIT_SECONDS = 5  # what somebody is told to wait who is the fifth
@@ -22,7 +22,9 @@ LONGEST_PAUSE = 0.2  # seconds that one part of a download waits for pages: it g
 class TooManyDownloads(Refused):
     """As many downloads are under way as there may be."""
 
-    wait_seconds = WAIT_SECONDS
+    status = 503
+    code = "too_many_downloads"
+    headers = {"Retry-After": WAIT_SECONDS}
 
 
 class Paces:
@@ -100,11 +102,9 @@ def _take_place():
     folder = settings.HOME_DIR / "state" / "downloads"
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(settings.DOWNLOADS):
-        place = os.open(folder / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with suppress(BlockingIOError):
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        place = locks.held(folder / f"{number}.lock", wait=False)
+        if place is not None:
             return place
-        os.close(place)
     sentence = ngettext(
         "%(count)s download is under way, more are not sent at once. Try again in %(seconds)s seconds.",
         "%(count)s downloads are under way, more are not sent at once. Try again in %(seconds)s seconds.",

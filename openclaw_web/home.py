@@ -4,16 +4,16 @@ Everybody who works in a home holds a lock in it together with all others; a res
 knows that the folder stays where it is, until the end.
 """
 
-import fcntl
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 from django.utils.translation import gettext as _
 
+from .disk import locks
 from .errors import Refused
 
-LOCK = Path("state") / "home.lock"
+LOCK = Path("state") / locks.HOME
 # In a home that is restored, until the one before it has been put aside.
 MARK = Path("state") / "restoring"
 _prepared: dict[Path, tuple[int, int]] = {}
@@ -32,15 +32,11 @@ def enter(home: Path) -> int:
     Raises Refused while the home is being restored, and when its lock cannot be opened.
     """
     try:
-        handle = _open(home)
+        handle = locks.held(home / LOCK, shared=True, wait=False)
     except OSError as exc:
         raise Refused(_("%(file)s: %(why)s.") % {"file": home / LOCK, "why": exc.strerror}) from exc
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError as exc:
-        os.close(handle)
-        sentence = _("%(home)s is being restored. Try again when that has ended.")
-        raise Refused(sentence % {"home": home}) from exc
+    if handle is None:
+        raise Refused(_("%(home)s is being restored. Try again when that has ended.") % {"home": home})
     now = _identity(home)
     # Another home has its name since this process began: the keys that were read are not its keys.
     if not _is_file(handle, home / LOCK) or _prepared.get(home, now) != now:
@@ -79,11 +75,10 @@ def _put_right(home):
     old = between(home)
     while old.is_dir():
         try:
-            handle = _open(old)
+            handle = locks.held(old / LOCK)
         except FileNotFoundError:  # somebody else was quicker, or it is no home of ours
             return
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
             if not _is_file(handle, old / LOCK):
                 continue
             put_back(home)
@@ -104,10 +99,6 @@ def _free(path):
 def _identity(home):
     found = home.stat()
     return found.st_dev, found.st_ino
-
-
-def _open(home):
-    return os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def _is_file(handle, path):

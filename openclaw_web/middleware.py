@@ -6,19 +6,15 @@ from django.conf import settings
 from django.shortcuts import render
 
 from agents import audit, time_limits
-from agents.databases import OldAgentFile
 
-from .downloads import TooManyDownloads, paces
-from .errors import Refused
+from .downloads import paces
+from .errors import Answerable
 
 log = logging.getLogger(__name__)
 
 
 class SayWhyMiddleware:
-    """`Refused` becomes a page with its sentence and status.
-
-    What may go better later is 503: an agent file older than the code, too many downloads, queries that took too long.
-    """
+    """A failure that knows its answer becomes a page with its sentence and status; so do queries that took too long."""
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -27,23 +23,23 @@ class SayWhyMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request, exception):
-        if isinstance(exception, TooManyDownloads):
-            response = render(request, "refused.html", {"sentence": exception.sentence}, status=503)
-            response["Retry-After"] = exception.wait_seconds
-            return response
         if time_limits.is_page_over(exception):
             time_limits.lift_page_limit()
             log.warning("%s took longer than %s s and was stopped", request.get_full_path(), settings.PAGE_SECONDS)
             return render(request, "refused.html", {"sentence": time_limits.too_slow()}, status=503)
-        if isinstance(exception, Refused):
-            context = {"sentence": exception.sentence, "reasons": exception.reasons}
-            return render(request, "refused.html", context, status=exception.status)
-        if isinstance(exception, OldAgentFile):
-            log.error("%s", exception)
-            request.agent_problem = ""  # the page says it already
-            context = {"sentence": str(exception), "offers_doctor": request.user.has_role("operator")}
-            return render(request, "refused.html", context, status=503)
-        return None
+        return _said(request, exception) if isinstance(exception, Answerable) else None
+
+
+def _said(request, failure):
+    context = {"sentence": failure.sentence, "reasons": failure.reasons}
+    if failure.is_of_store:
+        log.error("%s", failure)
+        request.agent_problem = ""  # the page says it already
+        context["offers_doctor"] = request.user.has_role("operator")
+    response = render(request, "refused.html", context, status=failure.status)
+    for name, value in failure.headers.items():
+        response[name] = value
+    return response
 
 
 class ActingThroughMiddleware:

@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.paging import Term, page_of
 
 from . import jobs, overview
@@ -29,7 +29,7 @@ WHAT_IS_NEW = CollectIn()
 JOB_COLUMNS = ("kind", "state", "started_by")
 
 
-@router.get("/overview", response={200: OverviewOut, **failures()})
+@router.get("/overview", operation_id="operations_api_overview_sums", response={200: OverviewOut, **failures()})
 @needs("viewer")
 def overview_sums(request, filters: Query[OverviewQuery]):
     """What all agents did: in total, and on the latest days that saw something."""
@@ -38,14 +38,16 @@ def overview_sums(request, filters: Query[OverviewQuery]):
     return {"totals": overview.totals(AgentSummary.objects.all()), "days": list(days)[::-1]}
 
 
-@router.get("/overview/agents", response={200: SummaryPage, **failures(409)})
+@router.get(
+    "/overview/agents", operation_id="operations_api_overview_agents", response={200: SummaryPage, **failures(409)}
+)
 @needs("viewer")
 def overview_agents(request, filters: Query[SummaryQuery]):
     """What each agent did, by id or in another order."""
     return listed(page_of(AgentSummary.objects.all(), order=SUMMARY_ORDERS[filters.sort], **filters.place))
 
 
-@router.get("/operations/jobs", response={200: JobPage, **failures(409)})
+@router.get("/operations/jobs", operation_id="operations_api_job_list", response={200: JobPage, **failures(409)})
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""
@@ -53,14 +55,16 @@ def job_list(request, filters: Query[JobQuery]):
     return listed(jobs.listing(request.user, terms).page(**filters.place))
 
 
-@router.get("/operations/jobs/{job_id}", response={200: JobDetail, **failures(404)})
+@router.get(
+    "/operations/jobs/{job_id}", operation_id="operations_api_job_detail", response={200: JobDetail, **failures(404)}
+)
 @needs("viewer")
 def job_detail(request, job_id: str):
     """One run: how far it is, what it was asked, its log, and what came out."""
     return get_object_or_404(jobs.visible_to(request.user), id=job_id)
 
 
-@router.post("/operations/collect", response={202: JobOut, **failures(400, 409)})
+@router.post("/operations/collect", operation_id="operations_api_collect", response={202: JobOut, **failures(400, 409)})
 @needs("operator")
 def collect(request, wanted: CollectIn = WHAT_IS_NEW):
     """Read the configured OpenClaw home again; answers the job that does it, also when one is already under way."""

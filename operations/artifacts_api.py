@@ -3,7 +3,7 @@
 from ninja import Query, Router, Status
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures, listed
+from openclaw_web.endpoints.schemas import failures, listed
 
 from . import clearing, linting
 from .artifacts_schemas import ClearingIn, LintPage, LintQuery
@@ -13,7 +13,11 @@ router = Router(tags=["artifacts"])
 ONLY_COUNT = ClearingIn()
 
 
-@router.post("/operations/artifacts/gc", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/artifacts/gc",
+    operation_id="operations_artifacts_api_artifact_gc",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def artifact_gc(request, wanted: ClearingIn = ONLY_COUNT):
     """Remove contents that nothing refers to, or count what would go; answers the job that does it."""
@@ -21,7 +25,11 @@ def artifact_gc(request, wanted: ClearingIn = ONLY_COUNT):
     return Status(202, clearing.start(older_than=age, is_dry_run=wanted.dry_run, by=request.user.username))
 
 
-@router.get("/agents/{agent}/lint", response={200: LintPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/lint",
+    operation_id="operations_artifacts_api_lint_list",
+    response={200: LintPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def lint_list(request, agent, filters: Query[LintQuery]):

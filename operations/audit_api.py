@@ -6,8 +6,8 @@ from ninja import Field, Query, Router, Schema
 
 from agents.decorators import needs
 from agents.models import AuditEntry
-from agents.schemas import failures, listed
-from ledger.lists_schemas import LARGEST_FIRST, Moments
+from ledger.lists_schemas import Moments
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, failures, listed
 
 from . import audit_entries
 
@@ -41,7 +41,9 @@ class AuditPage(Schema):
     previous: str | None
 
 
-@router.get("/operations/audit", response={200: AuditPage, **failures(409)})
+@router.get(
+    "/operations/audit", operation_id="operations_audit_api_audit_list", response={200: AuditPage, **failures(409)}
+)
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, the newest first."""

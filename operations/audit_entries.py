@@ -8,8 +8,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import AuditEntry
-from ledger.listing import in_order
-from openclaw_web.paging import Listing, Term, narrowed
+from openclaw_web.paging import Listing, Term, in_order, narrowed
 
 from . import audit_details
 

@@ -3,7 +3,7 @@
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 
 from . import background
 from .background_schemas import DeliveryPage, FlowPage, IndexedFilePage, TaskPage, VfsEntryPage
@@ -11,41 +11,61 @@ from .background_schemas import DeliveryPage, FlowPage, IndexedFilePage, TaskPag
 router = Router(tags=["schedules"])
 
 
-@router.get("/agents/{agent}/tasks", response={200: TaskPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/tasks",
+    operation_id="operations_background_api_task_list",
+    response={200: TaskPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def task_list(request, agent, filters: Query[PageQuery]):
     """Tasks that are no runs of scheduled jobs, the newest first."""
-    return listed(background.found(agent, "tasks", **filters.place))
+    return listed(background.found(agent, background.BACKGROUND, "tasks", **filters.place))
 
 
-@router.get("/agents/{agent}/flows", response={200: FlowPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/flows",
+    operation_id="operations_background_api_flow_list",
+    response={200: FlowPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def flow_list(request, agent, filters: Query[PageQuery]):
     """Flows, which are tasks that belong together; the newest first."""
-    return listed(background.found(agent, "flows", **filters.place))
+    return listed(background.found(agent, background.BACKGROUND, "flows", **filters.place))
 
 
-@router.get("/agents/{agent}/deliveries", response={200: DeliveryPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/deliveries",
+    operation_id="operations_background_api_delivery_list",
+    response={200: DeliveryPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def delivery_list(request, agent, filters: Query[PageQuery]):
     """Messages on their way out, the newest first; what they say and to whom is not read."""
-    return listed(background.found(agent, "deliveries", **filters.place))
+    return listed(background.found(agent, background.BACKGROUND, "deliveries", **filters.place))
 
 
-@router.get("/agents/{agent}/memory-index", response={200: IndexedFilePage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/memory-index",
+    operation_id="operations_background_api_indexed_file_list",
+    response={200: IndexedFilePage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def indexed_file_list(request, agent, filters: Query[PageQuery]):
     """Files of the memory index and in how many pieces they are; never their texts or embeddings."""
-    return listed(background.found(agent, "memory", **filters.place))
+    return listed(background.found(agent, background.STORED, "memory", **filters.place))
 
 
-@router.get("/agents/{agent}/vfs", response={200: VfsEntryPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/vfs",
+    operation_id="operations_background_api_vfs_entry_list",
+    response={200: VfsEntryPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def vfs_entry_list(request, agent, filters: Query[PageQuery]):
     """Files that the agent's database holds, by name; `handle` is the artifact with the content."""
-    return listed(background.found(agent, "files", **filters.place))
+    return listed(background.found(agent, background.STORED, "files", **filters.place))

@@ -5,7 +5,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import needs
-from agents.schemas import Body, PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import jobs
@@ -45,7 +45,11 @@ class BackupPage(Schema):
 PLAIN = BackupIn()
 
 
-@router.get("/operations/backups", response={200: BackupPage, **failures(409)})
+@router.get(
+    "/operations/backups",
+    operation_id="operations_backups_api_backup_list",
+    response={200: BackupPage, **failures(409)},
+)
 @needs("operator")
 def backup_list(request, filters: Query[PageQuery]):
     """Backups, the newest first."""
@@ -53,7 +57,11 @@ def backup_list(request, filters: Query[PageQuery]):
     return listed(page_of(rows, order=("-created_at", "-id"), **filters.place))
 
 
-@router.post("/operations/backups", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/backups",
+    operation_id="operations_backups_api_backup_create",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def backup_create(request, wanted: BackupIn = PLAIN):
     """Make a backup; answers the job that does it. 409 while somebody else's is under way."""
@@ -61,14 +69,22 @@ def backup_create(request, wanted: BackupIn = PLAIN):
     return Status(202, jobs.start("backup", params, by=request.user.username, is_alone=True))
 
 
-@router.post("/operations/backups/{backup_id}/verify", response={202: JobOut, **failures(404, 409)})
+@router.post(
+    "/operations/backups/{backup_id}/verify",
+    operation_id="operations_backups_api_backup_verify",
+    response={202: JobOut, **failures(404, 409)},
+)
 @needs("admin")
 def backup_verify(request, backup_id: str):
     """Read a backup in full and open its databases; answers the job that does it."""
     return _started(request, "backup_verify", backup_id)
 
 
-@router.post("/operations/backups/{backup_id}/drill", response={202: JobOut, **failures(404, 409)})
+@router.post(
+    "/operations/backups/{backup_id}/drill",
+    operation_id="operations_backups_api_backup_drill",
+    response={202: JobOut, **failures(404, 409)},
+)
 @needs("admin")
 def backup_drill(request, backup_id: str):
     """Restore a backup into a folder of its own, to prove it; answers the job that does it."""

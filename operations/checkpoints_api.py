@@ -6,12 +6,12 @@ from django.utils.translation import gettext as _
 from ninja import Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import failures
 from artifacts import downloading
 from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
 from ledger.models import Session
+from openclaw_web.endpoints.schemas import failures
 from openclaw_web.errors import Refused
 
 from . import checkpoints
@@ -22,6 +22,7 @@ router = Router(tags=["checkpoints"])
 
 @router.post(
     "/agents/{agent}/sessions/{session_id}/checkpoints",
+    operation_id="operations_checkpoints_api_checkpoint_make",
     response={200: CheckpointMade, **failures(400, 404, 409, 503)},
 )
 @agent_view
@@ -38,6 +39,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 
 @router.get(
     "/agents/{agent}/checkpoints/{sha256}",
+    operation_id="operations_checkpoints_api_checkpoint_detail",
     response={200: CheckpointDetail, **failures(404, 409, 503)},
     by_alias=True,
 )

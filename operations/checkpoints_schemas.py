@@ -3,9 +3,9 @@
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import Body
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
 from ledger.checkpoints.pack import Pack
+from openclaw_web.endpoints.schemas import Body
 
 
 class CheckpointIn(Body):

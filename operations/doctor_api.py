@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agents.decorators import needs
 from agents.models import Agent
-from agents.schemas import Body, PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -120,7 +120,9 @@ class UnignoreIn(Body):
 KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
 
 
-@router.get("/operations/doctor", response={200: LookOut, **failures()})
+@router.get(
+    "/operations/doctor", operation_id="operations_doctor_api_doctor_look_detail", response={200: LookOut, **failures()}
+)
 @needs("operator")
 def doctor_look_detail(request):
     """What the last look, or the last run, found."""
@@ -128,21 +130,33 @@ def doctor_look_detail(request):
     return {"job": last, "under_way": under_way, "receipt": looks.receipt(last) if last else None}
 
 
-@router.post("/operations/doctor/look", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/doctor/look",
+    operation_id="operations_doctor_api_doctor_look",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("operator")
 def doctor_look(request):
     """Look at every source and at the store, without changing anything; answers the job that does it."""
     return _started(request, "doctor_look", looks.asked())
 
 
-@router.post("/operations/doctor/compare", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/doctor/compare",
+    operation_id="operations_doctor_api_doctor_compare",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def doctor_compare(request):
     """Look, and compare every record with its source, without changing anything; answers the job that does it."""
     return _started(request, "doctor_look", looks.asked(deep=True))
 
 
-@router.post("/operations/doctor/again", response={202: JobOut, **failures(400, 404, 409)})
+@router.post(
+    "/operations/doctor/again",
+    operation_id="operations_doctor_api_doctor_again",
+    response={202: JobOut, **failures(400, 404, 409)},
+)
 @needs("admin")
 def doctor_again(request, wanted: AgainIn = ALL):
     """Import sessions again from every source that still holds them; answers the job that does it."""
@@ -153,14 +167,22 @@ def doctor_again(request, wanted: AgainIn = ALL):
     return _started(request, "collect", looks.again(**wanted.dict()))
 
 
-@router.post("/operations/doctor/fix", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/doctor/fix",
+    operation_id="operations_doctor_api_doctor_fix",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def doctor_fix(request, wanted: FixIn = KEEP_ALL):
     """Back up, mend, import, compare and write a receipt; answers the job that does it."""
     return _started(request, "doctor", looks.asked(by=request.user.username, **wanted.dict()))
 
 
-@router.get("/operations/doctor/runs", response={200: RunPage, **failures(409)})
+@router.get(
+    "/operations/doctor/runs",
+    operation_id="operations_doctor_api_doctor_run_list",
+    response={200: RunPage, **failures(409)},
+)
 @needs("operator")
 def doctor_run_list(request, filters: Query[PageQuery]):
     """Runs of `doctor --fix`, the newest first."""
@@ -168,14 +190,22 @@ def doctor_run_list(request, filters: Query[PageQuery]):
     return listed(page_of(rows, order=("-started_at", "-id"), **filters.place))
 
 
-@router.get("/operations/doctor/runs/{run_id}", response={200: RunDetail, **failures(404)})
+@router.get(
+    "/operations/doctor/runs/{run_id}",
+    operation_id="operations_doctor_api_doctor_run_detail",
+    response={200: RunDetail, **failures(404)},
+)
 @needs("operator")
 def doctor_run_detail(request, run_id: str):
     """One run with its receipt."""
     return get_object_or_404(MigrationRun.objects.defer("before_json"), id=run_id)
 
 
-@router.get("/operations/doctor/runs/{run_id}/sources", response={200: SourcePage, **failures(404, 409)})
+@router.get(
+    "/operations/doctor/runs/{run_id}/sources",
+    operation_id="operations_doctor_api_doctor_source_list",
+    response={200: SourcePage, **failures(404, 409)},
+)
 @needs("operator")
 def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
     """What became of each source that a run was the last one to import, or to try."""
@@ -183,7 +213,11 @@ def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
     return listed(page_of(MigrationSource.objects.filter(last_run=run), order=("source_key",), **filters.place))
 
 
-@router.post("/operations/doctor/runs/{run_id}/undo", response={202: JobOut, **failures(400, 404, 409)})
+@router.post(
+    "/operations/doctor/runs/{run_id}/undo",
+    operation_id="operations_doctor_api_doctor_undo",
+    response={202: JobOut, **failures(400, 404, 409)},
+)
 @needs("admin")
 def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
     """Take out the sessions that a run brought in first; answers the job that does it."""
@@ -192,7 +226,11 @@ def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
     return _started(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
 
 
-@router.get("/operations/doctor/ignored", response={200: IgnoredPage, **failures(409)})
+@router.get(
+    "/operations/doctor/ignored",
+    operation_id="operations_doctor_api_doctor_ignored_list",
+    response={200: IgnoredPage, **failures(409)},
+)
 @needs("operator")
 def doctor_ignored_list(request, filters: Query[PageQuery]):
     """Sessions that an undo took out: collects leave them out."""
@@ -200,7 +238,11 @@ def doctor_ignored_list(request, filters: Query[PageQuery]):
     return listed(page, [ignoring.as_json(row) for row in page])
 
 
-@router.post("/operations/doctor/unignore", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/doctor/unignore",
+    operation_id="operations_doctor_api_doctor_unignore",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def doctor_unignore(request, wanted: UnignoreIn):
     """Let such sessions in again; answers the job that does it."""

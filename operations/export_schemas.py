@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import Body, PageQuery
 from datasets.exporting import exports
 from datasets.exporting.options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
 from datasets.models import DatasetExport, DatasetSample
+from openclaw_web.endpoints.schemas import Body, PageQuery
 
 
 class ExportQuery(PageQuery):

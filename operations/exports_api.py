@@ -6,9 +6,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from agents.schemas import failures, listed
 from datasets.exporting import exports, flagged
 from datasets.models import DatasetExport
+from openclaw_web.endpoints.schemas import failures, listed
 from openclaw_web.paging import Listing
 
 from . import file_answers
@@ -27,7 +27,7 @@ RANGE = {
 COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_by": "exported_by"}
 
 
-@router.get("/exports", response={200: ExportPage, **failures(409)})
+@router.get("/exports", operation_id="operations_exports_api_export_list", response={200: ExportPage, **failures(409)})
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, the newest first."""
@@ -36,7 +36,9 @@ def export_list(request, filters: Query[ExportQuery]):
     return listed(Listing(rows, ("-exported_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
 
 
-@router.post("/exports", response={202: ExportOut, **failures(400, 409)})
+@router.post(
+    "/exports", operation_id="operations_exports_api_export_create", response={202: ExportOut, **failures(400, 409)}
+)
 @needs("labeller")
 def export_create(request, wanted: ExportIn):
     """Ask for an export; a job builds it. Ask for it again to see its state."""
@@ -44,7 +46,11 @@ def export_create(request, wanted: ExportIn):
     return Status(202, start(by=request.user.username, is_admin=is_admin, **wanted.dict()))
 
 
-@router.get("/exports/{export_id}", response={200: ExportDetail, **failures(404)})
+@router.get(
+    "/exports/{export_id}",
+    operation_id="operations_exports_api_export_detail",
+    response={200: ExportDetail, **failures(404)},
+)
 @needs("viewer")
 def export_detail(request, export_id: str):
     """One export: its state, what is in its files, or the rows in its way."""
@@ -53,6 +59,7 @@ def export_detail(request, export_id: str):
 
 @router.get(
     "/exports/{export_id}/files/{name}",
+    operation_id="operations_exports_api_export_file",
     response={200: None, 206: None, **failures(404, 416)},
     openapi_extra={"parameters": [RANGE], "responses": {200: ANY_CONTENT, 206: ANY_CONTENT}},
 )

@@ -6,13 +6,16 @@ from pathlib import Path
 from django.utils.translation import ngettext
 
 from openclaw_web.downloads import FileDownload
+from openclaw_web.errors import Answerable
 
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 CHUNK = 256 * 1024
 
 
-class NoSuchRange(Exception):
+class NoSuchRange(Answerable):
     """The part asked for is not in the file, which has `size` bytes."""
+
+    status = 416
 
     def __init__(self, size: int):
         words = ngettext(
@@ -22,6 +25,11 @@ class NoSuchRange(Exception):
         )
         super().__init__(words % {"size": size})
         self.size = size
+
+    @property
+    def headers(self):
+        """How long the file is."""
+        return {"Content-Range": f"bytes */{self.size}"}
 
 
 def download(request, path: Path, *, checksum: str, content_type: str):

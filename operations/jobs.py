@@ -17,10 +17,11 @@ from ulid import ULID
 
 from agents import audit, clock
 from openclaw_web import reserve
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.paging import Listing, Term, narrowed, page_of
 
-from . import liveness, running
+from . import running
 from .models import JobRun
 from .progress import Listener, Progress
 from .running import KINDS
@@ -89,7 +90,7 @@ def recover() -> int:
     for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
         if _is_lost(job):
             recovered += _requeue(job)
-            liveness.forget(job.worker)
+            locks.forget(job.worker)
     for job in JobRun.objects.filter(_undelivered(), state=JobRun.State.QUEUED).defer("log", "result_json"):
         recovered += _deliver_again(job)
     return recovered
@@ -158,7 +159,7 @@ def _refuse_twin(job, twin):
 
 
 def _is_lost(job):
-    is_dead = liveness.is_dead(job.worker)
+    is_dead = locks.is_dead(job.worker)
     if is_dead is None:  # another machine's, or from before this home was moved: only the heartbeat can tell
         return (job.heartbeat_at or 0) < clock.now_ms() - STALE_MS
     return is_dead

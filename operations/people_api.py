@@ -9,7 +9,7 @@ from ninja import Query, Router
 from agents import configuration
 from agents import settings_import as importing
 from agents.decorators import needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -43,7 +43,7 @@ router = Router(tags=["people"])
 NEWEST_FIRST = ("-created_at", "-id")
 
 
-@router.get("/me", response={200: MeOut, **failures()})
+@router.get("/me", operation_id="operations_people_api_me", response={200: MeOut, **failures()})
 @needs("viewer")
 def me(request):
     """Who you are to the API, what you may do, and how often you may ask."""
@@ -59,14 +59,20 @@ def me(request):
     }
 
 
-@router.get("/me/sign-ins", response={200: SignInPage, **failures(409)})
+@router.get(
+    "/me/sign-ins", operation_id="operations_people_api_sign_in_list", response={200: SignInPage, **failures(409)}
+)
 @needs("viewer")
 def sign_in_list(request, filters: Query[PageQuery]):
     """The browsers you are signed in with, the latest sign-in first."""
     return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/me/sign-ins/{sign_in_id}/end", response={200: SignInOut, **failures(404, 409)})
+@router.post(
+    "/me/sign-ins/{sign_in_id}/end",
+    operation_id="operations_people_api_sign_in_end",
+    response={200: SignInOut, **failures(404, 409)},
+)
 @needs("viewer")
 def sign_in_end(request, sign_in_id: str):
     """Send one of your browsers out."""
@@ -76,14 +82,18 @@ def sign_in_end(request, sign_in_id: str):
     return sign_in
 
 
-@router.get("/operations/users", response={200: UserPage, **failures(409)})
+@router.get(
+    "/operations/users", operation_id="operations_people_api_user_list", response={200: UserPage, **failures(409)}
+)
 @needs("admin")
 def user_list(request, filters: Query[PageQuery]):
     """Everybody who has an account, by name."""
     return _people(page_of(User.objects.all(), order=("username",), **filters.place))
 
 
-@router.post("/operations/users", response={200: LinkOut, **failures(400, 409)})
+@router.post(
+    "/operations/users", operation_id="operations_people_api_user_add", response={200: LinkOut, **failures(400, 409)}
+)
 @needs("admin")
 def user_add(request, response: HttpResponse, wanted: UserIn):
     """Add a person without a password; answers the one-time link to hand over."""
@@ -91,7 +101,11 @@ def user_add(request, response: HttpResponse, wanted: UserIn):
     return _link(request, response, user, path)
 
 
-@router.post("/operations/users/{username}/link", response={200: LinkOut, **failures(404, 409)})
+@router.post(
+    "/operations/users/{username}/link",
+    operation_id="operations_people_api_user_link",
+    response={200: LinkOut, **failures(404, 409)},
+)
 @needs("admin")
 def user_link(request, response: HttpResponse, username: str):
     """Make another one-time link for a person."""
@@ -99,7 +113,11 @@ def user_link(request, response: HttpResponse, username: str):
     return _link(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
 
 
-@router.post("/operations/users/{username}/role", response={200: UserOut, **failures(400, 404, 409)})
+@router.post(
+    "/operations/users/{username}/role",
+    operation_id="operations_people_api_user_role",
+    response={200: UserOut, **failures(400, 404, 409)},
+)
 @needs("admin")
 def user_role(request, username: str, wanted: RoleIn):
     """Give a person another role. The last active admin stays one."""
@@ -108,7 +126,11 @@ def user_role(request, username: str, wanted: RoleIn):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/deactivate", response={200: UserOut, **failures(404, 409)})
+@router.post(
+    "/operations/users/{username}/deactivate",
+    operation_id="operations_people_api_user_deactivate",
+    response={200: UserOut, **failures(404, 409)},
+)
 @needs("admin")
 def user_deactivate(request, username: str):
     """Lock a person out: sessions, links and tokens stop working."""
@@ -117,7 +139,11 @@ def user_deactivate(request, username: str):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/activate", response={200: UserOut, **failures(404, 409)})
+@router.post(
+    "/operations/users/{username}/activate",
+    operation_id="operations_people_api_user_activate",
+    response={200: UserOut, **failures(404, 409)},
+)
 @needs("admin")
 def user_activate(request, username: str):
     """Let a person in again, with the role and the tokens they had."""
@@ -126,7 +152,11 @@ def user_activate(request, username: str):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/sign-out", response={200: UserOut, **failures(404, 409)})
+@router.post(
+    "/operations/users/{username}/sign-out",
+    operation_id="operations_people_api_user_sign_out",
+    response={200: UserOut, **failures(404, 409)},
+)
 @needs("admin")
 def user_sign_out(request, username: str):
     """Send a person out of every browser; they may sign in again."""
@@ -135,7 +165,11 @@ def user_sign_out(request, username: str):
     return _person(user)
 
 
-@router.post("/operations/users/{username}/unlock", response={200: UserOut, **failures(404, 409)})
+@router.post(
+    "/operations/users/{username}/unlock",
+    operation_id="operations_people_api_user_unlock",
+    response={200: UserOut, **failures(404, 409)},
+)
 @needs("admin")
 def user_unlock(request, username: str):
     """Let a person try their password again at once after too many wrong ones."""
@@ -144,14 +178,22 @@ def user_unlock(request, username: str):
     return _person(user)
 
 
-@router.get("/operations/invitations", response={200: InvitationPage, **failures(409)})
+@router.get(
+    "/operations/invitations",
+    operation_id="operations_people_api_invitation_list",
+    response={200: InvitationPage, **failures(409)},
+)
 @needs("admin")
 def invitation_list(request, filters: Query[PageQuery]):
     """Invitations, the newest first, also those that were used or taken back."""
     return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/operations/invitations", response={200: InvitationMade, **failures(400, 409)})
+@router.post(
+    "/operations/invitations",
+    operation_id="operations_people_api_invitation_make",
+    response={200: InvitationMade, **failures(400, 409)},
+)
 @needs("admin")
 def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
     """A link for somebody who then chooses their own name and password."""
@@ -160,7 +202,11 @@ def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
     return invitation
 
 
-@router.post("/operations/invitations/{invitation_id}/revoke", response={200: InvitationOut, **failures(404, 409)})
+@router.post(
+    "/operations/invitations/{invitation_id}/revoke",
+    operation_id="operations_people_api_invitation_revoke",
+    response={200: InvitationOut, **failures(404, 409)},
+)
 @needs("admin")
 def invitation_revoke(request, invitation_id: str):
     """Take an invitation back that nobody has used."""
@@ -170,14 +216,20 @@ def invitation_revoke(request, invitation_id: str):
     return invitation
 
 
-@router.get("/operations/tokens", response={200: TokenPage, **failures(409)})
+@router.get(
+    "/operations/tokens", operation_id="operations_people_api_token_list", response={200: TokenPage, **failures(409)}
+)
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):
     """Your tokens, the newest first; an admin sees everybody's. What they say is never shown again."""
     return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/operations/tokens", response={200: TokenMade, **failures(400, 409)})
+@router.post(
+    "/operations/tokens",
+    operation_id="operations_people_api_token_make",
+    response={200: TokenMade, **failures(400, 409)},
+)
 @needs("viewer")
 def token_make(request, response: HttpResponse, wanted: TokenIn):
     """Make a token for your programs. Only somebody who is signed in can: a token makes no tokens."""
@@ -189,7 +241,11 @@ def token_make(request, response: HttpResponse, wanted: TokenIn):
     return token
 
 
-@router.post("/operations/tokens/{token_id}/revoke", response={200: TokenOut, **failures(404, 409)})
+@router.post(
+    "/operations/tokens/{token_id}/revoke",
+    operation_id="operations_people_api_token_revoke",
+    response={200: TokenOut, **failures(404, 409)},
+)
 @needs("viewer")
 def token_revoke(request, token_id: str):
     """End a token of yours; an admin may end anybody's."""
@@ -199,14 +255,24 @@ def token_revoke(request, token_id: str):
     return token
 
 
-@router.get("/operations/settings", response={200: SettingList, **failures()}, tags=["operations"])
+@router.get(
+    "/operations/settings",
+    operation_id="operations_people_api_setting_list",
+    response={200: SettingList, **failures()},
+    tags=["operations"],
+)
 @needs("admin")
 def setting_list(request):
     """What an operator tunes, with defaults."""
     return {"items": [_setting(key) for key in configuration.KEYS]}
 
 
-@router.post("/operations/settings/import", response={200: SettingsImported, **failures(400, 409)}, tags=["operations"])
+@router.post(
+    "/operations/settings/import",
+    operation_id="operations_people_api_settings_import",
+    response={200: SettingsImported, **failures(400, 409)},
+    tags=["operations"],
+)
 @needs("admin")
 def settings_import(request, wanted: SettingsIn):
     """Set what an object of settings holds, all of it or nothing; what is no setting here is named with the reason."""
@@ -219,7 +285,12 @@ def settings_import(request, wanted: SettingsIn):
     }
 
 
-@router.post("/operations/settings/{key}", response={200: SettingOut, **failures(400, 404, 409)}, tags=["operations"])
+@router.post(
+    "/operations/settings/{key}",
+    operation_id="operations_people_api_setting_save",
+    response={200: SettingOut, **failures(400, 404, 409)},
+    tags=["operations"],
+)
 @needs("admin")
 def setting_save(request, key: str, wanted: SettingIn):
     """Set a setting."""

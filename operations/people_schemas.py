@@ -5,7 +5,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import Body
+from openclaw_web.endpoints.schemas import Body
 
 Role = Literal["viewer", "labeller", "operator", "admin"]
 NAME = Field(max_length=150, pattern=r"^[^\x00]*$")

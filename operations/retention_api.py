@@ -7,8 +7,8 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import agent_view, needs
-from agents.schemas import Body, PageQuery, failures, listed
 from ledger.models import RemovedSession
+from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import jobs
@@ -64,7 +64,11 @@ class RemovedPage(Schema):
 FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "bytes", "out")
 
 
-@router.get("/operations/retention", response={200: RetentionRunPage, **failures(409)})
+@router.get(
+    "/operations/retention",
+    operation_id="operations_retention_api_retention_list",
+    response={200: RetentionRunPage, **failures(409)},
+)
 @needs("admin")
 def retention_list(request, filters: Query[PageQuery]):
     """Runs that counted, removed or archived old sessions, the newest first."""
@@ -72,28 +76,44 @@ def retention_list(request, filters: Query[PageQuery]):
     return listed(page, [_told(run) for run in page])
 
 
-@router.post("/operations/retention/count", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/retention/count",
+    operation_id="operations_retention_api_retention_count",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def retention_count(request, wanted: RetentionIn):
     """Count what is old and remove nothing; answers the job that does it."""
     return _started(request, "retention", {"days": wanted.days, "dry_run": True})
 
 
-@router.post("/operations/retention/remove", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/retention/remove",
+    operation_id="operations_retention_api_retention_remove",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def retention_remove(request, wanted: RetentionIn):
     """Remove what is old, for good; answers the job that does it. What evidence needs stays."""
     return _started(request, "retention", {"days": wanted.days})
 
 
-@router.post("/operations/retention/archive", response={202: JobOut, **failures(400, 409)})
+@router.post(
+    "/operations/retention/archive",
+    operation_id="operations_retention_api_retention_archive",
+    response={202: JobOut, **failures(400, 409)},
+)
 @needs("admin")
 def retention_archive(request, wanted: RetentionIn):
     """Put what is old into archives that are read back, and remove it; answers the job that does it."""
     return _started(request, "archive", {"before": choosing.days_ago(wanted.days)})
 
 
-@router.get("/agents/{agent}/removed-sessions", response={200: RemovedPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/removed-sessions",
+    operation_id="operations_retention_api_removed_session_list",
+    response={200: RemovedPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("admin")
 def removed_session_list(request, agent, filters: Query[RemovedQuery]):

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from ulid import ULID
 
 from agents import clock
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
-from . import liveness
 from .models import JobRun
 from .progress import Listener, LostJob, Progress
 
@@ -48,7 +48,7 @@ KEPT_REASONS = 200
 def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
     """Run a queued job here and now; its row when it has ended, None when another process was quicker."""
     token = f"{socket.gethostname()}:{os.getpid()}:{ULID()}"
-    with liveness.holding(token):
+    with locks.running(token):
         job = _claim(job_id, token)
         if job is None:
             return None

@@ -4,7 +4,7 @@ from django.http import Http404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from agents.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import PageQuery, failures, listed
 
 from . import schedules, subagent_runs
 from .schedules_schemas import CronJobDetail, CronJobPage, CronRunPage, SubagentQuery, SubagentRunPage
@@ -12,7 +12,11 @@ from .schedules_schemas import CronJobDetail, CronJobPage, CronRunPage, Subagent
 router = Router(tags=["schedules"])
 
 
-@router.get("/agents/{agent}/cron", response={200: CronJobPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/cron",
+    operation_id="operations_schedules_api_cron_list",
+    response={200: CronJobPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def cron_list(request, agent, filters: Query[PageQuery]):
@@ -21,7 +25,11 @@ def cron_list(request, agent, filters: Query[PageQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/cron/{job_id}", response={200: CronJobDetail, **failures(404)})
+@router.get(
+    "/agents/{agent}/cron/{job_id}",
+    operation_id="operations_schedules_api_cron_detail",
+    response={200: CronJobDetail, **failures(404)},
+)
 @agent_view
 @needs("viewer")
 def cron_detail(request, agent, job_id: str):
@@ -34,7 +42,11 @@ def cron_detail(request, agent, job_id: str):
     return job
 
 
-@router.get("/agents/{agent}/cron/{job_id}/runs", response={200: CronRunPage, **failures(404, 409)})
+@router.get(
+    "/agents/{agent}/cron/{job_id}/runs",
+    operation_id="operations_schedules_api_cron_runs",
+    response={200: CronRunPage, **failures(404, 409)},
+)
 @agent_view
 @needs("viewer")
 def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
@@ -45,7 +57,11 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
     return listed(page)
 
 
-@router.get("/agents/{agent}/subagents", response={200: SubagentRunPage, **failures(404, 409, 503)})
+@router.get(
+    "/agents/{agent}/subagents",
+    operation_id="operations_schedules_api_subagent_list",
+    response={200: SubagentRunPage, **failures(404, 409, 503)},
+)
 @agent_view
 @needs("viewer")
 def subagent_list(request, agent, filters: Query[SubagentQuery]):

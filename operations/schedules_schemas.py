@@ -5,7 +5,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import PageQuery
+from openclaw_web.endpoints.schemas import PageQuery
 
 from . import schedules
 

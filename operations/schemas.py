@@ -7,7 +7,7 @@ from django.conf import settings
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, PageQuery
 
 LOG_SHOWN = 50_000  # characters
 

@@ -1,7 +1,6 @@
 """What `openclaw-web serve` keeps up: the site, the job worker and the watcher, after bringing the home up to date."""
 
 import errno
-import fcntl
 import ipaddress
 import os
 import socket
@@ -20,6 +19,7 @@ from django.utils.translation import gettext as _
 from gunicorn.app.base import BaseApplication
 
 from agents import databases, reasons
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
 from . import accounts, preparation, watching, worker
@@ -155,16 +155,10 @@ def _listening(options):
         yield listener
 
 
-@contextmanager
 def _sole_server():
     """One server a home: two watchers would collect the same lines at the same time."""
-    with (settings.HOME_DIR / "state" / "serve.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            sentence = _("Another openclaw-web serves %(home)s already. Stop it, or set OPENCLAW_WEB_HOME.")
-            raise Refused(sentence % {"home": settings.HOME_DIR}) from exc
-        yield
+    sentence = _("Another openclaw-web serves %(home)s already. Stop it, or set OPENCLAW_WEB_HOME.")
+    return locks.only_one(locks.SERVING, sentence % {"home": settings.HOME_DIR})
 
 
 def is_loopback(host: str) -> bool:

@@ -15,8 +15,9 @@ from django_tasks_db.utils import is_locked_database_exception
 
 from agents import databases
 from openclaw_web import reserve
+from openclaw_web.disk import locks
 
-from . import jobs, liveness, pruning, sign_ins, ticking
+from . import jobs, pruning, sign_ins, ticking
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def work() -> None:
     worker = JobWorker()
     worker.configure_signals()
     threading.Thread(target=_look_after_runs, name="recover", daemon=True).start()
-    with liveness.working():
+    with locks.lock(locks.WORKING, shared=True):
         while worker.running:
             try:
                 worker.run()

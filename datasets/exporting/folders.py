@@ -1,6 +1,5 @@
 """Where an export lies: written in a draft folder beside, moved into place when it is complete and on the disk."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from ulid import ULID
 
-from ..exporters.files import sync_folder
+from openclaw_web.disk import locks
 
 NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: what begins alike and ends otherwise is somebody else's
 
@@ -58,9 +57,16 @@ def _lock(folder):
         descriptor = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
         return None
+    if locks.take(descriptor, wait=False):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        os.fsync(descriptor)
+    finally:
         os.close(descriptor)
-        return None
-    return descriptor

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from ninja import Schema
 from pydantic import Field
 
-from agents.schemas import Body
+from openclaw_web.endpoints.schemas import Body
 
 from ..forms import LONGEST_NOTES
 from ..sample_lists import Filters

@@ -19,25 +19,18 @@ from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
 from agents import time_limits
-from agents.databases import OldAgentFile, UnknownAgent
-from artifacts.downloading import Withheld
-from artifacts.errors import Gone, NoSuchArtifact
-from artifacts.handles import NotAHandle
-from ledger.contexts import NoSuchTurn
-from operations.file_answers import NoSuchRange
 
-from ..downloads import TooManyDownloads
-from ..errors import Outdated, Refused
+from ..errors import Answerable
 from . import described, promises, spellings
 from .auth import SessionAuth, TokenAuth
 from .conduct import conducted
 from .problems import (
+    answer_to,
     in_our_words,
     invalid,
     not_allowed,
     not_found,
     problem,
-    too_many_downloads,
     without_csrf_token,
 )
 
@@ -116,13 +109,15 @@ api.add_decorator(conducted, mode="view")
 
 
 def mount(name):
-    """Add the `router` of a module. An operation that does not say which role it needs stops the start."""
+    """Add the `router` of a module. An operation without a role or a name of its own stops the start."""
     router = import_module(name).router
     for path_view in router.path_operations.values():
         for operation in path_view.operations:
             role = getattr(operation.view_func, "needs_role", None)
             if role is None:
                 raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs a role: @needs(...)")
+            if operation.operation_id is None:  # the one ninja makes up would change when the function moves
+                raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs an operation_id")
             operation.openapi_extra = promises.of(operation, role)
     api.add_router("", router)
 
@@ -146,39 +141,13 @@ def nowhere(request, rest):
     return not_found(request, Http404())
 
 
-for failure in (Http404, UnknownAgent):
-    api.exception_handler(failure)(not_found)
+api.exception_handler(Http404)(not_found)
 api.exception_handler(PermissionDenied)(not_allowed)
 
 
-@api.exception_handler(Refused)
-def refused(request, exc):
-    return problem(409, exc.sentence, reasons=exc.reasons)
-
-
-def said_with(status):
-    """The answer to a Refused that has a status of its own."""
-    return lambda request, exc: problem(status, exc.sentence)
-
-
-REFUSALS = ((NoSuchArtifact, 404), (NotAHandle, 404), (NoSuchTurn, 404), (Gone, 410), (Withheld, Withheld.status))
-for failure, status in REFUSALS:
-    api.exception_handler(failure)(said_with(status))
-
-
-@api.exception_handler(TooManyDownloads)
-def no_place(request, exc):
-    return too_many_downloads(exc)
-
-
-@api.exception_handler(Outdated)
-def outdated(request, exc):
-    return problem(412, exc.sentence)
-
-
-@api.exception_handler(NoSuchRange)
-def no_such_range(request, exc):
-    return problem(416, exc, headers={"Content-Range": f"bytes */{exc.size}"})
+@api.exception_handler(Answerable)
+def answerable(request, exc):
+    return answer_to(exc)
 
 
 @api.exception_handler(ValidationError)
@@ -198,11 +167,6 @@ def unreadable(request, exc):
 def not_signed_in(request, exc):
     sentence = _("Sign in, or send a valid token: Authorization: Bearer oc_…")
     return problem(401, sentence, headers={"WWW-Authenticate": "Bearer"})
-
-
-@api.exception_handler(OldAgentFile)
-def old_file(request, exc):
-    return problem(503, exc)
 
 
 @api.exception_handler(OperationalError)

@@ -47,10 +47,10 @@ def invalid(errors):
     return problem(422, sentence, errors=places)
 
 
-def too_many_downloads(refused):
-    """The answer to somebody for whom there is no place among the downloads (TooManyDownloads)."""
-    headers = {"Retry-After": refused.wait_seconds}
-    return problem(503, refused.sentence, code="too_many_downloads", headers=headers)
+def answer_to(failure):
+    """The answer that an Answerable knows."""
+    more = {"reasons": failure.reasons} if failure.status == 409 else {}
+    return problem(failure.status, failure.sentence, code=failure.code, headers=failure.headers, **more)
 
 
 def in_our_words(view):

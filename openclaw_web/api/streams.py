@@ -10,7 +10,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from ..downloads import StreamedDownload, TooManyDownloads
-from .problems import invalid, too_many_downloads
+from .problems import answer_to, invalid
 
 TYPE = "application/x-ndjson"
 MOST = 10**9
@@ -72,7 +72,7 @@ def jsonl(run, request, values, size):
     try:
         response = StreamedDownload((), content_type=f"{TYPE}; charset=utf-8")
     except TooManyDownloads as exc:
-        return too_many_downloads(exc)
+        return answer_to(exc)
     limit = int(request.GET.get("limit") or MOST)
     first = _page(run, request, values, request.GET.get("after"), min(limit, size))
     if first.status_code != 200:

@@ -1,13 +1,11 @@
 """Writing a backup while everybody goes on working, and opening it again before it counts as one."""
 
-import fcntl
 import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +17,7 @@ from django.utils.translation import gettext as _
 
 from agents import configuration, snapshots
 from artifacts import inventory, layout, locks
-from datasets.exporters.files import sync_folder
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, sync_folder
 from openclaw_web.errors import Refused
 
 from . import contents, reading, room, verifying
@@ -86,17 +83,6 @@ def write(run_id: str, created_at: int, folder: Path, *, with_exports: bool, pro
         path.rename(target)
         sync_folder(folder)
     return Made(target, made, writer.offset, writer.sha256, work.found.lacks)
-
-
-@contextmanager
-def only_one(home: Path) -> Iterator[None]:
-    """One backup at a time in a home. Raises Refused while another one is being made."""
-    with (home / "state" / "backup.lock").open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            raise Refused(_("Another backup is being made. Wait until it has ended.")) from exc
-        yield
 
 
 def _make(folder):

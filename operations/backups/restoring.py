@@ -24,11 +24,10 @@ from django.db import connections
 from django.utils.translation import gettext as _
 
 from agents import clock, reasons
-from datasets.exporters.files import sync_folder
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, sync_folder
 from openclaw_web import home as homes
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from operations import liveness
 
 from . import contents, reading, room, verifying
 
@@ -136,14 +135,14 @@ def _is_unused(file):
 def _nobody_else(home) -> Iterator[None]:
     """Hold every lock of a home that people work in. Raises Refused when a server, a worker or a job has one."""
     with ExitStack() as held:
-        for name in liveness.HOME_LOCKS:
-            if not held.enter_context(liveness.alone(home / "state" / name)):
+        for name in locks.OF_A_HOME:
+            if not held.enter_context(locks.lock(home / "state" / name, wait=False)):
                 raise Refused(
                     _("Somebody is using %(home)s (%(lock)s). Stop openclaw-web there first.")
                     % {"home": home, "lock": name}
                 )
         for file in (home / "state" / "running").glob("*"):
-            if not held.enter_context(liveness.alone(file)):
+            if not held.enter_context(locks.lock(file, wait=False)):
                 raise Refused(_("A job is running in %(home)s. Wait until it has ended.") % {"home": home})
         yield
 

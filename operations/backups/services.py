@@ -4,12 +4,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 
 from agents import amounts, clock
 from agents.templatetags.formatting import size
 from datasets.exporting.folders import draft_of
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from operations.models import BackupRun
 
@@ -22,7 +22,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     With `keep`, all but so many of the newest verified ones of the folder are removed when the new one is there.
     """
     folder = Path(params["folder"]) if params.get("folder") else runs.folder()
-    with creating.only_one(settings.HOME_DIR):
+    with locks.only_one(locks.BACKING_UP, _("Another backup is being made. Wait until it has ended.")):
         runs.look_around()
         run = runs.begin(by=params.get("by", ""))
         with runs.recorded(run):

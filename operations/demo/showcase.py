@@ -1,6 +1,5 @@
 """Turns the generated home into a site with something to see: collected, judged, exported, with somebody to sign in."""
 
-import fcntl
 import json
 import logging
 import shutil
@@ -19,6 +18,7 @@ from datasets.review.verdicts import label_sample
 from datasets.services import make_samples
 from guardian.services import keep_version
 from ledger.models import Session
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from operations import accounts, checkpoints, exports, jobs, preparation
 from operations.models import JobRun, User
@@ -84,12 +84,9 @@ def _check(folder, is_used):
 
 
 def _check_nobody_serves(store):
-    with (store / "state" / "serve.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            sentence = _("An openclaw-web serves %(home)s. Stop it before you throw its demo away.")
-            raise Refused(sentence % {"home": store}) from exc
+    if locks.is_held(store / "state" / locks.SERVING):
+        sentence = _("An openclaw-web serves %(home)s. Stop it before you throw its demo away.")
+        raise Refused(sentence % {"home": store})
 
 
 def _empty(folder, keep=()):

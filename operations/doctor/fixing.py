@@ -1,7 +1,6 @@
 """`doctor --fix`: plan, backup, repairs, import, comparison, receipt; sources go last and only when that was asked."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from agents.database_copies import Copies
 from agents.homes import NotReadable
 from agents.sources import SourceBook
 from ledger import removing
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from operations import collect, liveness
+from operations import collect
 from operations.backups import room
 from operations.backups import runs as backup_runs
 from operations.backups import services as backups
@@ -48,13 +48,9 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         return _recorded(made, todo, mendable, params, progress)
 
 
-@contextmanager
-def only_one() -> Iterator[None]:
+def only_one() -> AbstractContextManager[None]:
     """One doctor at a time in a home. Raises Refused while another one is at work."""
-    with liveness.alone(settings.HOME_DIR / "state" / liveness.DOCTOR) as is_mine:
-        if not is_mine:
-            raise Refused(_("Another doctor is at work. Wait until it has ended."))
-        yield
+    return locks.only_one(locks.DOCTOR, _("Another doctor is at work. Wait until it has ended."))
 
 
 def _check(made: Plan, params):

@@ -13,7 +13,7 @@ from operations import background
 @needs("viewer")
 def background_list(request, agent):
     """Tasks, flows or deliveries of an agent (`?kind=`)."""
-    return render_page(request, "operations/background_list.html", _rows(request, agent, background.BACKGROUND))
+    return render_page(request, "operations/background_list.html", tabs_and_rows(request, agent, background.BACKGROUND))
 
 
 @require_safe
@@ -21,10 +21,11 @@ def background_list(request, agent):
 @needs("viewer")
 def stored_list(request, agent):
     """What the memory index of an agent holds, or the files in its database (`?kind=`); read only."""
-    return render_page(request, "operations/stored_list.html", _rows(request, agent, background.STORED))
+    return render_page(request, "operations/stored_list.html", tabs_and_rows(request, agent, background.STORED))
 
 
-def _rows(request, agent, lists):
+def tabs_and_rows(request, agent, lists):
+    """What a page of several lists shows, one of them chosen (`?kind=`)."""
     wanted = request.GET.get("kind")
     shown = next((one for one in lists if one.name == wanted), lists[0])
     tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]

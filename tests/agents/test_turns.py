@@ -7,6 +7,7 @@ from django.db import OperationalError, connection, transaction
 
 from agents import audit, turns
 from agents.models import AuditEntry
+from openclaw_web.disk import locks
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,7 @@ def test_processes_come_one_after_the_other():
     inside, most = [], []
 
     def write():
-        with turns._turn_of_this_process():
+        with locks.lock("turn.lock"):
             inside.append(1)
             most.append(len(inside))
             inside.pop()

@@ -142,6 +142,8 @@ def test_a_download_is_logged(as_admin, tmp_path):
     assert path.name in answer["Content-Disposition"]
     part = as_admin.get(f"{PAGE}{run.id}/file", headers={"Range": "bytes=4-6"})
     assert (part.status_code, b"".join(part.streaming_content)) == (206, b"456")
+    beyond = as_admin.get(f"{PAGE}{run.id}/file", headers={"Range": "bytes=40-"})
+    assert (beyond.status_code, beyond["Content-Range"]) == (416, "bytes */10")
     entry = AuditEntry.objects.filter(action="downloaded").latest("id")
     assert (entry.actor, entry.object_type, entry.object_id) == ("root", "backup", run.id)
     path.unlink()

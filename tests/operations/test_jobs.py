@@ -11,7 +11,8 @@ from django.urls import reverse
 from django_tasks_db.models import DBTaskResult
 
 from agents import clock
-from operations import jobs, list_filters, liveness, running, tasks
+from openclaw_web.disk import locks
+from operations import jobs, list_filters, running, tasks
 from operations.models import JobRun
 from operations.progress import Terminal
 from tests import jobs_for_tests
@@ -155,14 +156,14 @@ def test_a_run_with_a_fresh_heartbeat_is_left_alone(later):
 
 def test_a_run_whose_process_lives_is_left_alone_however_old_its_heartbeat():
     job = lost_job()
-    with liveness.holding(job.worker):
+    with locks.running(job.worker):
         assert jobs.recover() == 0
     assert jobs.recover() == 1
 
 
 def test_a_run_whose_process_died_is_found_at_once():
     job = lost_job(heartbeat_at=clock.now_ms())
-    with pytest.raises(SystemExit), liveness.holding(job.worker):
+    with pytest.raises(SystemExit), locks.running(job.worker):
         raise SystemExit
     assert jobs.recover() == 1
 

@@ -1,0 +1,115 @@
+"""Locks on files, all of them: the kernel lets go of one when its process ends, killed or not."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from ..errors import Refused
+
+# Held by whoever works in a home for longer, in its folder `state`: they say who it is. The last one is everybody's,
+# and nobody has one of the others without it; so it alone keeps a home from being exchanged while somebody is in it.
+SERVING, WORKING, COLLECTING, BACKING_UP = "serve.lock", "work.lock", "collect.lock", "backup.lock"
+DOCTOR, HOME = "doctor.lock", "home.lock"
+OF_A_HOME = (SERVING, WORKING, COLLECTING, BACKING_UP, DOCTOR, HOME)
+
+
+def take(handle: int, *, shared: bool = False, wait: bool = True) -> bool:
+    """Lock an opened file until it is closed. False when somebody else has it, which is not waited for without `wait`.
+
+    A shared lock is held together with others that are shared.
+    """
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    try:
+        fcntl.flock(handle, how if wait else how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def held(file: str | Path, *, shared: bool = False, wait: bool = True) -> int | None:
+    """A descriptor that holds a lock until it is closed, or it and all that forked it have ended; None as in `take`.
+
+    `file` is made where there is none; a name alone is one in the folder `state` of our home.
+    """
+    handle = _opened(file)
+    is_ours = False
+    try:
+        is_ours = take(handle, shared=shared, wait=wait)
+    finally:
+        if not is_ours:
+            os.close(handle)
+    return handle if is_ours else None
+
+
+@contextmanager
+def lock(
+    file: str | Path, *, shared: bool = False, wait: bool = True, before_waiting: Callable[[], None] | None = None
+) -> Iterator[bool]:
+    """Hold a lock for the block; False when somebody else has it and nobody waits. `file` is as `held` takes it.
+
+    The file is opened anew each time: a descriptor that a fork inherited would share the lock with its parent.
+    """
+    handle = _opened(file)
+    try:
+        if before_waiting and not take(handle, shared=shared, wait=False):
+            before_waiting()
+        yield take(handle, shared=shared, wait=wait)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def only_one(file: str | Path, sentence: str) -> Iterator[None]:
+    """Hold a lock for the block; raises Refused with a sentence when somebody else has it."""
+    with lock(file, wait=False) as is_ours:
+        if not is_ours:
+            raise Refused(sentence)
+        yield
+
+
+def is_held(file: Path) -> bool | None:
+    """Whether somebody has the lock of a file; None when there is no such file, or this machine cannot tell."""
+    try:
+        handle = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return not take(handle, shared=True, wait=False)  # shared: two who look do not see each other
+    except OSError:  # a file system without locks
+        return None
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def running(run_token: str) -> Iterator[None]:
+    """Hold the lock of `run_token`. A run that is broken off leaves its file behind, unlocked: see `is_dead`."""
+    file = _of_run(run_token)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with lock(file):
+        yield
+        file.unlink(missing_ok=True)
+
+
+def is_dead(run_token: str) -> bool | None:
+    """Whether the process of `run_token` is gone; None when this machine cannot tell."""
+    is_alive = is_held(_of_run(run_token))
+    return None if is_alive is None else not is_alive
+
+
+def forget(run_token: str) -> None:
+    """Take the file of a dead run away."""
+    _of_run(run_token).unlink(missing_ok=True)
+
+
+def _opened(file):
+    path = settings.HOME_DIR / "state" / file if isinstance(file, str) else file
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _of_run(run_token):
+    return settings.HOME_DIR / "state" / "running" / run_token.rpartition(":")[2]

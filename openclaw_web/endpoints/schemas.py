@@ -1,0 +1,58 @@
+"""What the answers and questions of every operation share."""
+
+from typing import Any
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from ..paging import Page
+
+LARGEST_FIRST = "`-` before it: the largest or newest first"
+
+
+class Misfit(Schema):
+    """One part of a request that does not fit."""
+
+    loc: list[str | int] = Field(description="where: `query`, `path`, `header` or `body`, then the name")
+    msg: str
+
+
+class Problem(Schema):
+    """Why nothing was done."""
+
+    detail: str = Field(description="a sentence that says what to do next")
+    code: str = Field(description="the same for programs: `not_found`, `refused`, `in_progress`, …")
+    reasons: list[dict[str, Any]] = Field([], description="409: the rows in the way")
+    errors: list[Misfit] = Field([], description="422: the parts of the request that do not fit")
+
+
+def failures(*statuses: int) -> dict[int, type[Schema]]:
+    """The answers of an operation beside the good one: `response={200: AgentOut, **failures(404)}`.
+
+    401, 403 and 422 are in every list; 429, 503 and what every write may answer come with openclaw_web.api.promises.
+    """
+    return dict.fromkeys(sorted({401, 403, 422, *statuses}), Problem)
+
+
+class Body(Schema):
+    """What a write is told. A name that it does not know is refused: it may be a wish that would not be heeded."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class PageQuery(Schema):
+    """Which part of a list: the `next` or `previous` of another part, and how many rows at most."""
+
+    after: str | None = Field(None, description="`next` of the answer before; leave it out for the first one")
+    before: str | None = Field(None, description="`previous` of the answer after; heeded without `after`")
+    limit: int = Field(50, ge=1, le=200)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """As `page_of` takes it."""
+        return {"after": self.after, "before": self.before, "size": self.limit}
+
+
+def listed(page: Page, items: list[Any] | None = None) -> dict[str, Any]:
+    """The answer of a list: a page of rows, or `items` made of them, and the cursors of the pages beside it."""
+    return {"items": page if items is None else items, "next": page.next, "previous": page.previous}

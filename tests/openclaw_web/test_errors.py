@@ -1,0 +1,92 @@
+"""Failures that know their answer: the API and the pages say the same of one, with the same status."""
+
+import orjson
+import pytest
+from django.contrib.auth import get_user_model
+
+from agents.databases import LostAgentFile, OldAgentFile, UnknownAgent
+from artifacts.downloading import Withheld
+from artifacts.errors import Damaged, Gone, NoSuchArtifact
+from artifacts.handles import NotAHandle
+from ledger.contexts import NoSuchTurn
+from openclaw_web.api import api
+from openclaw_web.api.problems import CODES
+from openclaw_web.downloads import TooManyDownloads
+from openclaw_web.errors import Answerable, Outdated, Refused
+from openclaw_web.middleware import SayWhyMiddleware
+from operations.file_answers import NoSuchRange
+
+SENTENCE = "Do that first."
+ANSWERS = [
+    (Refused(SENTENCE), 409, "refused", {}),
+    (Damaged(SENTENCE), 409, "refused", {}),
+    (Outdated(SENTENCE), 412, "changed_meanwhile", {}),
+    (NoSuchArtifact(SENTENCE), 404, "not_found", {}),
+    (NotAHandle(SENTENCE), 404, "not_found", {}),
+    (NoSuchTurn(SENTENCE), 404, "not_found", {}),
+    (Gone(SENTENCE), 410, "gone", {}),
+    (Withheld(SENTENCE), 403, "not_allowed", {}),
+    (TooManyDownloads(SENTENCE), 503, "too_many_downloads", {"Retry-After": "5"}),
+    (OldAgentFile(SENTENCE), 503, "not_now", {}),
+    (LostAgentFile(SENTENCE), 503, "not_now", {}),
+]
+
+
+def of_api(request, failure):
+    return api.on_exception(request, failure)
+
+
+def of_pages(request, failure):
+    request.user = get_user_model()(role="viewer")
+    return SayWhyMiddleware(None).process_exception(request, failure)
+
+
+@pytest.mark.parametrize(("failure", "status", "code", "headers"), ANSWERS, ids=lambda one: type(one).__name__)
+def test_the_api_answers_as_the_failure_says(rf, failure, status, code, headers):
+    response = of_api(rf.get("/api/v1/x"), failure)
+    reasons = {"reasons": []} if status == 409 else {}
+    assert response.status_code == status
+    assert orjson.loads(response.content) == {"detail": SENTENCE, "code": code, **reasons}
+    assert headers.items() <= dict(response.items()).items()
+
+
+@pytest.mark.parametrize(("failure", "status", "code", "headers"), ANSWERS, ids=lambda one: type(one).__name__)
+def test_pages_answer_with_the_same_status(rf, failure, status, code, headers):
+    response = of_pages(rf.get("/x/"), failure)
+    assert response.status_code == status and f"<h1>{SENTENCE}</h1>" in response.content.decode()
+    assert headers.items() <= dict(response.items()).items()
+
+
+def test_rows_in_the_way_are_named(rf):
+    rows = [{"id": "1", "reason": "it is in use"}]
+    assert orjson.loads(of_api(rf.get("/api/v1/x"), Refused(SENTENCE, reasons=rows)).content)["reasons"] == rows
+    assert "it is in use" in of_pages(rf.get("/x/"), Refused(SENTENCE, reasons=rows)).content.decode()
+
+
+def test_an_agent_without_a_file_is_not_there(rf):
+    response = of_api(rf.get("/api/v1/x"), UnknownAgent("ada"))
+    said = {"detail": "There is nothing at this address.", "code": "not_found"}
+    assert (response.status_code, orjson.loads(response.content)) == (404, said)
+    assert str(UnknownAgent("ada")) == "ada"
+
+
+@pytest.mark.parametrize("answer", [of_api, of_pages])
+def test_a_part_that_is_not_in_a_file(rf, answer):
+    response = answer(rf.get("/api/v1/x"), NoSuchRange(900))
+    assert (response.status_code, response["Content-Range"]) == (416, "bytes */900")
+    assert "The file has 900 bytes" in response.content.decode()
+
+
+def test_whatever_else_fails_is_a_bug(rf):
+    assert of_pages(rf.get("/x/"), ValueError("a secret")) is None
+
+
+def test_every_status_has_a_word():
+    assert all(kind.status in CODES for kind in kinds_of(Answerable))
+
+
+def kinds_of(kind):
+    """Every kind of a failure, whatever app it is of."""
+    for child in kind.__subclasses__():
+        yield child
+        yield from kinds_of(child)

@@ -1,0 +1,101 @@
+"""Locks on files: who waits, who is told that somebody else was first, and who has died."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from openclaw_web.disk import locks
+from openclaw_web.errors import Refused
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from openclaw_web.disk import locks
+handle = locks.held(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "one.lock"
+
+
+def test_one_has_it_and_the_other_is_told(file):
+    with locks.lock(file) as is_ours, locks.lock(file, wait=False) as is_theirs:
+        assert (is_ours, is_theirs) == (True, False)
+        assert locks.is_held(file) is True and locks.held(file, wait=False) is None
+    assert locks.is_held(file) is False
+
+
+def test_some_share_it(file):
+    with locks.lock(file, shared=True), locks.lock(file, shared=True, wait=False) as is_shared:
+        assert is_shared
+        with locks.lock(file, wait=False) as is_alone:
+            assert not is_alone
+
+
+def test_a_descriptor_holds_it_until_it_is_closed(file):
+    handle = locks.held(file)
+    assert locks.held(file, wait=False) is None
+    os.close(handle)
+    assert locks.is_held(file) is False
+
+
+def test_whoever_waits_says_so_first_and_others_say_nothing(file, tmp_path):
+    said = []
+    with locks.lock(file, before_waiting=lambda: said.append("nobody has it")):
+        assert said == []
+        holder = locks.held(tmp_path / "other.lock")
+        with locks.lock(tmp_path / "other.lock", before_waiting=lambda: (said.append("waiting"), os.close(holder))):
+            assert said == ["waiting"]
+
+
+def test_the_second_of_two_is_refused_with_the_sentence(file):
+    with locks.only_one(file, "Wait."), pytest.raises(Refused, match=r"Wait\."), locks.only_one(file, "Wait."):
+        pytest.fail("both are at work")
+    with locks.only_one(file, "Wait."):
+        assert locks.is_held(file)
+
+
+def test_a_name_is_one_of_the_home(settings):
+    (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+    with locks.lock(locks.DOCTOR):
+        assert locks.is_held(settings.HOME_DIR / "state" / "doctor.lock")
+
+
+def test_looking_makes_no_file(file):
+    assert locks.is_held(file) is None and not file.exists()
+
+
+def test_the_file_is_for_its_owner_alone(file):
+    with locks.lock(file):
+        assert file.stat().st_mode & 0o777 == 0o600
+
+
+class TestRuns:
+    def test_one_that_ended_leaves_nothing(self, settings):
+        with locks.running("here:1:ONE"):
+            assert locks.is_dead("here:1:ONE") is False
+        assert not (settings.HOME_DIR / "state" / "running" / "ONE").exists()
+        assert locks.is_dead("here:1:ONE") is None
+
+    def test_one_that_was_broken_off_is_dead_until_it_is_forgotten(self):
+        with pytest.raises(SystemExit), locks.running("here:1:TWO"):
+            raise SystemExit
+        assert locks.is_dead("here:1:TWO") is True
+        locks.forget("here:1:TWO")
+        assert locks.is_dead("here:1:TWO") is None
+
+
+@pytest.mark.kill
+def test_a_killed_process_has_no_lock(file):
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, file], stdout=subprocess.PIPE)
+    with holder:
+        assert holder.stdout.readline() == b"held\n"
+        assert locks.is_held(file)
+        holder.kill()
+    assert locks.is_held(file) is False
