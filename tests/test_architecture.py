@@ -39,6 +39,36 @@ SCRIPT_LINES = 850  # of all together: what needs more may want to be a page
 # What a browser gets that is no page: it has no template.
 NO_PAGES = {"artifact_download", "backup_file", "export_file", "healthz"}
 
+# Words of docs/map.md that names of modules are held to, and the rooms (folders or modules) where they mean that.
+WORD_ROOMS = {
+    "archive": {"retention"},
+    "backup": {"operations"},
+    "content": {"artifacts", "doctor"},
+    "reading": {"ledger"},
+    "record": {"ledger"},
+    "report": {"backups", "collecting", "doctor", "exporting", "operations", "retention"},
+    "row": {"exporting", "ledger", "sqlite", "training_rows"},
+    "run": {"automation", "backups", "collecting", "doctor", "operations"},
+    "session": {"demo", "ledger"},
+    "turn": {"datasets", "ledger"},
+    "verdict": {"datasets"},
+    "verifying": {"artifacts", "backups", "doctor"},
+}
+# `room/module` in which such a word means something else: each wants another name. Nothing is added here.
+OTHER_MEANINGS = {
+    "agents/rows",
+    "agents/turns",
+    "audit/record",
+    "backups/archive",
+    "backups/contents",
+    "backups/reading",
+    "diffs/contents",
+    "exporters/rows",
+    "guardian/contents",
+    "operations/collect_archives",
+    "stages/archives",
+}
+
 # What a person does not read, or what the translators get anyway.
 UNSEEN = re.compile(
     r"\{#.*?#\}|\{% comment.*?endcomment %\}|\{% blocktrans.*?endblocktrans(?:late)? %\}|<!--.*?-->"
@@ -216,6 +246,33 @@ def test_every_app_lives_in_one_kind_of_file():
     kinds = dict(documented)
     assert with_tables <= set(kinds), f"docs/map.md says nothing of {sorted(with_tables - set(kinds))}"
     assert {label for label, kind in kinds.items() if kind == "agent"} == set(settings.AGENT_APPS)
+
+
+def words_of(path):
+    """(word of the glossary, its line's place) for each in the name of a module and of the folders it is in."""
+    for part in path.relative_to(ROOT).with_suffix("").parts[1:]:
+        for piece in part.split("_"):
+            yield piece if piece in WORD_ROOMS else piece.removesuffix("s")
+
+
+def other_meanings():
+    """(`room/module`, the word) for each module that is named with a word outside of the rooms where it means that."""
+    for path in MODULES:
+        place = path.relative_to(ROOT).with_suffix("")
+        if "commands" not in place.parts:  # docs/commands.md is their list
+            for word in words_of(path):
+                if word in WORD_ROOMS and not WORD_ROOMS[word] & set(place.parts):
+                    yield f"{path.parent.name}/{path.stem}", word
+
+
+def test_a_word_means_one_thing_in_names_of_modules():
+    known = set(re.findall(r"^\| (\w+) \|", (ROOT / "docs" / "map.md").read_text(), re.MULTILINE))
+    assert known >= WORD_ROOMS.keys(), "docs/map.md does not say what these mean"
+    fail_for(
+        f"{name}  “{word}” means something else here than in {sorted(WORD_ROOMS[word])}: docs/map.md, Words"
+        for name, word in other_meanings()
+        if name not in OTHER_MEANINGS
+    )
 
 
 def pages():
