@@ -1,4 +1,4 @@
-from django.urls import path
+from django.urls import path, re_path
 
 from . import list_views, views
 from .review import bulk_views, draft_views
@@ -13,7 +13,6 @@ urlpatterns = [
     path("samples/<str:sample_id>/label/", views.sample_label, name="sample_label"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/of/", views.session_samples, name="session_samples"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/", views.samples_make, name="samples_make"),
-    path("review/", review_views.review, name="review"),
     path("review/label/", review_views.review_label, name="review_label"),
     path("review/skip/", review_views.review_skip, name="review_skip"),
     path("review/undo/", review_views.review_undo, name="review_undo"),
@@ -21,8 +20,8 @@ urlpatterns = [
     path("review/draft/", draft_views.review_draft, name="review_draft"),
     path("review/discard/", draft_views.review_discard, name="review_discard"),
     path("review/waiting/", review_views.review_waiting, name="review_waiting"),
-    path("review/keys/", review_views.review_keys_page, name="review_keys"),
+    path("review/keys/", review_views.review_keys, name="review_keys"),
     path("review/keys/save/", review_views.review_keys_save, name="review_keys_save"),
     path("review/keys/reset/", review_views.review_keys_reset, name="review_keys_reset"),
-    path("review/<str:queue>/", review_views.review, name="review_queue"),
+    re_path(r"^review/(?:(?P<queue>[^/]+)/)?$", review_views.review, name="review"),  # of everything, or of one queue
 ]

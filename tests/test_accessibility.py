@@ -23,7 +23,6 @@ ADDRESSES = {
     "artifacts:artifact_list": "/agents/main/artifacts/",
     "datasets:review": "/review/",
     "datasets:review_keys": "/review/keys/",
-    "datasets:review_queue": "/review/pending/",
     "datasets:sample_detail": "/samples/{sample}/",
     "datasets:sample_list": "/samples/",
     "datasets:samples_bulk": "/samples/bulk/?verdict=approved",

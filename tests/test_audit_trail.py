@@ -11,7 +11,7 @@ from operations import accounts
 from operations.reads import READS
 from tests.conftest import ROLES
 from tests.factories import SampleFactory, SessionFactory, UserFactory
-from tests.operations.test_export_pages import WANTED
+from tests.operations.exporting import WANTED
 from tests.test_roles import PAGES, mounted
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +83,6 @@ SAY_THEMSELVES = {
     "artifacts:artifact_detail",
     "artifacts:artifact_download",
     "datasets:review",
-    "datasets:review_queue",
     "operations:checkpoint_detail",
 }
 # Pages and operations that show titles, sums and states, but nothing anybody said.

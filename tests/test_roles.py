@@ -34,7 +34,6 @@ PAGES = {
     "datasets:review_keys_reset": ("POST", "labeller"),
     "datasets:review_keys_save": ("POST", "labeller"),
     "datasets:review_label": ("POST", "labeller"),
-    "datasets:review_queue": ("GET", "labeller"),
     "datasets:review_reason": ("POST", "labeller"),
     "datasets:review_skip": ("POST", "labeller"),
     "datasets:review_undo": ("POST", "labeller"),

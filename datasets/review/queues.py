@@ -50,7 +50,7 @@ class Queue:
     @property
     def path(self) -> str:
         """The address of its page, without filters."""
-        return reverse("datasets:review_queue", args=[self.name]) if self.name else reverse("datasets:review")
+        return reverse("datasets:review", args=[self.name] if self.name else [])
 
     @property
     def query(self) -> str:

@@ -110,7 +110,7 @@ def review_waiting(request):
 
 @require_safe
 @needs("labeller")
-def review_keys_page(request):
+def review_keys(request):
     """Which key does what; everybody has their own."""
     return _keys_page(request, KeysForm(initial=_keys(request)))
 

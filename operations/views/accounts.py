@@ -62,7 +62,7 @@ def one_time_link(request, token):
         person = _welcome(token, link, form.cleaned_data)
         sign_ins.begin(request, person, how="link" if link.user else "first_admin")
         return redirect("operations:overview")
-    return render(request, "operations/welcome.html", {"form": form, "person": link.user}, status=_status(form))
+    return render(request, "operations/one_time_link.html", {"form": form, "person": link.user}, status=_status(form))
 
 
 def _welcome(token, link, data):

@@ -1,6 +1,5 @@
 """What an agent's databases hold beside sessions: work in the background, indexed memory, files of their own."""
 
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view, needs
@@ -14,8 +13,7 @@ from operations import background
 @needs("viewer")
 def background_list(request, agent):
     """Tasks, flows or deliveries of an agent (`?kind=`)."""
-    words = {"title": _("Background work"), "note": _("Work that goes on beside conversations.")}
-    return answer(request, agent, background.BACKGROUND, words | {"here": "background"})
+    return render_page(request, "operations/background_list.html", tabs_and_rows(request, agent, background.BACKGROUND))
 
 
 @require_safe
@@ -23,12 +21,11 @@ def background_list(request, agent):
 @needs("viewer")
 def stored_list(request, agent):
     """What the memory index of an agent holds, or the files in its database (`?kind=`); read only."""
-    words = {"title": _("Databases"), "note": _("What OpenClaw keeps for this agent in databases, read only.")}
-    return answer(request, agent, background.STORED, words | {"here": "stored"})
+    return render_page(request, "operations/stored_list.html", tabs_and_rows(request, agent, background.STORED))
 
 
-def answer(request, agent, lists, words):
-    """The page of several lists, one of them shown (`?kind=`)."""
+def tabs_and_rows(request, agent, lists):
+    """What a page of several lists shows, one of them chosen (`?kind=`)."""
     wanted = request.GET.get("kind")
     shown = next((one for one in lists if one.name == wanted), lists[0])
     tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]
@@ -36,5 +33,4 @@ def answer(request, agent, lists, words):
     headings = shown.headings[1:] if shown.has_state else shown.headings
     for row in rows:
         row.labelled = list(zip(headings, row.cells, strict=True))
-    context = {"agent": agent, "shown": shown, "rows": rows, "tabs": tabs, **words}
-    return render_page(request, "operations/background_list.html", context)
+    return {"agent": agent, "shown": shown, "rows": rows, "tabs": tabs}

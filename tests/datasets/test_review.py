@@ -312,17 +312,6 @@ def test_what_people_and_agents_wrote_does_nothing(as_reviewer, ada):
     assert page.count("</textarea>") == 2
 
 
-def test_the_badge(as_reviewer, queue, django_assert_num_queries):
-    with django_assert_num_queries(3):  # session, user, the number
-        answer = as_reviewer.get("/review/waiting/")
-    assert "3 samples wait" in answer.text
-    assert answer["Cache-Control"] == "private, no-cache"  # one verdict later it is another number
-    SampleFactory.create_batch(120)
-    assert ">99+</b>" in as_reviewer.get("/review/waiting/").text
-    DatasetSample.objects.update(annotation_status="approved")
-    assert as_reviewer.get("/review/waiting/").text.strip() == ""
-
-
 def test_progress_counts_days_hours_and_people(as_reviewer, queue, monkeypatch):
     hour = 3_600_000
     for at, who in ((T0 - 1, "reviewer"), (T0, "ann"), (T0 + hour, "reviewer"), (T0 + 3 * hour, "reviewer")):

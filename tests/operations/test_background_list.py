@@ -1,14 +1,13 @@
-"""Work in the background of an agent, and what its databases keep."""
+"""Work in the background of an agent."""
 
 import re
 
 import pytest
 
-from ledger.models import IndexedFile, VfsEntry
 from operations.models import DeliveryQueueEntry, FlowRun, TaskRun
 from tests.factories import T0
 
-BACKGROUND, STORED = "/agents/ada/background/", "/agents/ada/stored/"
+BACKGROUND = "/agents/ada/background/"
 HOSTILE = "<script>alert(1)</script>\u202e\x07"
 pytestmark = pytest.mark.django_db
 
@@ -39,28 +38,14 @@ def test_flows_and_deliveries(client):
     assert "irc" in client.get(BACKGROUND, {"kind": "deliveries"}).text
 
 
-def test_what_is_stored(client):
-    IndexedFile.objects.using("agent_ada").create(
-        database="d", source="memory", path="MEMORY.md", chunk_count=12, size_bytes=4200
-    )
-    VfsEntry.objects.using("agent_ada").create(namespace="workspace", path="notes/today.md", bytes=17)
-    page = client.get(STORED).text
-    for words in ("MEMORY.md", "12", "4.2 kB"):
-        assert words in page
-    assert "notes/today.md" in client.get(STORED, {"kind": "files"}).text
-    assert "MEMORY.md" not in client.get("/agents/bob/stored/").text
-
-
 def test_without_anything_it_says_what_will_be_here(client):
-    for address in (BACKGROUND, STORED):
-        for kind in ("", "flows", "deliveries", "files", "nonsense"):
-            assert "Nothing here yet" in client.get(address, {"kind": kind}).text
+    for kind in ("", "flows", "deliveries", "files", "nonsense"):
+        assert "Nothing here yet" in client.get(BACKGROUND, {"kind": kind}).text
 
 
 def test_it_asks_for_a_sign_in(client):
     client.logout()
-    for address in (BACKGROUND, STORED):
-        assert client.get(address)["Location"].startswith("/sign-in/")
+    assert client.get(BACKGROUND)["Location"].startswith("/sign-in/")
 
 
 def test_hostile_text(client):

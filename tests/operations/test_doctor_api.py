@@ -5,7 +5,7 @@ import pytest
 
 from operations.doctor import ignoring, report
 from operations.models import JobRun, MigrationSource
-from tests.operations.test_doctor_page import HOSTILE, looked, ran
+from tests.operations.test_doctor import HOSTILE, looked, ran
 
 pytestmark = pytest.mark.django_db
 ROOT = "/api/v1/operations/doctor"

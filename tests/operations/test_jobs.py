@@ -1,4 +1,4 @@
-"""Jobs: their rows, what finds lost ones, their pages, the terminal."""
+"""Jobs: their rows, what finds lost ones, what starts them, the terminal."""
 
 import io
 import logging
@@ -208,57 +208,7 @@ def test_old_deliveries_are_forgotten():
     assert DBTaskResult.objects.count() == 0
 
 
-# The pages
-
-
-def test_people_below_operator_see_what_they_started(as_stranger, stranger):
-    own = JobFactory(started_by=stranger.username, message="my own")
-    other = JobFactory(started_by="root", message="of another")
-    page = as_stranger.get(reverse("operations:job_list")).text
-    assert "my own" in page
-    assert "of another" not in page
-    assert as_stranger.get(own.get_absolute_url()).status_code == 200
-    assert as_stranger.get(other.get_absolute_url()).status_code == 404
-
-
-def test_the_list_has_pages(as_admin):
-    JobFactory.create_batch(60)
-    first = as_admin.get(reverse("operations:job_list"))
-    assert len(first.context["page"]) == 50
-    second = as_admin.get(reverse("operations:job_list"), {"after": first.context["page"].next})
-    assert len(second.context["page"]) == 10
-    assert not {job.id for job in first.context["page"]} & {job.id for job in second.context["page"]}
-
-
-def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries):
-    for rows in (1, 30):
-        JobFactory.create_batch(rows, state="finished")
-        with django_assert_num_queries(5):
-            as_admin.get(reverse("operations:job_list"))
-
-
-def test_an_empty_list_says_what_will_be_here(as_admin):
-    assert "No jobs yet" in as_admin.get(reverse("operations:job_list")).text
-
-
-def test_a_running_job_polls_itself_and_an_ended_one_stops(as_admin):
-    job = JobFactory(state="running", done=3, total=10, heartbeat_at=clock.now_ms())
-    page = as_admin.get(job.get_absolute_url()).text
-    assert 'hx-trigger="every 1s, click"' in page
-    assert 'value="30"' in page
-    part = as_admin.get(job.get_absolute_url(), headers={"HX-Request": "true"})
-    assert part.status_code == 200
-    assert "<html" not in part.text
-    JobRun.objects.update(state="finished")
-    last = as_admin.get(job.get_absolute_url(), headers={"HX-Request": "true"})
-    assert last.status_code == 286
-    assert "hx-get" not in last.text
-    assert as_admin.get(job.get_absolute_url()).status_code == 200
-
-
-def test_a_collect_leads_to_what_it_made(as_admin):
-    job = JobFactory(kind="collect", state="finished")
-    assert f'href="{reverse("operations:agent_list")}"' in as_admin.get(job.get_absolute_url()).text
+# The button
 
 
 def test_a_collect_is_started_by_a_button(as_admin, settings):

@@ -1,0 +1,23 @@
+"""The badge beside the entry of the rail: how many samples wait."""
+
+import pytest
+
+from datasets.models import DatasetSample
+from tests.factories import SampleFactory
+
+WAITING = "/review/waiting/"
+pytestmark = pytest.mark.django_db
+
+
+def test_it_works(as_reviewer, ada, django_assert_num_queries):
+    SampleFactory.create_batch(2)
+    SampleFactory(annotation_status="needs_review")
+    SampleFactory(annotation_status="approved")
+    with django_assert_num_queries(3):  # session, user, the number
+        answer = as_reviewer.get(WAITING)
+    assert "3 samples wait" in answer.text
+    assert answer["Cache-Control"] == "private, no-cache"  # one verdict later it is another number
+    SampleFactory.create_batch(120)
+    assert ">99+</b>" in as_reviewer.get(WAITING).text
+    DatasetSample.objects.update(annotation_status="approved")
+    assert as_reviewer.get(WAITING).text.strip() == ""

@@ -1,0 +1,47 @@
+"""Links from the turns of a session to their samples."""
+
+import re
+from html import unescape
+
+import pytest
+
+from datasets.models import DatasetSample
+from datasets.services import make_samples
+from tests.ledger.transcripts import tell, working_turns
+
+pytestmark = pytest.mark.django_db
+
+
+def sample_of(ada, *records, turn=1):
+    """The sample of a turn of a session with these records."""
+    tell(*records)
+    make_samples(ada, "s1", [turn], by="root")
+    return DatasetSample.objects.get(turn_number=turn)
+
+
+def test_a_turn_leads_to_its_sample(as_stranger, ada):
+    sample = sample_of(ada, *working_turns(3), turn=2)
+    page = as_stranger.get("/agents/ada/sessions/s1/").text
+    (address,) = re.findall(r'hx-get="(/agents/ada/sessions/s1/samples/of/[^"]*)"', page)
+    assert 'href="/samples/?agent=ada&amp;session=s1"' in page  # without JavaScript
+    answer = as_stranger.get(unescape(address))
+    assert re.findall(r'id="([^"]+)"[^>]*href="([^"]+)"', answer.text) == [("sample-of-2", f"/samples/{sample.id}/")]
+    for number in (1, 2, 3):
+        assert page.count(f'id="sample-of-{number}"') == 1
+
+
+def test_only_turns_that_were_asked_for(as_stranger, ada):
+    sample_of(ada, *working_turns(3), turn=2)
+    base = "/agents/ada/sessions/s1/samples/of/"
+    for query in ("?turn=1&turn=3", "", "?turn=x&turn=-1&turn=99999999999999"):
+        assert "href" not in as_stranger.get(base + query).text
+    assert "href" not in as_stranger.get("/agents/ada/sessions/other/samples/of/?turn=2").text
+
+
+def test_the_number_of_queries_does_not_grow(as_stranger, ada, django_assert_num_queries):
+    tell(*working_turns(20))
+    for numbers in ([1], list(range(2, 21))):
+        make_samples(ada, "s1", numbers, by="root")
+        query = "&".join(f"turn={number}" for number in range(1, 21))
+        with django_assert_num_queries(4):  # session, user, agent, samples
+            as_stranger.get(f"/agents/ada/sessions/s1/samples/of/?{query}")

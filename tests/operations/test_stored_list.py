@@ -1,0 +1,54 @@
+"""What an agent's databases keep beside sessions: its memory index, and files."""
+
+import pytest
+
+from ledger.models import IndexedFile, VfsEntry
+
+STORED = "/agents/ada/stored/"
+HOSTILE = "<script>alert(1)</script>\u202e\x07"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, stranger, ada, bob):
+    """A browser of somebody who may only look; ada and bob are there."""
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def test_it_works(client):
+    IndexedFile.objects.using("agent_ada").create(
+        database="d", source="memory", path="MEMORY.md", chunk_count=12, size_bytes=4200
+    )
+    VfsEntry.objects.using("agent_ada").create(namespace="workspace", path="notes/today.md", bytes=17)
+    page = client.get(STORED).text
+    for words in ("MEMORY.md", "12", "4.2 kB"):
+        assert words in page
+    assert "notes/today.md" in client.get(STORED, {"kind": "files"}).text
+    assert "MEMORY.md" not in client.get("/agents/bob/stored/").text
+    assert "Databases of" in page and "Background work of" not in page
+
+
+def test_without_anything_it_says_what_will_be_here(client):
+    for kind in ("", "flows", "deliveries", "files", "nonsense"):
+        assert "Nothing here yet" in client.get(STORED, {"kind": kind}).text
+
+
+def test_it_asks_for_a_sign_in(client):
+    client.logout()
+    assert client.get(STORED)["Location"].startswith("/sign-in/")
+
+
+def test_hostile_text(client):
+    VfsEntry.objects.using("agent_ada").create(namespace=HOSTILE, path=HOSTILE, bytes=17)
+    page = client.get(STORED, {"kind": "files"}).text
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_as_many_queries_with_one_row_as_with_many(client, count, django_assert_max_num_queries):
+    for number in range(count):
+        VfsEntry.objects.using("agent_ada").create(namespace="workspace", path=f"notes/{number}.md", bytes=17)
+    with django_assert_max_num_queries(3), django_assert_max_num_queries(1, using="agent_ada"):
+        client.get(STORED, {"kind": "files"})
