@@ -7,7 +7,6 @@ from django.utils.text import capfirst
 from openclaw_web.html import render_page
 from openclaw_web.lists import download, file_name
 
-from . import audit, saved_views
 from .counting import amount, in_words
 
 COUNTING_MS = 8  # for the number in a title: no list waits longer for it
@@ -43,7 +42,7 @@ def answer_page(
         "rows": rows,
         "window": found.window,
         "words": words,
-        "bar": saved_views.bar(request.user.username, on, filters),
+        "bar": _bar(request.user.kept_views(on), on, filters),
     }
     response = render_page(request, template, context, partial="list-part", status=status)
     if request.htmx:  # the form sends its empty fields as well
@@ -52,12 +51,29 @@ def answer_page(
 
 
 def answer_file(request, filters, rows, *, on, order, columns, shape=dict, agent_id=""):
-    """The file that `format` in the address asks for, and a line in the audit log; see `lists.download`."""
+    """The file that `format` in the address asks for; `request.listed` tells the audit log. See `lists.download`."""
     kind = filters.cleaned_data["format"]
     response = download(rows, order=order, columns=columns, shape=shape, name=file_name(on, agent_id), kind=kind)
     what = {"object_type": "list", "object_id": on, "agent_id": agent_id}
-    audit.record(request.user.username, "downloaded", **what, filter=filters.query, format=kind)
+    request.listed = {**what, "filter": filters.query, "format": kind}
     return response
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
+
+    on: str
+    query: str
+    views: list
+    current: object | None
+    is_home: bool
+
+
+def _bar(views, on, filters):
+    query = filters.query
+    current = next((view for view in views if view.query == query), None)
+    return Bar(on, query, views, current, is_home=query in ("", filters.home))
 
 
 def _counted(order):

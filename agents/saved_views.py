@@ -30,24 +30,6 @@ def of(username: str, on: str) -> list[SavedView]:
     return [SavedView(**orjson.loads(value)) for value in rows.values_list("value_json", flat=True)[:MOST]]
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
-
-    on: str
-    query: str
-    views: list[SavedView]
-    current: SavedView | None
-    is_home: bool
-
-
-def bar(username: str, on: str, filters) -> Bar:
-    """The bar of the list `on` with its filters in force (`ListFilters`)."""
-    views, query = of(username, on), filters.query
-    current = next((view for view in views if view.query == query), None)
-    return Bar(on, query, views, current, is_home=query in ("", filters.home))
-
-
 def keep(username: str, on: str, name: str, query: str) -> None:
     """Keep `query` under a name; a view of that name is replaced. Raises Refused for too many, or for no name."""
     name = " ".join(name.split())

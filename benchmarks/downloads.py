@@ -9,18 +9,14 @@ later does, after a second. Errors are answers that are neither 200 nor, of down
 import argparse
 import http.client
 import json
-import os
 import re
-import signal
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from served import Served
+
 BAR = 2
 PAGES = ("/agents/big/sessions/", "/agents/big/turns/?errors=on", "/agents/big/events/", "/samples/")
 RECORDS = "/api/v1/agents/big/events?format=jsonl&include_payload=true"
@@ -53,43 +49,19 @@ def main():
     print(json.dumps([alone, beside], indent=1) if options.json else table([alone, beside]))
 
 
-class Site:
+class Site(Served):
     """A served home with an agent that has many records."""
 
     def __init__(self, home, options):
+        super().__init__(home, OPENCLAW_WEB_LOG_LEVEL="ERROR", OPENCLAW_WEB_API_PER_MINUTE="0")
         self.options = options
-        self.env = os.environ | {
-            "OPENCLAW_WEB_HOME": home,
-            "OPENCLAW_STATE_DIR": f"{home}/none",
-            "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
-            "OPENCLAW_WEB_API_PER_MINUTE": "0",
-            "PYTHONUNBUFFERED": "1",
-            "PYTHONPATH": str(ROOT),
-        }
-        self.run("migrate", "-v0")
         numbers = f"rows, readers = {options.rows}, {options.readers}\n"
-        said = self.run("shell", "--no-imports", "-c", numbers + PREPARE)
-        self.token, *self.links = said.partition("PREPARED ")[2].split()
-
-    def run(self, *words):
-        command = [sys.executable, "-m", "openclaw_web", *words]
-        return subprocess.run(command, cwd=ROOT, env=self.env, check=True, capture_output=True, text=True).stdout
+        self.token, *self.links = self.prepare(numbers + PREPARE).split()
 
     def __enter__(self):
-        command = [sys.executable, "-m", "openclaw_web", "serve", "--port", "0"]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, **pipes)
-        for line in self.process.stdout:
-            if found := re.search(r"answers at http://([^/]+):(\d+)/", line):
-                self.address = found[1], int(found[2])
-                break
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+        super().__enter__()
         self.cookies = [signed_in(self.address, link) for link in self.links]
         return self
-
-    def __exit__(self, *error):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
 
     def measure(self, name, downloads):
         """Let people read for a while, and programs download beside them; what came of it."""

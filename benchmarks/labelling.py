@@ -12,13 +12,9 @@ import argparse
 import gzip
 import http.client
 import json
-import os
 import re
-import signal
 import sqlite3
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -26,7 +22,8 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
-ROOT = Path(__file__).resolve().parent.parent
+from served import Served
+
 PREPARE = """
 import json
 from agents import services
@@ -71,43 +68,16 @@ def main():
     print(json.dumps(rows, indent=1) if options.json else table(rows))
 
 
-class Site:
+class Site(Served):
     """A served home with samples and people."""
 
     def __init__(self, home, options):
+        super().__init__(home, OPENCLAW_WEB_LOG_LEVEL="WARNING", OPENCLAW_WEB_API_PER_MINUTE="1000000")
         self.seconds = options.seconds
         self.home = Path(home)
-        self.env = os.environ | {
-            "OPENCLAW_WEB_HOME": home,
-            "OPENCLAW_STATE_DIR": f"{home}/none",
-            "OPENCLAW_WEB_LOG_LEVEL": "WARNING",
-            "OPENCLAW_WEB_API_PER_MINUTE": "1000000",
-            "PYTHONUNBUFFERED": "1",
-        }
-        self.run("migrate", "-v0")
         numbers = f"people, samples = {options.clients}, {options.samples}\n"
-        said = self.run("shell", "--no-imports", "-c", numbers + PREPARE)
-        self.tokens, self.links = json.loads(said.partition("PREPARED ")[2])
-        self.process, self.sessions = None, {}
-
-    def run(self, *words):
-        command = [sys.executable, "-m", "openclaw_web", *words]
-        return subprocess.run(command, cwd=ROOT, env=self.env, check=True, capture_output=True, text=True).stdout
-
-    def __enter__(self):
-        command = [sys.executable, "-m", "openclaw_web", "serve", "--port", "0"]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, **pipes)
-        for line in self.process.stdout:
-            if found := re.search(r"answers at http://([^/]+):(\d+)/", line):
-                self.address = found[1], int(found[2])
-                break
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
-        return self
-
-    def __exit__(self, *error):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
+        self.tokens, self.links = json.loads(self.prepare(numbers + PREPARE))
+        self.sessions = {}
 
     def query(self, sql):
         with closing(sqlite3.connect(self.home / "state" / "openclaw.sqlite")) as db:

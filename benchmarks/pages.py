@@ -102,7 +102,7 @@ def fill(options):
         "artifact": (f"/agents/big/artifacts/{stashed_example(db)}/", "detail"),
         "savings": ("/agents/big/savings/", "detail"),
         "savings of a year": ("/agents/big/savings/?days=365", "detail"),
-        "savings of a session": (f"{long}?view=savings", "detail"),
+        "savings of a session": (f"{long}savings/", "detail"),
     }
 
 

@@ -8,7 +8,7 @@ from django.db.models import Case, F, OuterRef, QuerySet, Subquery, TextField, W
 from django.db.models.functions import Length, Substr
 
 from openclaw_web import paging
-from openclaw_web.paging import Listing, Term, narrowed
+from openclaw_web.paging import Listing, Term, in_order, narrowed
 
 from .models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from .records import facts
@@ -93,12 +93,6 @@ def turns(db: str, *, sort: str = NEWEST_TURNS, session="", model="", active=Tru
     if found.condition is None:  # nearly all turns are active: one that is not is passed over, no search is needed
         return replace(found, rows=found.rows.active())
     return narrowed(rows, [*terms, Term("is_active", "exact", True)], order=order)
-
-
-def in_order(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
-    """The columns of `cost` or `-cost`."""
-    sign = "-" if sort.startswith("-") else ""
-    return tuple(f"{sign}{column}" for column in orders[sort.removeprefix("-")])
 
 
 def event_rows(events: QuerySet[TranscriptEvent]) -> QuerySet[TranscriptEvent, dict[str, Any]]:

@@ -112,10 +112,10 @@ def percentile(ordered: Sequence[int], share: float) -> int:
     return ordered[max(ceil(share * len(ordered)) - 1, 0)]
 
 
-def session_chart(found: SessionPrompts) -> Chart:
-    """A point for each turn, its band shaded, compactions as dashed lines."""
+def session_chart(found: SessionPrompts, here: str) -> Chart:
+    """A point for each turn, its band shaded, compactions as dashed lines; `here` is the transcript's address."""
     return line_chart(
-        [_point(turn) for turn in found.turns],
+        [_point(turn, here) for turn in found.turns],
         title=_("Prompt tokens by turn"),
         unit=_("Turn"),
         series=[Series(_("Prompt tokens"))],
@@ -139,12 +139,12 @@ def _ends(found):
     return (found.low, found.high) if found else None
 
 
-def _point(turn):
+def _point(turn, here):
     name = _("Turn %(number)s") % {"number": turn.turn_number}
     if turn.compactions:
         name += " · " + ngettext("%(n)s compaction", "%(n)s compactions", turn.compactions) % {"n": turn.compactions}
     number = str(turn.turn_number)
-    return Point(name, number, (turn.prompt_tokens,), f"?turn={number}#t-{number}")
+    return Point(name, number, (turn.prompt_tokens,), f"{here}?turn={number}#t-{number}")
 
 
 def _day_point(day):

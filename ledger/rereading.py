@@ -216,9 +216,8 @@ def _keep_title(db, beside, session_id):
     """A title that an index gave and that nothing gives any more stays."""
     old = Session.objects.using(db).filter(id=session_id).values_list("title", flat=True).first()
     new = Session.objects.using(beside).get(id=session_id)
-    words = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True).order_by("first_seq")
-    told = words.values_list("user_message_content", "user_metadata")[: turns.TITLE_TURNS]
-    if old and old != turns.title_of(told) and new.title == turns.title_of(_words(beside, session_id)):
+    told = turns.title_of(_words(db, session_id))
+    if old and old != told and new.title == turns.title_of(_words(beside, session_id)):
         Session.objects.using(beside).filter(id=session_id).update(title=old)
 
 

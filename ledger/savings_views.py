@@ -54,12 +54,12 @@ def savings(request, agent):
 
 
 def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
-    """What the savings view of a session shows; `after` and `before` are cursors of its turns."""
+    """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
     by_turn = prompts.of_session(session, after=after, before=before)
     return {
         **_drawn(session.agent_id, found_savings.of_session(session)),
         "prompts": by_turn,
-        "chart": prompts.session_chart(by_turn),
+        "chart": prompts.session_chart(by_turn, session.get_absolute_url()),
     }
 
 

@@ -27,7 +27,7 @@ SWITCHER = '<p class="branch">{}{}{}</p>'
 OTHER = ' <a href="?branch={0}&amp;record={1}#r-{1}">{2}</a> <span>{3}</span>'
 ROOT = ' <a href="?branch={0}">{2}</a> <span>{3}</span>'
 ACTIVE = ' <a href="?record={0}#r-{0}">{1}</a>'
-ALL = ' <a href="?view=branches">{}</a>'
+ALL = ' <a href="branches/">{}</a>'
 
 
 def turn_head(section, may_label):

@@ -1,4 +1,4 @@
-"""What comes in through the addresses of the session page: a place, a branch, filters, a jump, a poll."""
+"""What comes in through the addresses of a session's pages: a place, a branch, filters, a jump, a poll."""
 
 from django import forms
 from django.core.validators import RegexValidator
@@ -10,7 +10,7 @@ from openclaw_web.errors import Refused
 from . import within
 
 BIGGEST = 2**53
-VIEWS = ("turns", "branches", "steps", "savings")
+OLD_VIEWS = ("turns", "branches", "steps", "savings")
 JUMPS = ("turn", "error", "compaction", "tool")
 PLACE = ("after", "before", "turn", "record")
 FILTERS = ("kind", "tool", "find")
@@ -25,19 +25,38 @@ def _choice(values):
     return forms.ChoiceField(required=False, choices=[(value, value) for value in values])
 
 
-class ViewForm(forms.Form):
-    """Which table of a session to show instead of its transcript; `after` and `before` are cursors of its list."""
+class OldForm(forms.Form):
+    """An address from when the tables of a session and its polls were queries of one address."""
 
-    view = _choice(VIEWS)
+    view = _choice(OLD_VIEWS)
+
+    def asked(self):
+        """The route it means, and the rest of its query. Raises Refused for a table there is not."""
+        if not self.is_valid():
+            raise Refused(_("This address is no place in a session. Open the session from the list."))
+        name = "live" if "live" in self.data else self.cleaned_data["view"] or "turns"
+        rest = self.data.copy()
+        rest.pop("view", None)
+        return f"ledger:session_{name}", rest.urlencode()
+
+
+class TableForm(forms.Form):
+    """The part of a table of a session: `after` and `before` are cursors of its list."""
+
     branch = _choice(["all"])
     after = forms.CharField(required=False, max_length=1000)
     before = forms.CharField(required=False, max_length=1000)
 
     def asked(self):
-        """The cleaned values. Raises Refused for a table there is not."""
+        """The cleaned values. Raises Refused for what is no place."""
         if not self.is_valid():
             raise Refused(_("This address is no place in a session. Open the session from the list."))
         return self.cleaned_data
+
+    def place(self):
+        """The cursors alone. Raises Refused for what is no place."""
+        asked = self.asked()
+        return {"after": asked["after"], "before": asked["before"]}
 
 
 class PlaceForm(forms.Form):
@@ -130,3 +149,9 @@ class LiveForm(forms.Form):
         if not self.is_valid():
             raise Refused(_("This page is out of date. Reload it."))
         return self.cleaned_data
+
+    def kept(self):
+        """What of the poll is a place of the page: links in its answer lead on from there."""
+        query = QueryDict(mutable=True)
+        query.update({name: self.data[name] for name in ("branch", "all") if self.data.get(name)})
+        return query

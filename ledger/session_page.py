@@ -1,4 +1,4 @@
-"""What the page of a session shows beside its transcript: map, filters, branches, origin, and tables of them."""
+"""What the pages of a session show: map, filters, branches, origin, and tables of them."""
 
 from typing import Any
 
@@ -19,6 +19,7 @@ def around(session: Session) -> dict[str, Any]:
     """What every view of a session shows above its content."""
     return {
         "session": session,
+        "here": session.get_absolute_url(),
         "about": about.session(session),
         "origin": origins.of_session(session),
         "outline": minimap.outline(session),
@@ -42,30 +43,37 @@ def transcript(session: Session, form, outline) -> dict[str, Any]:
     }
 
 
-def table(session: Session, asked) -> dict[str, Any]:
-    """Turns, branches, steps or savings of a session as a table; `asked` is what session_forms.ViewForm says."""
-    aside = {"aside_count": session.events.filter(is_active=False).count()}
-    if asked["view"] == "branches":
-        return aside | branches(session)
-    if asked["view"] == "savings":
-        return aside | savings_views.of_session(session, after=asked["after"], before=asked["before"])
-    if asked["view"] == "steps":
-        return aside | {"steps": steps.page(session, after=asked["after"], before=asked["before"])}
-    rows = session.turns.all() if asked["branch"] == "all" else session.turns.active()
+def turns(session: Session, *, branch: str, after: str, before: str) -> dict[str, Any]:
+    """A page of the turns of a session as a table; of every branch with `branch="all"`."""
+    rows = session.turns.all() if branch == "all" else session.turns.active()
     rows = rows.only(*TURN_COLUMNS, "session_id").order_by("turn_number")
-    limits = {"after": asked["after"], "before": asked["before"], "size": TURNS}
-    return aside | {"turns": page_of(rows, order=("turn_number",), **limits)}
+    page = page_of(rows, order=("turn_number",), after=after, before=before, size=TURNS)
+    return _aside(session) | {"turns": page}
 
 
 def branches(session: Session) -> dict[str, Any]:
     """The branches of a session that were left, the latest first; at most forks.SHOWN, with how many there are."""
     found = forks.branches(session)
-    active = session.events.filter(is_active=True).count()
-    return {
+    return _aside(session) | {
         "branches": forks.described(session, found[: forks.SHOWN]),
         "branch_count": len(found),
-        "active_count": active,
+        "active_count": session.events.filter(is_active=True).count(),
     }
+
+
+def run_steps(session: Session, *, after: str, before: str) -> dict[str, Any]:
+    """A page of the steps of a session's runs."""
+    return _aside(session) | {"steps": steps.page(session, after=after, before=before)}
+
+
+def savings(session: Session, *, after: str, before: str) -> dict[str, Any]:
+    """What keeping big outputs off the prompt would save; the cursors are those of its turns."""
+    return _aside(session) | savings_views.of_session(session, after=after, before=before)
+
+
+def _aside(session):
+    """How many records are on branches that were left: with some, the session has a tab for them."""
+    return {"aside_count": session.events.filter(is_active=False).count()}
 
 
 def has_map(session: Session) -> bool:

@@ -14,7 +14,7 @@ from .words import said
 
 WORDS = 160  # characters of a turn
 TURN = (
-    '<tr><th scope="row"><a href="?turn={number}{branch}#t-{number}">{number}</a>{aside}</th>'
+    '<tr><th scope="row"><a href="{here}?turn={number}{branch}#t-{number}">{number}</a>{aside}</th>'
     '<td class="wide"><span class="clamp">{words}</span></td>'
     '<td class="turns__model" data-label="%s">{model}</td>'
     '<td class="num" data-label="%s">{input}</td>'
@@ -26,12 +26,12 @@ TURN = (
     '<td class="num{bad}" data-label="%s">{errors}</td></tr>'
 )
 BRANCH = (
-    '<tr><td class="wide"><a class="clamp" href="?branch={leaf}">{words}</a></td>'
+    '<tr><td class="wide"><a class="clamp" href="{here}?branch={leaf}">{words}</a></td>'
     '<td data-label="%s">{fork}</td>'
     '<td class="num" data-label="%s">{own}</td>'
     '<td class="num" data-label="%s">{ended}</td></tr>'
 )
-FORK = '<a href="?branch={leaf}&amp;record={id}#r-{id}">{words}</a>'
+FORK = '<a href="{here}?branch={leaf}&amp;record={id}#r-{id}">{words}</a>'
 ASIDE = ' <span class="badge badge--warn">{}</span>'
 TURN_LABELS = (
     *(_("Model"), _("Tokens in"), _("Out"), _("Cached"), _("Cost"), _("Latency"), _("Tool calls"), _("Errors")),
@@ -40,22 +40,23 @@ BRANCH_LABELS = (_("Forks off"), _("Records of its own"), _("Ended"))
 NOTHING = SafeString("")
 
 
-def turn_rows(turns):
-    """The rows of a table of turns (ConversationTurn), without the table around them."""
+def turn_rows(turns, here):
+    """The rows of a table of turns (ConversationTurn), without the table; `here` is the transcript's address."""
     row = labelled(TURN, TURN_LABELS)
-    return SafeString("".join(_turn(row, turn) for turn in turns))
+    return SafeString("".join(_turn(row, turn, here) for turn in turns))
 
 
-def branch_rows(branches):
-    """The rows of a table of branches (ledger.forks.Branch, described)."""
+def branch_rows(branches, here):
+    """The rows of a table of branches (ledger.forks.Branch, described); `here` is the transcript's address."""
     row = labelled(BRANCH, BRANCH_LABELS)
-    return SafeString("".join(_branch(row, branch) for branch in branches))
+    return SafeString("".join(_branch(row, branch, here) for branch in branches))
 
 
-def _turn(row, turn):
+def _turn(row, turn, here):
     words = " ".join(turn.user_message_content[: WORDS * 4].split())[:WORDS]
     return format_html(
         row,
+        here=here,
         number=turn.turn_number,
         branch=NOTHING if turn.is_active else SafeString("&amp;branch=all"),
         aside=NOTHING if turn.is_active else format_html(ASIDE, said("other branch")),
@@ -72,14 +73,15 @@ def _turn(row, turn):
     )
 
 
-def _branch(row, branch):
+def _branch(row, branch, here):
     leaf, fork = SafeString(quote(branch.leaf_id, safe="")), SafeString(quote(branch.fork_id, safe=""))
     at = glyphs.readable(branch.fork_id)
     return format_html(
         row,
+        here=here,
         leaf=leaf,
         words=glyphs.readable(branch.words or branch.leaf_id),
-        fork=format_html(FORK, leaf=leaf, id=fork, words=at) if branch.fork_id else said("the beginning"),
+        fork=format_html(FORK, here=here, leaf=leaf, id=fork, words=at) if branch.fork_id else said("the beginning"),
         own=number(branch.record_count),
         ended=ago(branch.ended_at),
     )

@@ -1,8 +1,9 @@
-"""One session to read, one record whole, one step of a run."""
+"""One session to read: its transcript, the tables beside it, what is new in it; one record whole, one step of a run."""
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view, needs
@@ -11,28 +12,97 @@ from openclaw_web.html import render_page, stop_polling
 from . import jumps, live, pieces, reach, session_page, steps
 from .forms import PieceForm
 from .models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
-from .session_forms import JumpForm, LiveForm, PlaceForm, ViewForm
+from .session_forms import JumpForm, LiveForm, OldForm, PlaceForm, TableForm
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id):
-    """One session, turn by turn; `view=` a table of it, `next=` a jump, `live=` a poll."""
-    if "live" in request.GET:
-        return _session_news(request, agent, session_id)
-    known = Session.objects.using(agent.db).select_related("prompt_report").annotate(has_steps=steps.exist(agent.db))
-    session = get_object_or_404(known, id=session_id)
+    """One session, turn by turn; `next=` and `prev=` lead to the next place of a kind."""
+    if "view" in request.GET or "live" in request.GET:
+        return _session_moved(request, agent, session_id)
+    session = _session(agent, session_id)
     if "next" in request.GET or "prev" in request.GET:
         return _session_jump(request, session)
-    context = {"agent": agent, "may_label": request.user.has_role("labeller"), **session_page.around(session)}
-    if "view" in request.GET:
-        asked = ViewForm(request.GET).asked()
-        context |= session_page.table(session, asked)
-        return render_page(request, f"ledger/session_{asked['view'] or 'turns'}.html", context)
-    form = PlaceForm(request.GET)
-    context |= session_page.transcript(session, form, context["outline"])
+    context = _around(request, agent, session)
+    context |= session_page.transcript(session, PlaceForm(request.GET), context["outline"])
+    context["kept"] = request.GET
     return render_page(request, "ledger/session_detail.html", context, partial="transcript-part")
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_turns(request, agent, session_id):
+    """The turns of one session as a table."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.turns(session, **TableForm(request.GET).asked())
+    return render_page(request, "ledger/session_turns.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_branches(request, agent, session_id):
+    """The branches of one session that were left."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.branches(session)
+    return render_page(request, "ledger/session_branches.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_steps(request, agent, session_id):
+    """How the runs of one session went, step by step."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.run_steps(session, **TableForm(request.GET).place())
+    return render_page(request, "ledger/session_steps.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_savings(request, agent, session_id):
+    """What keeping the big outputs of one session off the prompt would save."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.savings(session, **TableForm(request.GET).place())
+    return render_page(request, "ledger/session_savings.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_live(request, agent, session_id):
+    """What an open page does not show yet: 204 for nothing, 286 when nothing more will come."""
+    form = LiveForm(request.GET)
+    asked = form.asked()
+    if live.changed(agent.db, session_id, asked) == "same":
+        return HttpResponse(status=204)
+    session = Session.objects.using(agent.db).filter(id=session_id).first()
+    news = live.news(session, asked) if session else live.gone()
+    context = {"agent": agent, "session": session, "news": news, "kept": form.kept(), "is_poll": True}
+    context["may_label"] = request.user.has_role("labeller")
+    response = render(request, "ledger/session_live.html", context)
+    return stop_polling(response) if news.is_over else response
+
+
+def _session(agent, session_id):
+    known = Session.objects.using(agent.db).select_related("prompt_report").annotate(has_steps=steps.exist(agent.db))
+    return get_object_or_404(known, id=session_id)
+
+
+def _around(request, agent, session):
+    """What is around the content of each page of a session."""
+    return {"agent": agent, "may_label": request.user.has_role("labeller"), **session_page.around(session)}
+
+
+def _session_moved(request, agent, session_id):
+    """To the page of its own that a session's address of before asks for in its query."""
+    route, query = OldForm(request.GET).asked()
+    address = reverse(route, args=[agent.agent_id, session_id])
+    return redirect(f"{address}?{query}" if query else address)
 
 
 def _session_jump(request, session):
@@ -44,21 +114,6 @@ def _session_jump(request, session):
         messages.info(request, jumps.NONE_LEFT[kind][backwards])
         return redirect(jumps.address(way, seq=seq, backwards=backwards))
     return redirect(jumps.address(way, record_id=record_id))
-
-
-def _session_news(request, agent, session_id):
-    """What an open page does not show yet: 204 for nothing, 286 when nothing more will come."""
-    asked = LiveForm(request.GET).asked()
-    state = live.changed(agent.db, session_id, asked)
-    if state == "same":
-        return HttpResponse(status=204)
-    context = {"agent": agent, "may_label": request.user.has_role("labeller")}
-    session = Session.objects.using(agent.db).filter(id=session_id).first()
-    if session is None:
-        return stop_polling(render(request, "ledger/_live.html", {**context, "news": live.gone()}))
-    news = live.news(session, asked)
-    response = render(request, "ledger/_live.html", {**context, "session": session, "news": news, "is_poll": True})
-    return stop_polling(response) if news.is_over else response
 
 
 @require_safe

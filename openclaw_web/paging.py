@@ -74,6 +74,12 @@ def narrowed(rows, terms, *, order, seeks=(), window=WINDOW):
     return Listing(rows, tuple(order), Q(*left) if left else None, window)
 
 
+def in_order(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
+    """The columns of `cost` or `-cost`."""
+    sign = "-" if sort.startswith("-") else ""
+    return tuple(f"{sign}{column}" for column in orders[sort.removeprefix("-")])
+
+
 def places(request):
     """Where in a list an address is: the arguments `after` and `before` of `page_of`."""
     return {"after": request.GET.get("after"), "before": request.GET.get("before")}

@@ -109,6 +109,19 @@ INSTALLED_APPS = [
     "openclaw_web",
 ]
 
+# Every list whose filters people keep, and what reads them from an address.
+LISTS = {
+    "artifacts": "artifacts.filters.ArtifactFilters",
+    "audit": "operations.list_filters.AuditFilters",
+    "events": "ledger.filters.EventFilters",
+    "exports": "operations.list_filters.ExportFilters",
+    "jobs": "operations.list_filters.JobFilters",
+    "rejected": "operations.list_filters.RejectedFilters",
+    "samples": "datasets.forms.SampleFilters",
+    "sessions": "ledger.filters.SessionFilters",
+    "turns": "ledger.filters.TurnFilters",
+}
+
 # Apps whose tables live in the agents' own files; every other app is global.
 AGENT_APPS = {"artifacts", "ledger", "gate", "guardian"}
 AUTH_USER_MODEL = "operations.User"

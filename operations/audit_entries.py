@@ -8,8 +8,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import AuditEntry
-from ledger.listing import in_order
-from openclaw_web.paging import Listing, Term, narrowed
+from openclaw_web.paging import Listing, Term, in_order, narrowed
 
 from . import audit_details
 
@@ -59,10 +58,10 @@ ACTIONS = {
     "sessions_archived": _("archived and removed old"),
     "sessions_removed": _("removed old"),
     "sessions_restored": _("had back from archives"),
-    "session_ended": _("ended a session"),
-    "sessions_ended": _("signed out everywhere"),
     "setting_changed": _("changed"),
+    "sign_in_ended": _("signed a browser out"),
     "sign_in_failed": _("could not sign in"),
+    "sign_ins_ended": _("signed out everywhere"),
     "signed_in": _("signed in"),
     "signed_out": _("signed out"),
     "stashed": _("stashed"),
@@ -75,6 +74,8 @@ ACTIONS = {
     "view_kept": _("kept a view of"),
     "view_removed": _("removed a view of"),
 }
+# Entries are never rewritten: these words are in logs from when a browser's sign-in was called a session.
+ACTIONS |= {"session_ended": ACTIONS["sign_in_ended"], "sessions_ended": ACTIONS["sign_ins_ended"]}
 OBJECTS = {
     "agent": _("agent"),
     "artifact": _("artifact"),

@@ -54,9 +54,9 @@ def page(agent: Agent, shown: Shown, **place: Any) -> Page:
     return made
 
 
-def found(agent: Agent, name: str, **place: Any) -> Page:
-    """The same as rows of the tables; `name` is that of a list in BACKGROUND or STORED."""
-    return _page(agent, next(one for one in (*BACKGROUND, *STORED) if one.name == name), **place)
+def found(agent: Agent, lists: tuple[Shown, ...], name: str, **place: Any) -> Page:
+    """The same as rows of the tables; `name` is that of one of `lists`."""
+    return _page(agent, next(one for one in lists if one.name == name), **place)
 
 
 def _page(agent, shown, **place):
@@ -67,7 +67,8 @@ def _weight(one):
     return sum(len(value) for value in one.__dict__.values() if isinstance(value, str))
 
 
-def _row(title, *cells, note="", error="", state=""):
+def row_of(title: str, *cells: Any, note: str = "", error: str = "", state: str = "") -> Row:
+    """A `Row` of what a table holds; only some lists have notes, errors or states."""
     tone = "badge--ok" if state in GOOD else "badge--bad" if state in BAD else ""
     return Row(title, note, error, state, tone, tuple(str(cell) for cell in cells))
 
@@ -76,27 +77,29 @@ def _task(one):
     took = max(0, one.ended_at - one.started_at) if one.ended_at and one.started_at else None
     note = one.terminal_summary or one.progress_summary or (one.task if one.label else "")
     cells = (duration(took), ago(one.created_at or None))
-    return _row(one.label or one.task or one.task_id, *cells, note=note, error=one.error, state=one.status)
+    return row_of(one.label or one.task or one.task_id, *cells, note=note, error=one.error, state=one.status)
 
 
 def _flow(one):
     note = one.blocked_summary or one.current_step
-    return _row(one.goal or one.flow_id, ago(one.updated_at), ago(one.created_at or None), note=note, state=one.status)
+    return row_of(
+        one.goal or one.flow_id, ago(one.updated_at), ago(one.created_at or None), note=note, state=one.status
+    )
 
 
 def _delivery(one):
     note = " · ".join(word for word in (one.channel, one.session_key) if word)
     cells = (number(one.retry_count), ago(one.enqueued_at or None))
-    return _row(one.entry_kind or one.queue_name, *cells, note=note, error=one.last_error, state=one.status)
+    return row_of(one.entry_kind or one.queue_name, *cells, note=note, error=one.last_error, state=one.status)
 
 
 def _indexed(one):
-    return _row(one.path, number(one.chunk_count), size(one.size_bytes), ago(one.modified_at), note=one.source)
+    return row_of(one.path, number(one.chunk_count), size(one.size_bytes), ago(one.modified_at), note=one.source)
 
 
 def _vfs(one):
     note = " · ".join(word for word in (one.namespace, one.kind, one.handle) if word)
-    return _row(one.path, size(one.bytes), ago(one.updated_at), note=note)
+    return row_of(one.path, size(one.bytes), ago(one.updated_at), note=note)
 
 
 BACKGROUND = (

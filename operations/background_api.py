@@ -20,7 +20,7 @@ router = Router(tags=["schedules"])
 @needs("viewer")
 def task_list(request, agent, filters: Query[PageQuery]):
     """Tasks that are no runs of scheduled jobs, the newest first."""
-    return listed(background.found(agent, "tasks", **filters.place))
+    return listed(background.found(agent, background.BACKGROUND, "tasks", **filters.place))
 
 
 @router.get(
@@ -32,7 +32,7 @@ def task_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def flow_list(request, agent, filters: Query[PageQuery]):
     """Flows, which are tasks that belong together; the newest first."""
-    return listed(background.found(agent, "flows", **filters.place))
+    return listed(background.found(agent, background.BACKGROUND, "flows", **filters.place))
 
 
 @router.get(
@@ -44,7 +44,7 @@ def flow_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def delivery_list(request, agent, filters: Query[PageQuery]):
     """Messages on their way out, the newest first; what they say and to whom is not read."""
-    return listed(background.found(agent, "deliveries", **filters.place))
+    return listed(background.found(agent, background.BACKGROUND, "deliveries", **filters.place))
 
 
 @router.get(
@@ -56,7 +56,7 @@ def delivery_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def indexed_file_list(request, agent, filters: Query[PageQuery]):
     """Files of the memory index and in how many pieces they are; never their texts or embeddings."""
-    return listed(background.found(agent, "memory", **filters.place))
+    return listed(background.found(agent, background.STORED, "memory", **filters.place))
 
 
 @router.get(
@@ -68,4 +68,4 @@ def indexed_file_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def vfs_entry_list(request, agent, filters: Query[PageQuery]):
     """Files that the agent's database holds, by name; `handle` is the artifact with the content."""
-    return listed(background.found(agent, "files", **filters.place))
+    return listed(background.found(agent, background.STORED, "files", **filters.place))

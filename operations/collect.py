@@ -3,7 +3,7 @@
 import gc
 from collections import Counter
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from agents.database_copies import Copies
 from agents.homes import Home, read_home
 from agents.models import Agent
 from agents.services import is_lost
-from agents.sources import SourceBook, claim, names_here
+from agents.sources import Claimed, SourceBook, claim, names_here
 from ledger import stashing
 from openclaw_web import reserve
 from openclaw_web.disk import locks
@@ -94,9 +94,9 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
 
     `params` may hold `as` (another name for the agents), `include_deleted`, and `agent` (read only this one). Raises
-    Refused when there is nothing to read, a name is taken or the disk is full. Running it again is harmless and reads
-    only what is new. With `again`, sessions are made anew from their sources after that: those in `session` (ids or
-    keys), else all. `copies` are those that a watcher keeps of databases.
+    Refused when there is nothing to read, a name is taken, a session is nowhere or the disk is full. Running it again
+    is harmless and reads only what is new. With `again`, sessions are made anew from their sources after that: those in
+    `session` (ids or keys), else all. `copies` are those that a watcher keeps of databases.
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
     if source.resolve() == settings.HOME_DIR.resolve():
@@ -105,33 +105,48 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     kept = room.refusing(settings.HOME_DIR, _("What was read is kept. Make room and collect again."))
     with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
-        claimed = _claimed(home, params)
-        collection = Collection(
-            home=home,
-            agents=claimed.agents,
-            lost=claimed.lost,
-            book=SourceBook(source),
-            opted_out=frozenset(configuration.get("collector.optedOutSenders")),
-            include_deleted=bool(params.get("include_deleted")),
-            progress=progress,
-            stashes_outputs=configuration.get(stashing.SETTING),
-            copies=own_copies,
-            ignored=ignored_sessions(source),
-            only=params.get("agent"),
-            again=frozenset(params["session"]) if params.get("session") else None,
-            is_again=bool(params.get("again")),
-        )
-        return _collect(collection)
+        _check_sessions(home, params, own_copies, progress)
+        return _collect(_collection(home, _claimed(home, params), params, own_copies, progress))
+
+
+def _collection(home, claimed, params, copies, progress):
+    return Collection(
+        home=home,
+        agents=claimed.agents,
+        lost=claimed.lost,
+        book=SourceBook(home.root),
+        opted_out=frozenset(configuration.get("collector.optedOutSenders")),
+        include_deleted=bool(params.get("include_deleted")),
+        progress=progress,
+        stashes_outputs=configuration.get(stashing.SETTING),
+        copies=copies,
+        ignored=ignored_sessions(home.root),
+        only=params.get("agent"),
+        again=frozenset(params["session"]) if params.get("session") else None,
+        is_again=bool(params.get("again")),
+    )
+
+
+def _check_sessions(home, params, copies, progress):
+    """A session that is nowhere is refused before anything is collected: not even a lost file is made anew for it."""
+    if params.get("again") and params.get("session"):
+        looking = _collection(replace(home, notes=[]), Claimed({}, {}), params, copies, progress)
+        collect_again.check(looking, _names(home, params), AgentReport())
+
+
+def _names(home, params):
+    """The names here of the agents that are to be read, by those of the home. Raises Refused for one it has not."""
+    only, names = params.get("agent"), names_here(home, as_name=params.get("as"))
+    if only and only not in names.values():
+        words = {"agent": only, "names": ", ".join(names.values())}
+        raise Refused(_("This home has no agent %(agent)s. Its agents: %(names)s.") % words)
+    return {name: agent_id for name, agent_id in names.items() if only in (None, agent_id)}
 
 
 def _claimed(home, params):
     """The agents of the home. To be collected again, one whose file is gone gets an empty one, to be filled now."""
-    only, names = params.get("agent"), names_here(home, as_name=params.get("as")).values()
-    if only and only not in names:
-        raise Refused(
-            _("This home has no agent %(agent)s. Its agents: %(names)s.") % {"agent": only, "names": ", ".join(names)}
-        )
-    anew = frozenset(one for one in names if params.get("again") and only in (None, one) and is_lost(one))
+    names = _names(home, params).values()
+    anew = frozenset(one for one in names if params.get("again") and is_lost(one))
     claimed = claim(home, as_name=params.get("as"), anew=anew)
     for agent_id in anew:
         collect_again.prepare(home.root, agent_id)

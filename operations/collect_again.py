@@ -83,18 +83,61 @@ def prepare(root: Path, agent_id: str) -> None:
     CollectorSource.objects.filter(root=str(root), agent_id=agent_id).exclude(kind=Kind.AGENT).delete()
 
 
+def check(collection: Any, names: dict[str, str], report: Any) -> None:
+    """Raises Refused when a session that is wanted again is neither in an agent of `names` nor in a source of it.
+
+    `names` are those of agents here by those of the home. Nothing is written.
+    """
+    wanted = collection.again
+    for found in collection.home.agents:
+        if found.home_name in names:
+            wanted = _unknown(collection, found, names[found.home_name], report, wanted)
+    if wanted:
+        raise Refused(_("There is no session %(id)s, here or in a source.") % {"id": min(wanted)})
+
+
+def _unknown(collection, found, agent_id, report, wanted):
+    """Which of `wanted` name no session of an agent; none while a source cannot tell: collecting says why."""
+    try:
+        stored = _stored(databases.alias(agent_id))
+    except (databases.UnknownAgent, databases.LostAgentFile):
+        stored = {}
+    known = _known(agent_id, stored)
+    try:
+        with _sources(collection, found, report, known) as sources:
+            keys = _keys(stored, sources)
+            ids = known | sources.parts.keys() | sources.entries.keys()
+    except (Damaged, Unreadable):
+        return frozenset()
+    return wanted - ids - {keys.get(one) for one in ids}
+
+
+def _stored(db):
+    return {row.id: row for row in Session.objects.using(db).order_by("id")}
+
+
+def _known(agent_id, stored):
+    """The sessions that are here, and those that the store has lost."""
+    return stored.keys() | holdings.noted(agent_id).keys()
+
+
+def _keys(stored, sources):
+    """Session -> its key, as the index says now or said when it was read last."""
+    keys = {one: entry.session_key for one, entry in sources.entries.items()}
+    return keys | {one: row.session_key for one, row in stored.items() if row.session_key}
+
+
 def run(collection: Any, found: Any, agent: Agent, report: Any, wanted: frozenset[str] | None) -> Again:
     """Make the sessions `wanted` (ids; None: all) of an agent again.
 
     Sessions that retention, an archive or an undo took out are never brought back; those with people who have opted
     out are taken out. Each session is one transaction: what ends this early leaves each as it was or as it will be.
-    Raises Refused for a session that is neither here nor in a source.
     """
-    made, stored = Again(), {row.id: row for row in Session.objects.using(agent.db).order_by("id")}
-    known = stored.keys() | holdings.noted(agent.agent_id).keys()  # also what the store has lost
+    made, stored = Again(), _stored(agent.db)
+    known = _known(agent.agent_id, stored)
     with ExitStack() as stack, _damage_noted(found, report):
         sources = stack.enter_context(_sources(collection, found, report, known))
-        ids = _chosen(wanted, stored, sources, known)
+        ids = _chosen(wanted, stored, sources)
         made.without_source += sorted((wanted or set()) & known - set(ids))
         _take_out(collection, agent, [stored[one] for one in ids if one in stored], sources, made)
         beside = stack.enter_context(databases.beside(collection.copies.place(f"{agent.agent_id}.sqlite")))
@@ -116,17 +159,13 @@ def _damage_noted(found, report):
         _note_unread(report, found.database, exc)
 
 
-def _chosen(wanted, stored, sources, known):
+def _chosen(wanted, stored, sources):
     """The ids of the sessions that `wanted` names by id or by key."""
     ids = list(dict.fromkeys([*sources.parts, *stored]))
     if wanted is None:
         return ids
-    keys = {one: entry.session_key for one, entry in sources.entries.items()}
-    keys |= {one: row.session_key for one, row in stored.items() if row.session_key}
-    chosen = [one for one in ids if one in wanted or keys.get(one) in wanted]
-    if unknown := wanted - set(chosen) - {keys.get(one) for one in chosen} - known:
-        raise Refused(_("There is no session %(id)s, here or in a source.") % {"id": min(unknown)})
-    return chosen
+    keys = _keys(stored, sources)
+    return [one for one in ids if one in wanted or keys.get(one) in wanted]
 
 
 def _reader(collection, found, agent, report, sources, made):

@@ -2,12 +2,18 @@
 
 import orjson
 from django import forms
+from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
+from agents.saved_views import LONGEST_NAME
+from openclaw_web.errors import Refused
 
 from . import accounts, clearing
 from .models import User
@@ -288,3 +294,19 @@ class RetentionForm(forms.Form):
         initial=365,
         help_text=_("365 is a year. What samples and decisions need stays in any case."),
     )
+
+
+class KeptViewForm(forms.Form):
+    """A view of a list that somebody keeps or removes."""
+
+    on = forms.ChoiceField(choices=[(name, name) for name in settings.LISTS])
+    name = forms.CharField(max_length=LONGEST_NAME)
+    query = forms.CharField(required=False, max_length=8_000)
+
+    def asked(self):
+        """`on`, `name`, `query`: of the address only what is a filter. Raises Refused for another list or address."""
+        if not self.is_valid():
+            raise Refused(_now("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
+        asked = self.cleaned_data
+        filters = import_string(settings.LISTS[asked["on"]])
+        return asked | {"query": filters(QueryDict(asked["query"].removeprefix("?"))).checked().query}

@@ -17,8 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from agents import audit, clock, configuration
-from datasets.exporters.files import sync_folder
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, sync_folder
 from ledger import origins
 from ledger.models import ConversationTurn, Session
 from ledger.senders import is_of, why_withheld

@@ -1,18 +1,11 @@
-"""The filters of lists that span agents, from their addresses; and the lists whose filters people keep."""
+"""The filters of lists that span agents, from their addresses."""
 
 from django import forms
-from django.http import QueryDict
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.saved_views import LONGEST_NAME
-from artifacts.filters import ArtifactFilters
 from datasets.exporting.words import FORMAT_WORDS, TASK_WORDS
 from datasets.exporting.words import STATE_WORDS as EXPORT_STATES
-from datasets.forms import SampleFilters
-from ledger.filters import EventFilters, SessionFilters, TurnFilters
 from ledger.models import RejectedRecord
-from openclaw_web.errors import Refused
 from openclaw_web.lists import DayFilters, ListFilters
 from openclaw_web.paging import Listing, Term, narrowed
 
@@ -106,34 +99,6 @@ class AuditFilters(DayFilters):
         """Those of `rows` that fit."""
         asked = {name: value for name, value in self.chosen.items() if name in audit_entries.FILTERS}
         return audit_entries.listing(rows, sort=self.sorting, **asked, **self.moments)
-
-
-LISTS = {
-    "artifacts": ArtifactFilters,
-    "audit": AuditFilters,
-    "events": EventFilters,
-    "exports": ExportFilters,
-    "jobs": JobFilters,
-    "rejected": RejectedFilters,
-    "samples": SampleFilters,
-    "sessions": SessionFilters,
-    "turns": TurnFilters,
-}
-
-
-class ViewForm(forms.Form):
-    """A view of a list that somebody keeps or removes."""
-
-    on = forms.ChoiceField(choices=[(name, name) for name in LISTS])
-    name = forms.CharField(max_length=LONGEST_NAME)
-    query = forms.CharField(required=False, max_length=8_000)
-
-    def asked(self):
-        """`on`, `name`, `query`: of the address only what is a filter. Raises Refused for another list or address."""
-        if not self.is_valid():
-            raise Refused(_("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
-        asked = self.cleaned_data
-        return asked | {"query": LISTS[asked["on"]](QueryDict(asked["query"].removeprefix("?"))).checked().query}
 
 
 def _terms(filters, columns, moment):

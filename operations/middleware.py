@@ -49,7 +49,8 @@ class SeenMiddleware:
 class AuditTrailMiddleware:
     """Tells the audit log what somebody opened (once in ten minutes for each object) and every download.
 
-    A view whose address does not name what it shows says so: `request.opened = ("sample", its id)`.
+    A view whose address does not name what it shows says so: `request.opened = ("sample", its id)`; so does a list that
+    became a file: `request.listed`, as `audit.record` takes it.
     """
 
     def __init__(self, get_response):
@@ -69,10 +70,12 @@ class AuditTrailMiddleware:
         return status == 422 and hasattr(request, "opened")  # a form that comes back comes with its sample
 
     def _note(self, request, response):
+        if listed := getattr(request, "listed", None):
+            audit.record(request.user.get_username(), "downloaded", **listed)
+            return
         route = request.resolver_match.view_name
         values = defaultdict(str, request.GET.dict() | request.resolver_match.kwargs)
         is_file = response.streaming or response.get("Content-Disposition", "").startswith("attachment")
-        # The pages of lists say themselves what of them became a file.
         opened = getattr(request, "opened", None)
         is_shown = opened or route in READS or (is_file and route.startswith("api:"))
         if not is_shown or not request.user.is_authenticated:

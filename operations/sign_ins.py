@@ -52,7 +52,7 @@ def begin(request: HttpRequest, user: User, *, how: str) -> SignIn:
 
 
 def sign_out(request: HttpRequest) -> None:
-    """End this browser's session."""
+    """Send this browser out."""
     name = request.user.get_username()
     with transaction.atomic():
         _end(_of_this(request), because=SignIn.End.SIGNED_OUT)
@@ -65,7 +65,7 @@ def end(sign_in: SignIn, *, by: str) -> None:
     with transaction.atomic():
         if _end(SignIn.objects.filter(id=sign_in.id), because=SignIn.End.ENDED):
             name = sign_in.user.username
-            audit.record(by, "session_ended", object_type="user", object_id=name, sign_in=sign_in.id)
+            audit.record(by, "sign_in_ended", object_type="user", object_id=name, sign_in=sign_in.id)
 
 
 def end_all(user: User, *, because: str = SignIn.End.ENDED, but: str | None = None) -> int:
@@ -83,7 +83,7 @@ def sign_out_everywhere(user: User, *, by: str) -> int:
     """Send every browser of a person out; how many that were."""
     with transaction.atomic():
         count = end_all(user)
-        audit.record(by, "sessions_ended", object_type="user", object_id=user.username, count=count)
+        audit.record(by, "sign_ins_ended", object_type="user", object_id=user.username, count=count)
     return count
 
 
@@ -93,7 +93,7 @@ def end_others(request: HttpRequest) -> int:
     with transaction.atomic():
         count = end_all(user, but=request.session.get(MARK))
         keep_this(request)
-        audit.record(user.username, "sessions_ended", object_type="user", object_id=user.username, count=count)
+        audit.record(user.username, "sign_ins_ended", object_type="user", object_id=user.username, count=count)
     return count
 
 

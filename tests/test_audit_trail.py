@@ -28,11 +28,11 @@ WRITES = {
     "operations:retention_archive": "archive_started",
     "operations:retention_count": "retention_started",
     "operations:retention_remove": "retention_started",
-    "operations:session_end": "session_ended",
-    "operations:sessions_end_others": "sessions_ended",
+    "operations:sign_in_end": "sign_in_ended",
+    "operations:sign_ins_end_others": "sign_ins_ended",
     "operations:setting_save": "setting_changed",
     "operations:sign_out": "signed_out",
-    "operations:sign_out_everywhere": "sessions_ended",
+    "operations:sign_out_everywhere": "sign_ins_ended",
     "operations:stash_outputs_start": "stash_outputs_started",
     "operations:token_make": "token_made",
     "operations:token_revoke": "token_revoked",
@@ -41,7 +41,7 @@ WRITES = {
     "operations:user_deactivate": "deactivated",
     "operations:user_link": "link_made",
     "operations:user_role": "role_changed",
-    "operations:user_sign_out": "sessions_ended",
+    "operations:user_sign_out": "sign_ins_ended",
     "operations:user_unlock": "unlocked",
 }
 # Writes whose entries the tests of their own pages look at.
@@ -233,10 +233,10 @@ def writes(root, admin, stranger):
     yield "operations:user_deactivate", f"{users}/deactivate/", {}
     yield "operations:user_activate", f"{users}/activate/", {}
     signed_in()
-    yield "operations:sessions_end_others", "/account/end-others/", {}
+    yield "operations:sign_ins_end_others", "/account/end-others/", {}
     signed_in()
     other = admin.sign_ins.filter(ended_at=None).latest("id").id
-    yield "operations:session_end", f"/account/sessions/{other}/end/", {}
+    yield "operations:sign_in_end", f"/account/sign-ins/{other}/end/", {}
     yield "operations:password_change", "/account/password/", own
     yield "operations:sign_out_everywhere", "/account/sign-out-everywhere/", {}
     root.post("/sign-in/", {"username": "root", "password": "quite a new one"})

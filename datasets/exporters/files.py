@@ -93,12 +93,3 @@ def write_json(path: Path, value: Any) -> FileFacts:
         file.flush()
         os.fsync(file.fileno())
     return FileFacts(path.name, len(data), hashlib.sha256(data).hexdigest())
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,8 +11,6 @@ from ulid import ULID
 
 from openclaw_web.disk import locks
 
-from ..exporters.files import sync_folder
-
 NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: what begins alike and ends otherwise is somebody else's
 
 
@@ -63,3 +61,12 @@ def _lock(folder):
         return descriptor
     os.close(descriptor)
     return None
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -17,8 +17,7 @@ from django.utils.translation import gettext as _
 
 from agents import configuration, snapshots
 from artifacts import inventory, layout, locks
-from datasets.exporters.files import sync_folder
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, sync_folder
 from openclaw_web.errors import Refused
 
 from . import contents, reading, room, verifying

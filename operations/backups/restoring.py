@@ -24,8 +24,7 @@ from django.db import connections
 from django.utils.translation import gettext as _
 
 from agents import clock, reasons
-from datasets.exporters.files import sync_folder
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, sync_folder
 from openclaw_web import home as homes
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused

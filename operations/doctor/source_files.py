@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 
 from agents import reasons
 from agents.homes import NotReadable, open_regular
-from datasets.exporters.files import sync_folder
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, sync_folder
 from openclaw_web.errors import Refused
 from operations.backups import room
 

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
-from agents import clock
+from agents import clock, saved_views
 from agents.fields import Count, EpochMs
 from operations import browsers
 
@@ -44,6 +44,10 @@ class User(AbstractUser):
         """Whether this person's role is `role` or one above it."""
         held = min(self.RANK[self.role], self.RANK[self.role_limit or self.role])
         return self.is_active and held >= self.RANK[role]
+
+    def kept_views(self, on):
+        """The views this person keeps of the list `on` (`saved_views.SavedView`), by name."""
+        return saved_views.of(self.username, on)
 
 
 class ApiToken(models.Model):

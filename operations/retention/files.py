@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from agents import reasons
 from artifacts import blobs, handles, layout
 from artifacts.models import Artifact
-from datasets.exporters.files import sync_folder
+from datasets.exporting.folders import sync_folder
 from ledger import session_rows
 from ledger.models import TranscriptEvent
 from ledger.row_checks import is_session_id

@@ -13,7 +13,7 @@ from openclaw_web.paging import page_of, places
 from .. import accounts, sign_ins
 from ..forms import PasswordForm
 
-SESSIONS_SHOWN = 20
+SIGN_INS_SHOWN = 20
 
 
 @require_safe
@@ -39,7 +39,7 @@ def password_change(request):
 
 @require_POST
 @needs("viewer")
-def session_end(request, sign_in_id):
+def sign_in_end(request, sign_in_id):
     """Send one of one's own browsers out; this one goes to the sign-in page."""
     sign_in = get_object_or_404(request.user.sign_ins, id=sign_in_id)
     sign_ins.end(sign_in, by=request.user.username)
@@ -49,7 +49,7 @@ def session_end(request, sign_in_id):
 
 @require_POST
 @needs("viewer")
-def sessions_end_others(request):
+def sign_ins_end_others(request):
     """Send every other browser out."""
     sign_ins.end_others(request)
     return after_post(request, _("Every other browser is signed out."), to=reverse("operations:account"))
@@ -65,6 +65,6 @@ def sign_out_everywhere(request):
 
 def _account(request, form):
     rows = sign_ins.open_ones(request.user)
-    page = page_of(rows, order=("-created_at", "-id"), size=SESSIONS_SHOWN, **places(request))
-    context = {"form": form, "sessions": page, "this": request.session.get(sign_ins.MARK)}
+    page = page_of(rows, order=("-created_at", "-id"), size=SIGN_INS_SHOWN, **places(request))
+    context = {"form": form, "sign_ins": page, "this": request.session.get(sign_ins.MARK)}
     return render(request, "operations/account.html", context, status=422 if form.is_bound else 200)

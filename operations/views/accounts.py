@@ -44,7 +44,7 @@ def sign_in(request):
 @require_POST
 @needs("viewer")
 def sign_out(request):
-    """End the session."""
+    """Send this browser out."""
     sign_ins.sign_out(request)
     return redirect("operations:sign_in")
 

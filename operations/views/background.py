@@ -15,7 +15,7 @@ from operations import background
 def background_list(request, agent):
     """Tasks, flows or deliveries of an agent (`?kind=`)."""
     words = {"title": _("Background work"), "note": _("Work that goes on beside conversations.")}
-    return _list(request, agent, background.BACKGROUND, words | {"here": "background"})
+    return answer(request, agent, background.BACKGROUND, words | {"here": "background"})
 
 
 @require_safe
@@ -24,10 +24,11 @@ def background_list(request, agent):
 def stored_list(request, agent):
     """What the memory index of an agent holds, or the files in its database (`?kind=`); read only."""
     words = {"title": _("Databases"), "note": _("What OpenClaw keeps for this agent in databases, read only.")}
-    return _list(request, agent, background.STORED, words | {"here": "stored"})
+    return answer(request, agent, background.STORED, words | {"here": "stored"})
 
 
-def _list(request, agent, lists, words):
+def answer(request, agent, lists, words):
+    """The page of several lists, one of them shown (`?kind=`)."""
     wanted = request.GET.get("kind")
     shown = next((one for one in lists if one.name == wanted), lists[0])
     tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]

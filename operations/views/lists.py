@@ -9,7 +9,7 @@ from agents.decorators import needs
 from openclaw_web.errors import Refused
 from openclaw_web.html import after_post, refuse_post, safe_next
 
-from ..list_filters import ViewForm
+from ..forms import KeptViewForm
 
 
 @require_POST
@@ -18,7 +18,7 @@ def view_keep(request):
     """Keep the filters of a list under a name, and go back to the list."""
     back, by = safe_next(request, reverse("operations:overview")), request.user.username
     try:
-        view = ViewForm(request.POST).asked()
+        view = KeptViewForm(request.POST).asked()
         saved_views.keep(by, view["on"], view["name"], view["query"])
     except Refused as refused:
         return refuse_post(request, refused, to=back)
@@ -32,7 +32,7 @@ def view_forget(request):
     """Remove a view of one's own, and go back to the list."""
     back, by = safe_next(request, reverse("operations:overview")), request.user.username
     try:
-        view = ViewForm(request.POST).asked()
+        view = KeptViewForm(request.POST).asked()
     except Refused as refused:
         return refuse_post(request, refused, to=back)
     saved_views.forget(by, view["on"], view["name"])

@@ -141,7 +141,9 @@ def test_then_comes_the_next_one_that_waits(as_reviewer, ada, bob):
     assert label(as_reviewer, "n2", status="rejected").url == "/samples/n1/"
 
 
-@pytest.mark.parametrize("narrowed", ["session=s", "agent=ada&session=s", "reason=other&session=s", "type=annotated_turn"])
+@pytest.mark.parametrize(
+    "narrowed", ["session=s", "agent=ada&session=s", "reason=other&session=s", "type=annotated_turn"]
+)
 def test_in_any_narrowed_list_the_next_one_comes_from_it(as_reviewer, ada, narrowed):
     for number, session in enumerate(("s", "another", "s")):
         SampleFactory(id=f"n{number}", created_at=1000 + number, session_id=session)

@@ -82,7 +82,7 @@ def test_nothing_runs(site, script, page):
     sessions = here.rsplit("/", 2)[0] + "/"
     weigh(site, page, sessions)
     expect(page.locator("body")).to_be_visible()
-    views = ["", "?branch=all", "?all=1", "?before=999", "?view=turns", "?view=branches", "?kind=errors", "?kind=tools"]
+    views = ["", "?branch=all", "?all=1", "?before=999", "turns/", "branches/", "?kind=errors", "?kind=tools"]
     views += ["?find=%3Cscript%3E", "?kind=memory", "?kind=compactions", "?after=40", "?branch=%3Cscript%3E"]
     for view in views:
         weigh(site, page, here + view)

@@ -1,4 +1,4 @@
-"""Around the transcript of a session: its map, jumps, table of turns, and where it came from."""
+"""Around the transcript of a session: its map, jumps, heads of turns, and where it came from."""
 
 import re
 
@@ -94,32 +94,7 @@ class TestJumps:
         assert "?prev=turn&amp;from=0" in page
 
 
-class TestTurns:
-    def test_it_works(self, client):
-        tell(*working_turns(3))
-        page = text_of(client.get(PAGE + "?view=turns"))
-        assert re.findall(r'<th scope="row"><a href="([^"]+)">', page) == [f"?turn={n}#t-{n}" for n in (1, 2, 3)]
-        for words in ("question 2", "fake-gpt", "3.0 s", "$0.02", "200"):
-            assert words in page
-
-    def test_pages_follow_each_other(self, client):
-        tell(*working_turns(250))
-        found, address = [], PAGE + "?view=turns"
-        while address:
-            page = text_of(client.get(address))
-            found += re.findall(r'<th scope="row"><a href="[^"]+">(\d+)', page)
-            link = re.search(r'href="([^"]+)"[^>]*rel="next"', page)
-            address = PAGE + link[1].replace("&amp;", "&") if link else None
-        assert found == [str(number) for number in range(1, 251)]
-
-    def test_a_session_without_turns_says_so(self, client):
-        SessionFactory(id="s1")
-        assert "No turns" in text_of(client.get(PAGE + "?view=turns"))
-
-    def test_a_cursor_of_another_list_is_refused(self, client):
-        tell(*working_turns(1))
-        assert client.get(PAGE + "?view=turns&after=xyz").status_code == 409
-
+class TestHeadsOfTurns:
     def test_latency_stands_in_the_head_of_a_turn(self, client):
         tell(*working_turns(1))
         ConversationTurn.objects.using("agent_ada").update(latency_ms=61_500)

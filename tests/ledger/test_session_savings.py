@@ -1,4 +1,4 @@
-"""What keeping big outputs off the prompt would save: the view of a session."""
+"""What keeping big outputs off the prompt would save: the page of a session."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.homes import assistant, result, user
 from .transcripts import tell, text_of, working_turns
 
 PAGE = "/agents/ada/sessions/s1/"
-SAVINGS = PAGE + "?view=savings"
+SAVINGS = PAGE + "savings/"
 API = "/api/v1/agents/ada/sessions/s1/savings"
 LONG = "a line of a log\n" * 1_000
 COMPACTION = {"type": "compaction", "summary": "s", "firstKeptEntryId": "r1"}
@@ -63,7 +63,7 @@ def test_it_works(client):
     ]
     assert points(page) == ["Turn 1 · 1 compaction · Prompt tokens 12,345", "Turn 2 · Prompt tokens 2,000"]
     assert page.count('class="chart__mark"') == 1
-    assert 'href="?turn=2#t-2"' in page
+    assert f'href="{PAGE}?turn=2#t-2"' in page
     assert 'id="largest"' in page
     assert 'id="repeated"' in page
     assert "There are too few turns to speak of a band." in page
@@ -82,10 +82,10 @@ def test_pages_of_turns_follow_each_other(client):
     seen, marks, address = [], 0, SAVINGS
     while address:
         page = text_of(client.get(address))
-        seen = [int(number) for number in re.findall(r'href="\?turn=\d+#t-(\d+)"', page)] + seen
+        seen = [int(number) for number in re.findall(rf'href="{PAGE}\?turn=\d+#t-(\d+)"', page)] + seen
         marks += page.count('class="chart__mark"')
         link = re.search(r'href="([^"]+)"[^>]*rel="next"', page)
-        address = PAGE + link[1].replace("&amp;", "&") if link else None
+        address = SAVINGS + link[1].replace("&amp;", "&") if link else None
     assert seen == list(range(1, 221))
     assert marks == 2
     first = client.get(API).json()["prompts"]
@@ -95,7 +95,7 @@ def test_pages_of_turns_follow_each_other(client):
 @pytest.mark.parametrize("cursor", ["xyz", "~", "a" * 2_000])
 def test_a_cursor_of_another_list_is_refused(client, cursor):
     tell(*working_turns(1))
-    assert client.get(SAVINGS, {"view": "savings", "after": cursor}).status_code == 409
+    assert client.get(SAVINGS, {"after": cursor}).status_code == 409
     assert client.get(API, {"after": cursor}).status_code in (409, 422)
 
 
@@ -134,8 +134,8 @@ class TestStates:
 
     def test_it_is_a_tab_of_the_session(self, client):
         tell(*working_turns(1))
-        assert '<a href="?view=savings">Savings</a>' in text_of(client.get(PAGE))
-        assert '<a href="?view=savings" aria-current="page">Savings</a>' in text_of(client.get(SAVINGS))
+        assert f'<a href="{SAVINGS}">Savings</a>' in text_of(client.get(PAGE))
+        assert f'<a href="{SAVINGS}" aria-current="page">Savings</a>' in text_of(client.get(SAVINGS))
 
 
 def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
@@ -145,7 +145,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
             session_id=f"s{count}",
         )
         with django_assert_num_queries(12, using="agent_ada"):
-            assert client.get(f"/agents/ada/sessions/s{count}/?view=savings").status_code == 200
+            assert client.get(f"/agents/ada/sessions/s{count}/savings/").status_code == 200
     assert Session.objects.using("agent_ada").count() == 2
     assert ConversationTurn.objects.using("agent_ada").exclude(prompt_tokens=None).count() == 32
 

@@ -2,8 +2,10 @@
 
 import json
 
+import orjson
+
 from ledger.collectors.jsonl import Line, parse
-from ledger.models import Session
+from ledger.models import Session, TrajectoryEvent
 from ledger.services import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
@@ -28,6 +30,15 @@ def working_turns(count):
         yield assistant("Looking.", (f"c{number}", "exec", {"command": f"ls {number}"}))
         yield result(f"c{number}", f"output {number}", details={"exitCode": 0, "durationMs": 50})
         yield assistant(f"reply {number}")
+
+
+def step(number=1, session_id="s1", type="model.completed", about=None, **more):
+    """Store a step of a run of ada's session."""
+    values = {"seq": number, "run_id": f"run-{number}", "created_at": T0 + number, **more}
+    text = orjson.dumps({"modelId": "big"} if about is None else about).decode()
+    return TrajectoryEvent.objects.using("agent_ada").create(
+        id=f"id{number}", session_id=session_id, type=type, about_json=text, **values
+    )
 
 
 def text_of(response):

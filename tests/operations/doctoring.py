@@ -3,11 +3,26 @@
 import hashlib
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import orjson
+import pytest
 
-from tests.homes import assistant, result, user
+from tests.homes import Home, assistant, result, user
 from tests.operations.backing_up import run
+
+
+# A file takes these by naming them (`home = doctoring.home`): in a conftest they would hide `home` from all others.
+@pytest.fixture
+def home(tmp_path):
+    """Where our home will be."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def source(home):
+    """An OpenClaw home beside ours, with two agents."""
+    return Home(Path(f"{home}-source"), agents=("main", "research"))
 
 
 def doctor(home, *words, status=None, **more):

@@ -90,7 +90,7 @@ class TestPassword:
         assert browser("reviewer")
 
 
-class TestSessions:
+class TestSignIns:
     def test_it_works(self, here, stranger):
         browser(agent=PHONE)
         page = here.get(ACCOUNT).content.decode()
@@ -103,20 +103,20 @@ class TestSessions:
         other = browser(agent=PHONE)
         row = SignIn.objects.get(session_key=other.session.session_key)
         for _ in range(2):
-            assert here.post(f"{ACCOUNT}sessions/{row.id}/end/")["Location"] == ACCOUNT
+            assert here.post(f"{ACCOUNT}sign-ins/{row.id}/end/")["Location"] == ACCOUNT
         assert not is_in(other)
         assert is_in(here)
         assert "iPhone" not in here.get(ACCOUNT).content.decode()
 
     def test_ending_this_one(self, here):
-        here.post(f"{ACCOUNT}sessions/{SignIn.objects.get().id}/end/")
+        here.post(f"{ACCOUNT}sign-ins/{SignIn.objects.get().id}/end/")
         assert not is_in(here)
 
     def test_other_peoples_are_not_there(self, here, reviewer):
         browser("reviewer", agent=PHONE)
         row = SignIn.objects.get(user=reviewer)
         assert "iPhone" not in here.get(ACCOUNT).content.decode()
-        assert here.post(f"{ACCOUNT}sessions/{row.id}/end/").status_code == 404
+        assert here.post(f"{ACCOUNT}sign-ins/{row.id}/end/").status_code == 404
 
     def test_ending_all_others(self, here, stranger):
         others = [browser(agent=PHONE) for _ in range(3)]

@@ -36,10 +36,10 @@ MANY = settings(
 BEFORE, AFTER = user("the first words"), user("the last words")
 VIEWS = (
     "",
-    "?view=turns",
-    "?view=branches",
-    "?view=steps",
-    "?view=savings",
+    "turns/",
+    "branches/",
+    "steps/",
+    "savings/",
     "?find=words",
     "?branch=all",
     "?kind=tools",

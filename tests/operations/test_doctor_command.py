@@ -9,21 +9,13 @@ import orjson
 import pytest
 
 from tests.homes import Home, assistant, user
+from tests.operations import doctoring
 from tests.operations.backing_up import run, tables
 from tests.operations.doctoring import change, doctor, fill, picture, rows
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def source(home):
-    return Home(Path(f"{home}-source"), agents=("main", "research"))
+home, source = doctoring.home, doctoring.source
 
 
 def checks(receipt):

@@ -10,12 +10,14 @@ import orjson
 import pytest
 
 from tests.homes import Home, assistant, result, user
+from tests.operations import doctoring
 from tests.operations.backing_up import receipt, run
 from tests.operations.doctoring import change, doctor, fill, picture, rows, talk
 from tests.operations.test_collect_real_homes import HOMES
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
+home = doctoring.home
 ONE, TWO, THREE = (f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, 4))
 AGENT = "main"
 EVERY = """
@@ -24,11 +26,6 @@ FROM transcript_event_identities i JOIN transcript_events e ON e.session_id = i.
 ORDER BY 1, 2
 """
 TURNS = "SELECT id, turn_number, user_message_content, total_tokens, is_active FROM conversation_turns ORDER BY id"
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
 
 
 @pytest.fixture

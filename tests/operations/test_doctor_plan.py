@@ -10,12 +10,14 @@ import pytest
 import zstandard
 
 from tests.homes import Home, assistant, result, user
+from tests.operations import doctoring
 from tests.operations.backing_up import run
 from tests.operations.doctoring import doctor, fill, rows, talk
 from tests.operations.test_collect_real_homes import HOMES
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
+home = doctoring.home
 GLOBAL = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs", "delivery_queue_entries")
 OF_AGENTS = ("sessions", "transcript_events", "trajectory_events", "indexed_files", "vfs_entries")
 FILES = ("file_snapshots", "workspace_files")
@@ -27,11 +29,6 @@ REAL = {
     "openclaw-2026.7.2-beta.7": (9, 9),
     "openclaw-2026.9.6": (389, 416),
 }
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
 
 
 def of(home):

@@ -12,18 +12,14 @@ import pytest
 import zstandard
 
 from tests.homes import Home, user
-from tests.operations import backing_up
+from tests.operations import backing_up, doctoring
 from tests.operations.backing_up import start
 from tests.operations.doctoring import doctor, fill, picture, rows
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
+home = doctoring.home
 YESTERDAY = 1_795_000_000
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
 
 
 @pytest.fixture

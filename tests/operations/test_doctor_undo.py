@@ -6,22 +6,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.homes import Home, assistant, user
+from tests.homes import assistant, user
+from tests.operations import doctoring
 from tests.operations.backing_up import python, run, tables
 from tests.operations.doctoring import change, doctor, fill, rows
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def source(home):
-    return Home(Path(f"{home}-source"), agents=("main", "research"))
+home, source = doctoring.home, doctoring.source
 
 
 def collected(home):

@@ -9,20 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, user
+from tests.operations import doctoring
 from tests.operations.backing_up import run
 from tests.operations.doctoring import doctor, fill, rows
 
 pytestmark = pytest.mark.kill
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def source(home):
-    return Home(Path(f"{home}-source"), agents=("main", "research"))
+home, source = doctoring.home, doctoring.source
 
 
 def test_a_copy_that_a_living_process_works_on_is_no_leftover(home, source):

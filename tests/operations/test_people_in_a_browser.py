@@ -115,7 +115,7 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     check(admin)
     admin.goto(f"{origin}/operations/audit/")
     check(admin)
-    for words in ("invited", "accepted", "signed in", "was locked out", "unlocked", "ended a session"):
+    for words in ("invited", "accepted", "signed in", "was locked out", "unlocked", "signed a browser out"):
         expect(admin.locator("tbody")).to_contain_text(words)
     admin.locator("select[name=action]").select_option("invited")
     admin.get_by_role("button", name="Filter").press("Enter")

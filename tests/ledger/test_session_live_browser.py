@@ -36,7 +36,7 @@ def site(tmp_path, openclaw, script, page, migrated):
 def polls(page):
     """Every poll from now on."""
     seen = []
-    page.on("request", lambda request: seen.append(request.url) if "?live=" in request.url else None)
+    page.on("request", lambda request: seen.append(request.url) if "/live/?" in request.url else None)
     return seen
 
 
@@ -77,10 +77,10 @@ def test_a_record_that_got_its_result_keeps_focus_and_open_folds(site, script, p
 
 def test_a_hidden_tab_asks_nothing_until_it_is_seen_again(site, script, page):
     seen = polls(page)
-    page.wait_for_event("response", lambda response: "?live=" in response.url)
+    page.wait_for_event("response", lambda response: "/live/?" in response.url)
     page.evaluate("window.isHidden = true; document.dispatchEvent(new Event('visibilitychange'))")
     script.add(user("Are you there?"))
-    with page.expect_response(lambda response: "?live=" in response.url and response.status == 200):
+    with page.expect_response(lambda response: "/live/?" in response.url and response.status == 200):
         page.request.get(page.url)  # the site answers; the page does not ask
         page.evaluate("new Promise((done) => setTimeout(done, 2500))")  # two polls long
         asked = len(seen)

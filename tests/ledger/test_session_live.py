@@ -14,6 +14,7 @@ from tests.homes import assistant, result, user
 from .transcripts import tell, text_of, working_turns
 
 PAGE = "/agents/ada/sessions/s1/"
+LIVE = PAGE + "live/"
 pytestmark = pytest.mark.django_db
 
 
@@ -36,7 +37,7 @@ def add(*records, start, state="live"):
 def asks(response):
     """The address that a page asks next; None when it asks no more."""
     found = re.search(r'id="live" hx-get="([^"]+)"', text_of(response))
-    return found and PAGE + found[1].replace("&amp;", "&")
+    return found and found[1].replace("&amp;", "&")
 
 
 def poll(client, response):
@@ -107,7 +108,16 @@ def test_many_new_records_come_in_parts(client):
     add(*[user(f"q{number}") for number in range(200)], start=5)
     text = text_of(poll(client, page))
     assert 'data-announce="80 new records"' in text
-    assert "Show more records" in text
+    link = re.search(r'hx-get="([^"]+)"[^>]*>Show more records', text)[1].replace("&amp;", "&")
+    assert link == "?after=83"
+    assert 'id="r-r85"' in text_of(client.get(PAGE + link, headers={"HX-Request": "true"}))
+
+
+def test_links_of_what_is_new_keep_the_branch(client):
+    tell(*working_turns(1))
+    page = client.get(PAGE + "?branch=all&before=4")
+    add(*[user(f"q{number}") for number in range(200)], start=5)
+    assert 'hx-get="?branch=all&amp;after=83"' in text_of(poll(client, page))
 
 
 def test_another_branch_is_no_continuation(client):
@@ -149,7 +159,7 @@ def test_a_session_that_was_reset_ends_the_polls(client):
     assert asks(client.get(PAGE)) is None
 
 
-@pytest.mark.parametrize("query", ["?kind=user", "?find=question", "?view=turns", "?branch=r2"])
+@pytest.mark.parametrize("query", ["?kind=user", "?find=question", "turns/", "?branch=r2"])
 def test_what_does_not_grow_does_not_ask(client, query):
     tell(user("q"), assistant("a"), user("question") | {"parentId": None}, assistant("b"))
     assert asks(client.get(PAGE + query)) is None
@@ -168,7 +178,15 @@ def test_what_arrives_is_escaped(client):
 )
 def test_a_poll_that_nobody_wrote_is_refused(client, query):
     tell(*working_turns(1))
-    assert client.get(f"{PAGE}?{query}").status_code == 409
+    assert client.get(f"{LIVE}?{query}").status_code == 409
+
+
+def test_a_page_from_before_polls_had_an_address_is_answered(client):
+    tell(*working_turns(1))
+    asked = asks(client.get(PAGE)).partition("?")[2]
+    assert client.get(f"{PAGE}?{asked}", headers={"HX-Request": "true"})["Location"] == f"{LIVE}?{asked}"
+    add(user("and now?"), start=5)
+    assert "and now?" in text_of(client.get(f"{PAGE}?{asked}", headers={"HX-Request": "true"}, follow=True))
 
 
 def test_strangers_are_sent_to_sign_in(client):
