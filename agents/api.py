@@ -2,17 +2,17 @@
 
 from ninja import Query, Router
 
-from openclaw_web.endpoints.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from .decorators import agent_view, needs
 from .models import Agent
-from .schemas import AgentOut, AgentPage
+from .schemas import AgentOut
 
 router = Router(tags=["agents"])
 
 
-@router.get("/agents", operation_id="agents_api_agent_list", response={200: AgentPage, **failures(409)})
+@router.get("/agents", operation_id="agents_api_agent_list", response={200: Page[AgentOut], **failures(409)})
 @needs("viewer")
 def agent_list(request, filters: Query[PageQuery]):
     """Every agent, by id."""

@@ -24,11 +24,5 @@ class AgentOut(Schema):
         return _of_file(agent, "last_seen_at")
 
 
-class AgentPage(Schema):
-    items: list[AgentOut]
-    next: str | None
-    previous: str | None
-
-
 def _of_file(agent, name):
     return getattr(getattr(agent, "database", None), name, None)

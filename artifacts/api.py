@@ -7,7 +7,7 @@ import orjson
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.endpoints.schemas import Page, failures, listed
 
 from . import (
     adoption,
@@ -23,7 +23,7 @@ from . import (
 )
 from .errors import Gone, NoSuchArtifact
 from .schemas import (
-    ArtifactPage,
+    ArtifactOut,
     ArtifactQuery,
     FetchQuery,
     FetchReceipt,
@@ -43,7 +43,7 @@ ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 @router.get(
     "/agents/{agent}/artifacts",
     operation_id="artifacts_api_artifact_list",
-    response={200: ArtifactPage, **failures(404, 409, 503)},
+    response={200: Page[ArtifactOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

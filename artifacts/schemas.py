@@ -63,12 +63,6 @@ class ArtifactOut(Schema):
     created_at: int
 
 
-class ArtifactPage(Schema):
-    items: list[ArtifactOut]
-    next: str | None
-    previous: str | None
-
-
 class PeekQuery(Schema):
     preview_chars: int = Field(PEEK_CHARS, ge=1, le=MOST_PEEK_CHARS)
 

@@ -6,12 +6,12 @@ from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
 from ledger.models import Session
-from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.endpoints.schemas import Page, failures, listed
 
 from . import services
 from .models import DatasetSample
 from .review import verdicts
-from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SamplePage, SampleQuery, SamplesIn
+from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SampleQuery, SamplesIn
 from .versions import named_by, version_of
 
 router = Router(tags=["samples"])
@@ -25,7 +25,7 @@ IF_MATCH = {
 BUDGET_BYTES = 2_000_000  # of content in one answer
 
 
-@router.get("/samples", operation_id="datasets_api_sample_list", response={200: SamplePage, **failures(409)})
+@router.get("/samples", operation_id="datasets_api_sample_list", response={200: Page[SampleOut], **failures(409)})
 @needs("viewer")
 def sample_list(request, filters: Query[SampleQuery]):
     """Samples, the newest first; a page also ends after about 2 MB. A search may answer fewer, and a `next`."""

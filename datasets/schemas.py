@@ -87,12 +87,6 @@ class SampleOut(PartsOut):
     created_at: int
 
 
-class SamplePage(Schema):
-    items: list[SampleOut]
-    next: str | None
-    previous: str | None
-
-
 class LabelOut(PartsOut):
     id: str
     status: Status

@@ -4,17 +4,17 @@ from django.http import Http404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from openclaw_web.endpoints.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import diffs, unified, versions
 from .schemas import (
     DiffOut,
     DiffQuery,
-    FilePage,
+    FileOut,
     OneVersion,
     VersionDetail,
-    VersionPage,
+    VersionOut,
     VersionQuery,
 )
 
@@ -22,7 +22,9 @@ router = Router(tags=["guardian"])
 
 
 @router.get(
-    "/agents/{agent}/files", operation_id="guardian_api_file_list", response={200: FilePage, **failures(404, 409, 503)}
+    "/agents/{agent}/files",
+    operation_id="guardian_api_file_list",
+    response={200: Page[FileOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")
@@ -36,7 +38,7 @@ def file_list(request, agent, filters: Query[PageQuery]):
 @router.get(
     "/agents/{agent}/files/versions",
     operation_id="guardian_api_file_versions",
-    response={200: VersionPage, **failures(404, 409, 503)},
+    response={200: Page[VersionOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

@@ -19,12 +19,6 @@ class FileOut(Schema):
     )
 
 
-class FilePage(Schema):
-    items: list[FileOut]
-    next: str | None
-    previous: str | None
-
-
 class VersionQuery(PageQuery):
     name: str = Field(max_length=1_000, description="the file, relative to the workspace")
 
@@ -36,12 +30,6 @@ class VersionOut(Schema):
     size_bytes: int
     content_hash: str = Field(description="sha256 of its bytes")
     is_lossy: bool = Field(description="its bytes were not all UTF-8 text and were replaced in the content")
-
-
-class VersionPage(Schema):
-    items: list[VersionOut]
-    next: str | None
-    previous: str | None
 
 
 class VersionDetail(VersionOut):

@@ -9,7 +9,7 @@ from ninja import Query, Router
 
 from agents import configuration
 from agents.decorators import agent_view, needs
-from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.endpoints.schemas import Page, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -18,10 +18,10 @@ from .models import Session, TranscriptEventIdentity
 from .schemas import (
     BranchList,
     ContextOut,
-    EventPage,
+    EventOut,
     EventQuery,
     SessionOut,
-    TurnPage,
+    TurnOut,
     TurnQuery,
 )
 
@@ -45,7 +45,7 @@ def session_detail(request, agent, session_id: str):
 @router.get(
     "/agents/{agent}/sessions/{session_id}/events",
     operation_id="ledger_api_session_events",
-    response={200: EventPage, **failures(404, 409, 503)},
+    response={200: Page[EventOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")
@@ -82,7 +82,7 @@ def session_branches(request, agent, session_id: str):
 @router.get(
     "/agents/{agent}/sessions/{session_id}/turns",
     operation_id="ledger_api_session_turns",
-    response={200: TurnPage, **failures(404, 409, 503)},
+    response={200: Page[TurnOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

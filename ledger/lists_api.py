@@ -6,22 +6,21 @@ from django.db.models import OuterRef, Subquery
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.endpoints.schemas import Page, failures, listed
 from openclaw_web.paging import Listing
 
 from . import listing
 from .api import BUDGET_BYTES, HEAVY, event_bytes, open_payloads, turn_bytes
 from .lists_schemas import (
-    AgentEventPage,
+    AgentEventOut,
     AgentTurnPage,
     AgentTurnQuery,
     EventQuery,
-    RejectedPage,
     RejectedQuery,
-    SessionPage,
     SessionQuery,
 )
 from .models import RejectedRecord, TranscriptEventIdentity
+from .schemas import RejectedOut, SessionOut
 
 router = Router(tags=["ledger"])
 
@@ -29,7 +28,7 @@ router = Router(tags=["ledger"])
 @router.get(
     "/agents/{agent}/sessions",
     operation_id="ledger_lists_api_session_list",
-    response={200: SessionPage, **failures(404, 409, 503)},
+    response={200: Page[SessionOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")
@@ -41,7 +40,7 @@ def session_list(request, agent, filters: Query[SessionQuery]):
 @router.get(
     "/agents/{agent}/events",
     operation_id="ledger_lists_api_event_list",
-    response={200: AgentEventPage, **failures(404, 409, 503)},
+    response={200: Page[AgentEventOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")
@@ -74,7 +73,7 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 @router.get(
     "/agents/{agent}/rejected",
     operation_id="ledger_lists_api_rejected_list",
-    response={200: RejectedPage, **failures(404, 409, 503)},
+    response={200: Page[RejectedOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

@@ -3,14 +3,13 @@
 from typing import Annotated, Any, Literal
 
 from django.db.models import Q
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import BIGGEST, LARGEST_FIRST, Moments, PageQuery
+from openclaw_web.endpoints.schemas import BIGGEST, LARGEST_FIRST, Moments, Page, PageQuery
 
 from . import trimming
 from .listing import EVENT_ORDERS, NEWEST_EVENTS, NEWEST_SESSIONS, NEWEST_TURNS, SESSION_ORDERS, TURN_ORDERS
-from .schemas import EventOut, RejectedOut, SessionOut, TurnOut
+from .schemas import EventOut, TurnOut
 
 SESSION_SORTS, EVENT_SORTS, TURN_SORTS = (
     Literal[tuple(f"{sign}{name}" for name in orders for sign in ("", "-"))]
@@ -89,29 +88,9 @@ class RejectedQuery(PageQuery):
         return Q(**chosen) if chosen else None
 
 
-class SessionPage(Schema):
-    items: list[SessionOut]
-    next: str | None
-    previous: str | None
-
-
 class AgentEventOut(EventOut):
     session_id: str
 
 
-class AgentEventPage(Schema):
-    items: list[AgentEventOut]
-    next: str | None
-    previous: str | None
-
-
-class AgentTurnPage(Schema):
-    items: list[TurnOut]
-    next: str | None
-    previous: str | None
-
-
-class RejectedPage(Schema):
-    items: list[RejectedOut]
-    next: str | None
-    previous: str | None
+class AgentTurnPage(Page[TurnOut]):
+    pass

@@ -100,12 +100,6 @@ class EventOut(Schema):
     stashed: list[StashedOut] | None = Field(None, description="outputs of which the payload has a preview only")
 
 
-class EventPage(Schema):
-    items: list[EventOut]
-    next: str | None
-    previous: str | None
-
-
 class BranchOut(Schema):
     """A branch that the session did not end with."""
 
@@ -140,12 +134,6 @@ class TurnOut(TotalsOut):
     first_seq: int
     last_seq: int
     record_count: int
-
-
-class TurnPage(Schema):
-    items: list[TurnOut]
-    next: str | None
-    previous: str | None
 
 
 class ContextItem(Schema):

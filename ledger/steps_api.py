@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from agents.decorators import agent_view, needs
-from openclaw_web.endpoints.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 
 from . import steps
 from .models import Session
@@ -34,16 +34,10 @@ class StepOut(Schema):
         return steps.about(step)
 
 
-class StepPage(Schema):
-    items: list[StepOut]
-    next: str | None
-    previous: str | None
-
-
 @router.get(
     "/agents/{agent}/sessions/{session_id}/steps",
     operation_id="ledger_steps_api_session_steps",
-    response={200: StepPage, **failures(404, 409, 503)},
+    response={200: Page[StepOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

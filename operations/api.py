@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
 from agents.decorators import needs
-from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.endpoints.schemas import Page, failures, listed
 from openclaw_web.paging import Term, page_of
 
 from . import jobs, overview
@@ -16,11 +16,10 @@ from .schemas import (
     DayOut,
     JobDetail,
     JobOut,
-    JobPage,
     JobQuery,
     OverviewOut,
     OverviewQuery,
-    SummaryPage,
+    SummaryOut,
     SummaryQuery,
 )
 
@@ -39,7 +38,7 @@ def overview_sums(request, filters: Query[OverviewQuery]):
 
 
 @router.get(
-    "/overview/agents", operation_id="operations_api_overview_agents", response={200: SummaryPage, **failures(409)}
+    "/overview/agents", operation_id="operations_api_overview_agents", response={200: Page[SummaryOut], **failures(409)}
 )
 @needs("viewer")
 def overview_agents(request, filters: Query[SummaryQuery]):
@@ -47,7 +46,7 @@ def overview_agents(request, filters: Query[SummaryQuery]):
     return listed(page_of(AgentSummary.objects.all(), order=SUMMARY_ORDERS[filters.sort], **filters.place))
 
 
-@router.get("/operations/jobs", operation_id="operations_api_job_list", response={200: JobPage, **failures(409)})
+@router.get("/operations/jobs", operation_id="operations_api_job_list", response={200: Page[JobOut], **failures(409)})
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""

@@ -5,7 +5,7 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery
 
 
 class ClearingIn(Body):
@@ -27,7 +27,5 @@ class FindingOut(Schema):
     better: str = Field(alias="hit.better", description="what to write instead")
 
 
-class LintPage(Schema):
-    items: list[FindingOut]
-    next: str | None
-    previous: str | None
+class LintPage(Page[FindingOut]):
+    pass

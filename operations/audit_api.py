@@ -6,7 +6,7 @@ from ninja import Field, Query, Router, Schema
 
 from agents.decorators import needs
 from agents.models import AuditEntry
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, failures, listed
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, failures, listed
 
 from . import audit_entries
 
@@ -34,14 +34,8 @@ class AuditOut(Schema):
     detail: dict[str, Any]
 
 
-class AuditPage(Schema):
-    items: list[AuditOut]
-    next: str | None
-    previous: str | None
-
-
 @router.get(
-    "/operations/audit", operation_id="operations_audit_api_audit_list", response={200: AuditPage, **failures(409)}
+    "/operations/audit", operation_id="operations_audit_api_audit_list", response={200: Page[AuditOut], **failures(409)}
 )
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):

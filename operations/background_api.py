@@ -3,10 +3,10 @@
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from openclaw_web.endpoints.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 
 from . import background
-from .background_schemas import DeliveryPage, FlowPage, IndexedFilePage, TaskPage, VfsEntryPage
+from .background_schemas import DeliveryOut, FlowOut, IndexedFileOut, TaskOut, VfsEntryOut
 
 router = Router(tags=["schedules"])
 
@@ -14,7 +14,7 @@ router = Router(tags=["schedules"])
 @router.get(
     "/agents/{agent}/tasks",
     operation_id="operations_background_api_task_list",
-    response={200: TaskPage, **failures(404, 409)},
+    response={200: Page[TaskOut], **failures(404, 409)},
 )
 @agent_view
 @needs("viewer")
@@ -26,7 +26,7 @@ def task_list(request, agent, filters: Query[PageQuery]):
 @router.get(
     "/agents/{agent}/flows",
     operation_id="operations_background_api_flow_list",
-    response={200: FlowPage, **failures(404, 409)},
+    response={200: Page[FlowOut], **failures(404, 409)},
 )
 @agent_view
 @needs("viewer")
@@ -38,7 +38,7 @@ def flow_list(request, agent, filters: Query[PageQuery]):
 @router.get(
     "/agents/{agent}/deliveries",
     operation_id="operations_background_api_delivery_list",
-    response={200: DeliveryPage, **failures(404, 409)},
+    response={200: Page[DeliveryOut], **failures(404, 409)},
 )
 @agent_view
 @needs("viewer")
@@ -50,7 +50,7 @@ def delivery_list(request, agent, filters: Query[PageQuery]):
 @router.get(
     "/agents/{agent}/memory-index",
     operation_id="operations_background_api_indexed_file_list",
-    response={200: IndexedFilePage, **failures(404, 409, 503)},
+    response={200: Page[IndexedFileOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")
@@ -62,7 +62,7 @@ def indexed_file_list(request, agent, filters: Query[PageQuery]):
 @router.get(
     "/agents/{agent}/vfs",
     operation_id="operations_background_api_vfs_entry_list",
-    response={200: VfsEntryPage, **failures(404, 409, 503)},
+    response={200: Page[VfsEntryOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

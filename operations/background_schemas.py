@@ -29,12 +29,6 @@ class TaskOut(Schema):
     ended_at: int | None
 
 
-class TaskPage(Schema):
-    items: list[TaskOut]
-    next: str | None
-    previous: str | None
-
-
 class FlowOut(Schema):
     flow_id: str
     shape: str
@@ -46,12 +40,6 @@ class FlowOut(Schema):
     created_at: int = Field(description="0 when it is not known")
     updated_at: int | None
     ended_at: int | None
-
-
-class FlowPage(Schema):
-    items: list[FlowOut]
-    next: str | None
-    previous: str | None
 
 
 class DeliveryOut(Schema):
@@ -69,12 +57,6 @@ class DeliveryOut(Schema):
     failed_at: int | None
 
 
-class DeliveryPage(Schema):
-    items: list[DeliveryOut]
-    next: str | None
-    previous: str | None
-
-
 class IndexedFileOut(Schema):
     database: str = Field(description="relative to the home it was read from")
     source: str
@@ -84,12 +66,6 @@ class IndexedFileOut(Schema):
     chunk_count: int
 
 
-class IndexedFilePage(Schema):
-    items: list[IndexedFileOut]
-    next: str | None
-    previous: str | None
-
-
 class VfsEntryOut(Schema):
     namespace: str
     path: str
@@ -97,9 +73,3 @@ class VfsEntryOut(Schema):
     bytes: int | None
     handle: str | None = Field(description="null: a folder, or its content was not kept")
     updated_at: int | None
-
-
-class VfsEntryPage(Schema):
-    items: list[VfsEntryOut]
-    next: str | None
-    previous: str | None

@@ -5,7 +5,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from agents.decorators import needs
-from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import jobs
@@ -36,19 +36,13 @@ class BackupOut(Schema):
     proven_ms: int | None
 
 
-class BackupPage(Schema):
-    items: list[BackupOut]
-    next: str | None
-    previous: str | None
-
-
 PLAIN = BackupIn()
 
 
 @router.get(
     "/operations/backups",
     operation_id="operations_backups_api_backup_list",
-    response={200: BackupPage, **failures(409)},
+    response={200: Page[BackupOut], **failures(409)},
 )
 @needs("operator")
 def backup_list(request, filters: Query[PageQuery]):

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agents.decorators import needs
 from agents.models import Agent
-from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -77,24 +77,6 @@ class IgnoredOut(Schema):
     session_id: str
     path: str = Field(description="the file, or `database#session`")
     run: str = Field(description="the run that was undone")
-
-
-class RunPage(Schema):
-    items: list[RunOut]
-    next: str | None
-    previous: str | None
-
-
-class SourcePage(Schema):
-    items: list[SourceOut]
-    next: str | None
-    previous: str | None
-
-
-class IgnoredPage(Schema):
-    items: list[IgnoredOut]
-    next: str | None
-    previous: str | None
 
 
 class FixIn(Body):
@@ -181,7 +163,7 @@ def doctor_fix(request, wanted: FixIn = KEEP_ALL):
 @router.get(
     "/operations/doctor/runs",
     operation_id="operations_doctor_api_doctor_run_list",
-    response={200: RunPage, **failures(409)},
+    response={200: Page[RunOut], **failures(409)},
 )
 @needs("operator")
 def doctor_run_list(request, filters: Query[PageQuery]):
@@ -204,7 +186,7 @@ def doctor_run_detail(request, run_id: str):
 @router.get(
     "/operations/doctor/runs/{run_id}/sources",
     operation_id="operations_doctor_api_doctor_source_list",
-    response={200: SourcePage, **failures(404, 409)},
+    response={200: Page[SourceOut], **failures(404, 409)},
 )
 @needs("operator")
 def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
@@ -229,7 +211,7 @@ def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
 @router.get(
     "/operations/doctor/ignored",
     operation_id="operations_doctor_api_doctor_ignored_list",
-    response={200: IgnoredPage, **failures(409)},
+    response={200: Page[IgnoredOut], **failures(409)},
 )
 @needs("operator")
 def doctor_ignored_list(request, filters: Query[PageQuery]):

@@ -72,12 +72,6 @@ class ExportOut(Schema):
         return read_options(export)
 
 
-class ExportPage(Schema):
-    items: list[ExportOut]
-    next: str | None
-    previous: str | None
-
-
 class ReasonOut(Schema):
     id: str
     reason: str

@@ -8,11 +8,11 @@ from ninja import Query, Router, Status
 from agents.decorators import needs
 from datasets.exporting import exports, flagged
 from datasets.models import DatasetExport
-from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.endpoints.schemas import Page, failures, listed
 from openclaw_web.paging import Listing
 
 from . import file_answers
-from .export_schemas import ExportDetail, ExportIn, ExportOut, ExportPage, ExportQuery
+from .export_schemas import ExportDetail, ExportIn, ExportOut, ExportQuery
 from .exports import start
 
 router = Router(tags=["exports"])
@@ -27,7 +27,9 @@ RANGE = {
 COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_by": "exported_by"}
 
 
-@router.get("/exports", operation_id="operations_exports_api_export_list", response={200: ExportPage, **failures(409)})
+@router.get(
+    "/exports", operation_id="operations_exports_api_export_list", response={200: Page[ExportOut], **failures(409)}
+)
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, the newest first."""

@@ -9,7 +9,7 @@ from ninja import Query, Router
 from agents import configuration
 from agents import settings_import as importing
 from agents.decorators import needs
-from openclaw_web.endpoints.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
@@ -19,7 +19,6 @@ from .people_schemas import (
     InvitationIn,
     InvitationMade,
     InvitationOut,
-    InvitationPage,
     LinkOut,
     MeOut,
     RoleIn,
@@ -29,14 +28,11 @@ from .people_schemas import (
     SettingsImported,
     SettingsIn,
     SignInOut,
-    SignInPage,
     TokenIn,
     TokenMade,
     TokenOut,
-    TokenPage,
     UserIn,
     UserOut,
-    UserPage,
 )
 
 router = Router(tags=["people"])
@@ -60,7 +56,7 @@ def me(request):
 
 
 @router.get(
-    "/me/sign-ins", operation_id="operations_people_api_sign_in_list", response={200: SignInPage, **failures(409)}
+    "/me/sign-ins", operation_id="operations_people_api_sign_in_list", response={200: Page[SignInOut], **failures(409)}
 )
 @needs("viewer")
 def sign_in_list(request, filters: Query[PageQuery]):
@@ -83,7 +79,7 @@ def sign_in_end(request, sign_in_id: str):
 
 
 @router.get(
-    "/operations/users", operation_id="operations_people_api_user_list", response={200: UserPage, **failures(409)}
+    "/operations/users", operation_id="operations_people_api_user_list", response={200: Page[UserOut], **failures(409)}
 )
 @needs("admin")
 def user_list(request, filters: Query[PageQuery]):
@@ -181,7 +177,7 @@ def user_unlock(request, username: str):
 @router.get(
     "/operations/invitations",
     operation_id="operations_people_api_invitation_list",
-    response={200: InvitationPage, **failures(409)},
+    response={200: Page[InvitationOut], **failures(409)},
 )
 @needs("admin")
 def invitation_list(request, filters: Query[PageQuery]):
@@ -217,7 +213,9 @@ def invitation_revoke(request, invitation_id: str):
 
 
 @router.get(
-    "/operations/tokens", operation_id="operations_people_api_token_list", response={200: TokenPage, **failures(409)}
+    "/operations/tokens",
+    operation_id="operations_people_api_token_list",
+    response={200: Page[TokenOut], **failures(409)},
 )
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):

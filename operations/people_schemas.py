@@ -37,23 +37,11 @@ class SignInOut(Schema):
     ended_at: int | None
 
 
-class SignInPage(Schema):
-    items: list[SignInOut]
-    next: str | None
-    previous: str | None
-
-
 class UserOut(Schema):
     username: str
     role: Role
     is_active: bool
     is_locked: bool = Field(description="after too many wrong passwords, for a quarter of an hour")
-
-
-class UserPage(Schema):
-    items: list[UserOut]
-    next: str | None
-    previous: str | None
 
 
 class UserIn(Body):
@@ -98,12 +86,6 @@ class TokenMade(TokenOut):
     token: str = Field(description="the token. It is shown this once")
 
 
-class TokenPage(Schema):
-    items: list[TokenOut]
-    next: str | None
-    previous: str | None
-
-
 class InvitationIn(Body):
     role: Role
     days: int = Field(7, ge=1, le=30)
@@ -124,12 +106,6 @@ class InvitationOut(Schema):
 
 class InvitationMade(InvitationOut):
     link: str = Field(description="whoever opens it makes their own account. It is shown this once")
-
-
-class InvitationPage(Schema):
-    items: list[InvitationOut]
-    next: str | None
-    previous: str | None
 
 
 class SettingOut(Schema):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agents.decorators import agent_view, needs
 from ledger.models import RemovedSession
-from openclaw_web.endpoints.schemas import Body, PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
 from openclaw_web.paging import page_of
 
 from . import jobs
@@ -36,12 +36,6 @@ class RetentionRun(Schema):
     out: str | None = Field(description="the folder of archives")
 
 
-class RetentionRunPage(Schema):
-    items: list[RetentionRun]
-    next: str | None
-    previous: str | None
-
-
 class RemovedQuery(PageQuery):
     why: Literal["retention", "archive"] | None = None
 
@@ -55,19 +49,13 @@ class RemovedOut(Schema):
     archive: str = Field(description="its file; within the home relative to it; empty when there is none")
 
 
-class RemovedPage(Schema):
-    items: list[RemovedOut]
-    next: str | None
-    previous: str | None
-
-
 FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "bytes", "out")
 
 
 @router.get(
     "/operations/retention",
     operation_id="operations_retention_api_retention_list",
-    response={200: RetentionRunPage, **failures(409)},
+    response={200: Page[RetentionRun], **failures(409)},
 )
 @needs("admin")
 def retention_list(request, filters: Query[PageQuery]):
@@ -112,7 +100,7 @@ def retention_archive(request, wanted: RetentionIn):
 @router.get(
     "/agents/{agent}/removed-sessions",
     operation_id="operations_retention_api_removed_session_list",
-    response={200: RemovedPage, **failures(404, 409, 503)},
+    response={200: Page[RemovedOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("admin")

@@ -4,10 +4,10 @@ from django.http import Http404
 from ninja import Query, Router
 
 from agents.decorators import agent_view, needs
-from openclaw_web.endpoints.schemas import PageQuery, failures, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 
 from . import schedules, subagent_runs
-from .schedules_schemas import CronJobDetail, CronJobPage, CronRunPage, SubagentQuery, SubagentRunPage
+from .schedules_schemas import CronJobDetail, CronJobOut, CronRunOut, SubagentQuery, SubagentRunOut
 
 router = Router(tags=["schedules"])
 
@@ -15,7 +15,7 @@ router = Router(tags=["schedules"])
 @router.get(
     "/agents/{agent}/cron",
     operation_id="operations_schedules_api_cron_list",
-    response={200: CronJobPage, **failures(404, 409)},
+    response={200: Page[CronJobOut], **failures(404, 409)},
 )
 @agent_view
 @needs("viewer")
@@ -45,7 +45,7 @@ def cron_detail(request, agent, job_id: str):
 @router.get(
     "/agents/{agent}/cron/{job_id}/runs",
     operation_id="operations_schedules_api_cron_runs",
-    response={200: CronRunPage, **failures(404, 409)},
+    response={200: Page[CronRunOut], **failures(404, 409)},
 )
 @agent_view
 @needs("viewer")
@@ -60,7 +60,7 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
 @router.get(
     "/agents/{agent}/subagents",
     operation_id="operations_schedules_api_subagent_list",
-    response={200: SubagentRunPage, **failures(404, 409, 503)},
+    response={200: Page[SubagentRunOut], **failures(404, 409, 503)},
 )
 @agent_view
 @needs("viewer")

@@ -41,12 +41,6 @@ class CronJobOut(Schema):
         return schedules.read_object(job.schedule_json)
 
 
-class CronJobPage(Schema):
-    items: list[CronJobOut]
-    next: str | None
-    previous: str | None
-
-
 class CronJobDetail(CronJobOut):
     prompt: str
     definition: dict[str, Any] = Field(description="as it was found")
@@ -71,12 +65,6 @@ class CronRunOut(Schema):
         return schedules.outcome(run.status)
 
 
-class CronRunPage(Schema):
-    items: list[CronRunOut]
-    next: str | None
-    previous: str | None
-
-
 class SubagentQuery(PageQuery):
     session: str = Field("", max_length=1_000, description="the id or key of a session on either side")
 
@@ -98,9 +86,3 @@ class SubagentRunOut(Schema):
     duration_ms: int | None
     requester: SideOut
     child: SideOut
-
-
-class SubagentRunPage(Schema):
-    items: list[SubagentRunOut]
-    next: str | None
-    previous: str | None

@@ -47,12 +47,6 @@ class JobOut(Schema):
     finished_at: int | None
 
 
-class JobPage(Schema):
-    items: list[JobOut]
-    next: str | None
-    previous: str | None
-
-
 class JobDetail(JobOut):
     params: dict[str, Any]
     result: Any = None
@@ -119,9 +113,3 @@ class SummaryOut(Schema):
     rejected_count: int
     last_activity_at: int | None
     last_collected_at: int | None
-
-
-class SummaryPage(Schema):
-    items: list[SummaryOut]
-    next: str | None
-    previous: str | None

@@ -367,3 +367,20 @@ def test_locks_are_taken_in_one_place():
         for line, name in imports(path)
         if name.partition(".")[0] == "fcntl"
     )
+
+
+def pages_of_their_own(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef):
+            named = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
+            if {"items", "next", "previous"} <= named:
+                yield f"{where(path, node.lineno)}  {node.name} spells out what Page[…] of endpoints/schemas.py is"
+
+
+def test_a_page_of_the_api_is_declared_once():
+    fail_for(
+        problem
+        for path in MODULES
+        if path != ROOT / "openclaw_web" / "endpoints" / "schemas.py"
+        for problem in pages_of_their_own(path)
+    )

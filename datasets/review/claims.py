@@ -21,9 +21,9 @@ ON CONFLICT (sample_id) DO UPDATE
 SET claimed_by = excluded.claimed_by, claimed_at = {claimed_at}, expires_at = excluded.expires_at
 WHERE sample_claims.expires_at <= %s OR sample_claims.claimed_by = excluded.claimed_by
 RETURNING sample_id, claimed_at, expires_at"""
-LET_GO = f"""DELETE FROM sample_claims WHERE claimed_by = %s AND sample_id IN (
+LET_GO = f"""DELETE FROM sample_claims WHERE claimed_by = %s AND sample_id NOT IN (
 SELECT sample_id FROM sample_claims WHERE claimed_by = %s
-ORDER BY sample_id = %s DESC, claimed_at DESC, sample_id LIMIT -1 OFFSET {MOST_HELD})"""  # noqa: S608 - our own words
+ORDER BY sample_id = %s DESC, claimed_at DESC, sample_id LIMIT {MOST_HELD})"""  # noqa: S608 - our own words
 THIS_ONE = "SELECT id FROM dataset_samples WHERE id = %s"
 SAME_TIME = """CASE WHEN sample_claims.claimed_by = excluded.claimed_by
     THEN sample_claims.claimed_at ELSE excluded.claimed_at END"""

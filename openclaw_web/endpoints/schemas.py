@@ -1,13 +1,15 @@
 """What the answers and questions of every operation share."""
 
-from typing import Any
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from ..paging import Page
+from .. import paging
 
 BIGGEST = 2**53  # what JavaScript counts to exactly
+T = TypeVar("T")
 LARGEST_FIRST = "`-` before it: the largest or newest first"
 
 
@@ -41,6 +43,23 @@ class Body(Schema):
     model_config = ConfigDict(extra="forbid")
 
 
+class Page(Schema, Generic[T]):
+    """One part of a list, and where the parts beside it are. `Page[AgentOut]` is `AgentPage` in the document."""
+
+    items: list[T]
+    next: str | None
+    previous: str | None
+
+    def __class_getitem__(cls, item: type[Any]) -> type[Any]:
+        return _named(super().__class_getitem__(item), item)
+
+
+@cache
+def _named(part, item):
+    """A class with a name of its own: the document would call what it was made of `Page_AgentOut_`."""
+    return type(part)(f"{item.__name__.removesuffix('Out')}Page", (part,), {"__module__": item.__module__})
+
+
 class PageQuery(Schema):
     """Which part of a list: the `next` or `previous` of another part, and how many rows at most."""
 
@@ -67,6 +86,6 @@ class Moments(PageQuery):
         return chosen | {"since": self.from_ts, "until": self.to_ts}
 
 
-def listed(page: Page, items: list[Any] | None = None) -> dict[str, Any]:
+def listed(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:
     """The answer of a list: a page of rows, or `items` made of them, and the cursors of the pages beside it."""
     return {"items": page if items is None else items, "next": page.next, "previous": page.previous}
