@@ -145,6 +145,13 @@ def test_a_home_that_cannot_be_one_is_a_sentence(run, tmp_path):
     assert (status, out) == (2, "") and err.count("\n") == 1 and "DEBUG" in err
 
 
+def test_other_settings_are_read_before_the_home_is_entered(run):
+    words = ("shell", "--no-imports", "-c", "from django.conf import settings; print(settings.HOME_DIR)")
+    other = run(*words, "--settings", "openclaw_web.settings_test")
+    assert other[0] == 0 and "openclaw-web-tests-" in other[1]
+    assert run(*words)[1] == f"{run.env['OPENCLAW_WEB_HOME']}\n"
+
+
 WRONG_SETTINGS = {
     "OPENCLAW_WEB_BUSY_SECONDS": "abc",
     "OPENCLAW_WEB_API_PER_MINUTE": "-1",
