@@ -1,14 +1,7 @@
 #!/usr/bin/env python
-import os
-import sys
+"""`openclaw-web` of this checkout, by the name that Django's commands go by."""
 
-
-def main():
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
-
+from openclaw_web.cli import main
 
 if __name__ == "__main__":
     main()

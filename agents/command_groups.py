@@ -1,6 +1,6 @@
-"""Commands that have verbs of their own: `openclaw-web artifact stash`. Each verb is a module of a few functions."""
+"""Commands that have verbs of their own: `openclaw-web artifact stash`. What a verb needs is `VerbModule`."""
 
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,9 +11,17 @@ from openclaw_web.errors import Refused
 from .commands import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, HelpFormatter, Verb
 
 
+class WrongUse(Refused):
+    """What was typed makes no sense."""
+
+
+class Failed(Refused):
+    """It was begun, and did not come to its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a verb did: its receipt (`schema` first), the same in words, and how it ended.
+    """What a verb did: its receipt, the same in words, and how it ended.
 
     A status that is not 0 has a `sentence`, which the receipt gets as `error`, and perhaps `reasons`.
     """
@@ -26,7 +34,7 @@ class Outcome:
 
 
 class VerbModule(Protocol):
-    """What a module of a verb has."""
+    """What a verb has: a module of a few functions, or a small object."""
 
     HELP: str
     EXAMPLES: tuple[str, ...]
@@ -36,64 +44,101 @@ class VerbModule(Protocol):
     def run(self, **options: Any) -> Outcome: ...
 
 
-class Group(Verb):
-    """A command whose first word is a verb. Subclasses fill `verbs`, `hint`, and `refusals`: statuses by exception."""
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A word that verbs follow: `gate` in `openclaw-web reflection gate list`."""
 
-    verbs: dict[str, VerbModule] = {}
+    HELP: str
+    verbs: Mapping[str, "VerbModule | Branch"]
+
+    @property
+    def EXAMPLES(self) -> tuple[str, ...]:
+        return tuple(example for verb in self.verbs.values() for example in verb.EXAMPLES[:1])
+
+
+class Misused(CommandError):
+    """Words that no verb understands, with the parser that says how they are meant."""
+
+    def __init__(self, sentence, parser):
+        super().__init__(sentence, returncode=WRONG_USE)
+        self.parser = parser
+
+
+class VerbParser(CommandParser):
+    """The parser of a verb: it says itself what it does not know, with its own usage."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            words = self.prog.removeprefix("openclaw-web").strip()
+            self.error(f"{words} knows no {unknown[0].partition('=')[0]}.")
+        return found, unknown
+
+    def error(self, message):
+        raise Misused(message, self)
+
+
+class Group(Verb):
+    """A command whose first words are a verb. Subclasses fill `verbs`, and `refusals`: statuses by exception.
+
+    A command that does something without a verb says so in `alone`.
+    """
+
+    verbs: Mapping[str, VerbModule | Branch] = {}
+    alone: VerbModule | None = None
     refusals: dict[type[Refused], int] = {}
-    hint = ""
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
+    has_receipt = True
 
     def add_arguments(self, parser):
-        self._parsers = {}
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", title="verbs")
-        for name, module in self.verbs.items():
-            verb = verbs.add_parser(
-                name,
-                help=module.HELP,
-                description=module.HELP,
-                formatter_class=HelpFormatter,
-                epilog=self._epilog_of(module.EXAMPLES),
-            )
-            module.add_arguments(verb)
-            self.add_common_arguments(verb)
-            verb.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-            self._parsers[name] = verb
+        count = len(parser._actions)
+        if self.alone:
+            self.alone.add_arguments(parser)
+            parser.set_defaults(verb=self.alone)
+        self._of_alone = parser._actions[count:]
+        self._add_verbs(parser, self.verbs, is_needed=self.alone is None)
+
+    def _add_verbs(self, parser, verbs, *, is_needed=True):
+        name = "VERB" if is_needed else "[VERB]"
+        words = parser.add_subparsers(required=is_needed, metavar=name, title="verbs", parser_class=VerbParser)
+        for name, verb in verbs.items():
+            texts = {"help": verb.HELP, "description": verb.HELP, "epilog": self._epilog_of(verb.EXAMPLES)}
+            below = words.add_parser(name, formatter_class=HelpFormatter, **texts)
+            if isinstance(verb, Branch):
+                self._add_verbs(below, verb.verbs)
+                continue
+            verb.add_arguments(below)
+            self.add_common_arguments(below)
+            self.add_usual_arguments(below, is_below=True)
+            below.set_defaults(verb=verb)
 
     def add_common_arguments(self, parser: CommandParser) -> None:
         """Add what every verb knows."""
 
     def run(self, verb, **options):
+        self._check_alone(verb, options)
         try:
-            outcome = self.verbs[verb].run(**options)
+            outcome = self.ask(verb, **options)
         except Refused as refused:
-            self.fail(refused.sentence, self.refusals.get(type(refused), REFUSED), reasons=refused.reasons)
-        self._end(outcome)
+            self.fail(refused.sentence, self._status_of(refused), reasons=refused.reasons)
+        self.end(outcome)
 
-    def fail(self, sentence, status, *, reasons=()):
-        """End with `status`; a receipt has the sentence, and where to read on."""
-        rows = list(reasons)
-        if self.is_json:
-            failure = {"error": str(sentence), "hint": self.hint, "ok": False, "reasons": rows}
-            self._print(self.as_json(failure))
-        raise CommandError(str(sentence), returncode=status)
+    def _check_alone(self, verb, options):
+        # `archive --dry-run restore FILE`: no verb would hear it.
+        for action in self._of_alone if verb is not self.alone else ():
+            if options[action.dest] != action.default:
+                self.fail(f"{action.option_strings[-1]} does not go with a verb.", WRONG_USE)
 
-    def _end(self, outcome):
-        failure = {"error": outcome.sentence, "reasons": list(outcome.reasons)} if outcome.status else {}
-        receipt = {**outcome.receipt, "ok": not outcome.status, **failure}
-        self._print(self.as_json(receipt) if self.is_json else outcome.words)
+    def ask(self, verb: VerbModule, **options: Any) -> Outcome:
+        """Run a verb. Subclasses hand over what all of theirs need."""
+        return verb.run(**options)
+
+    def _status_of(self, refused):
+        return ({WrongUse: WRONG_USE, Failed: FAILED} | self.refusals).get(type(refused), REFUSED)
+
+    def end(self, outcome: Outcome) -> None:
+        """Print what was done, and end as it did."""
         if outcome.status:
-            raise CommandError(outcome.sentence, returncode=outcome.status)
-
-    def as_json(self, facts: dict[str, Any]) -> str:
-        """A receipt as text."""
-        raise NotImplementedError
-
-    def _parse(self, argv):
-        parser = self.create_parser("openclaw-web", argv[1])
-        try:
-            return vars(parser.parse_args(argv[2:]))
-        except CommandError as error:
-            self.is_json = "--json" in argv
-            self._parsers.get(next(iter(argv[2:]), ""), parser).print_usage(sys.stderr)
-            self.fail(str(error).removeprefix("Error: "), WRONG_USE)
+            told = (outcome.receipt, outcome.words, outcome.sentence, outcome.reasons)
+            self.end_partly(*told, status=outcome.status)
+        self.answer(outcome.receipt, outcome.words)

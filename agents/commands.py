@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import orjson
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, DjangoHelpFormatter
+from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
 
 from openclaw_web import damage, home, reserve
@@ -42,14 +42,13 @@ class Verb(BaseCommand):
     """A verb of ours. Subclasses write `run(**options)`, not `handle`; what is refused there ends with status 3.
 
     `schema` names the receipt that `--json` prints; without one there is no `--json`. `has_progress` adds `--quiet`.
-    `is_mixed` is for verbs with a word that may be missing: options may then stand before it.
     """
 
     examples: tuple[str, ...] = ()
     statuses: tuple[int, ...] = (DONE, WRONG_USE, REFUSED, INTERRUPTED)
     status_words: dict[int, str] = {}  # what they mean for this verb, where that is not what they mean for others
     schema = ""
-    has_progress = is_mixed = False
+    has_progress = False
     is_server = False
     needs_database = True
     works_in_home = True  # whoever restores a backup has to wait for it
@@ -63,14 +62,24 @@ class Verb(BaseCommand):
     def create_parser(self, prog_name, subcommand, **kwargs):
         kwargs |= {"formatter_class": HelpFormatter, "epilog": self._epilog()}
         parser = super().create_parser(prog_name, subcommand, **kwargs)
-        if self.schema:
-            parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-        if self.has_progress:
-            parser.add_argument("--quiet", action="store_true", help="say nothing about progress")
+        self.add_usual_arguments(parser)
         for action in parser._actions:  # Django adds this one past suppressed_base_arguments
             if "--skip-checks" in action.option_strings:
                 action.help = SUPPRESS
         return parser
+
+    @property
+    def has_receipt(self) -> bool:
+        """Whether there is a `--json`."""
+        return bool(self.schema)
+
+    def add_usual_arguments(self, parser: CommandParser, *, is_below: bool = False) -> None:
+        """Add what commands have in common; `is_below` one that has it already, whose value then stays."""
+        way: dict[str, Any] = {"action": "store_true"} | ({"default": SUPPRESS} if is_below else {})
+        if self.has_receipt:
+            parser.add_argument("--json", help="print one JSON object and nothing else", **way)
+        if self.has_progress:
+            parser.add_argument("--quiet", help="say nothing about progress", **way)
 
     def _epilog(self):
         return self._epilog_of(self.examples)
@@ -133,10 +142,10 @@ class Verb(BaseCommand):
     def _parse(self, argv):
         parser = self.create_parser("openclaw-web", argv[1])
         try:
-            return vars(parser.parse_intermixed_args(argv[2:]) if self.is_mixed else parser.parse_args(argv[2:]))
+            return vars(parser.parse_args(argv[2:]))
         except CommandError as error:
-            self.is_json = bool(self.schema) and "--json" in argv
-            parser.print_usage(sys.stderr)
+            self.is_json = self.has_receipt and "--json" in argv
+            getattr(error, "parser", parser).print_usage(sys.stderr)  # of the verb that was meant
             self.fail(str(error).removeprefix("Error: "), WRONG_USE)
 
     def handle(self, *args, **options):

@@ -38,8 +38,9 @@ UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in IND
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
 UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
-# What a record of odd types may raise in code that did not foresee it: it costs that record.
-UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+# What a value may raise that is too big, too deep or spelled wrongly: it costs its record. A value of another type than
+# expected raises nothing, because readers look before they take it: a TypeError is a bug (docs/decisions/0009).
+UNFORESEEN = (OverflowError, RecursionError, ValueError)
 
 log = logging.getLogger(__name__)
 

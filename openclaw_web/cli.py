@@ -3,6 +3,7 @@
 import difflib
 import os
 import sys
+from contextlib import suppress
 
 SERVERS = {"serve", "demo", "runserver"}
 FAILED = 1
@@ -76,6 +77,7 @@ def _run(words):
     from django.core.management import ManagementUtility
     from django.db import DatabaseError
 
+    _choose_settings(words)
     _read_settings()
     if words[0] not in (*OURS, "help"):
         _check_exists(words[0])
@@ -102,6 +104,17 @@ def _say_damage(exc):
         raise exc
     print(damage.sentence(exc, settings.HOME_DIR), damage.way_out(settings.HOME_DIR), file=sys.stderr)  # noqa: T201
     sys.exit(FAILED)
+
+
+def _choose_settings(words):
+    # Django hears --settings when a command begins; here they are read before.
+    from django.core.management.base import CommandError, CommandParser, handle_default_options
+
+    parser = CommandParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--settings")
+    parser.add_argument("--pythonpath")
+    with suppress(CommandError):  # the command itself says what is wrong
+        handle_default_options(parser.parse_known_args(words[1:])[0])
 
 
 def _read_settings():

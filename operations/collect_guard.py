@@ -1,18 +1,18 @@
-"""What nobody could foresee in one transcript, or a store that takes nothing more, stops that one thing only."""
+"""A transcript that cannot be stored as it is, or a store that takes nothing more, stops that one thing only."""
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.exceptions import ObjectDoesNotExist
-from django.db import DataError, IntegrityError, ProgrammingError
+from django.db import DataError, IntegrityError
 from django.utils.translation import gettext as _
 
 from ledger import services
 from ledger.stashing import UNWRITABLE
 
-UNFORESEEN = (*services.UNFORESEEN, DataError, IntegrityError, ObjectDoesNotExist, ProgrammingError)
+# And what the store refuses: a text longer than SQLite takes, a row that does not go with those it has.
+UNFORESEEN = (*services.UNFORESEEN, DataError, IntegrityError)
 
 log = logging.getLogger(__name__)
 

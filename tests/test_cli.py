@@ -145,6 +145,13 @@ def test_a_home_that_cannot_be_one_is_a_sentence(run, tmp_path):
     assert (status, out) == (2, "") and err.count("\n") == 1 and "DEBUG" in err
 
 
+def test_other_settings_are_read_before_the_home_is_entered(run):
+    words = ("shell", "--no-imports", "-c", "from django.conf import settings; print(settings.HOME_DIR)")
+    other = run(*words, "--settings", "openclaw_web.settings_test")
+    assert other[0] == 0 and "openclaw-web-tests-" in other[1]
+    assert run(*words)[1] == f"{run.env['OPENCLAW_WEB_HOME']}\n"
+
+
 WRONG_SETTINGS = {
     "OPENCLAW_WEB_BUSY_SECONDS": "abc",
     "OPENCLAW_WEB_API_PER_MINUTE": "-1",
@@ -279,40 +286,61 @@ def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_in_a_pipe(run):
 # Completion
 
 
-def complete(script, *words):
+def complete(script, *words, cwd=None):
     """What bash offers for the last of `words`."""
     array = " ".join(f'"{word}"' for word in words)
     code = f"""source "{script}"; COMP_WORDS=({array}); COMP_CWORD={len(words) - 1}
-        _openclaw_web; printf '%s\\n' "${{COMPREPLY[@]}}" """
-    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+        _shtab_openclaw_web; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "-c", code], cwd=cwd, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.split()
+
+
+def test_other_commands_do_not_load_what_writes_completions(run):
+    loaded = (
+        "import sys; sys.argv = ['', 'jobs']; from openclaw_web import cli; cli.main(); print('shtab' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, env=run.env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "False")
 
 
 def test_bash_completes_verbs_options_and_values(run, tmp_path, monkeypatch):
     script = tmp_path / "completion.bash"
     script.write_text(run("completion", "bash")[1])
+    assert subprocess.run(["bash", "-n", script]).returncode == 0
     (tmp_path / "store" / "agents" / "ada").mkdir(parents=True)
     monkeypatch.setenv("OPENCLAW_WEB_HOME", str(tmp_path / "store"))
-    assert complete(script, "openclaw-web", "mi") == ["migrate_agents"]
-    assert complete(script, "openclaw-web", "export", "--format", "") == ["alpaca", "sharegpt"]
-    assert complete(script, "openclaw-web", "export", "--agent", "") == ["ada"]
-    assert complete(script, "openclaw-web", "create_user", "mei", "--role", "a") == ["admin"]
-    assert complete(script, "openclaw-web", "settings", "i") == ["import"]
-    assert complete(script, "openclaw-web", "collect", "--w") == ["--watch"]
-    assert complete(script, "openclaw-web", "artifact", "st") == ["stash"]
-    assert complete(script, "openclaw-web", "artifact", "fetch", "--mode", "j") == ["jsonpath"]
-    assert complete(script, "openclaw-web", "artifact", "gc", "--o") == ["--offset", "--older-than"]
-    assert set(complete(script, "openclaw-web", "")) > HELP.keys()
+    for words, offered in {
+        "mi": ["migrate_agents"],
+        "--v": ["--version"],
+        "export --format ": ["alpaca", "sharegpt"],
+        "export --agent ": ["ada"],
+        "create_user mei --role a": ["admin"],
+        "collect --w": ["--watch"],
+        "settings ": ["get", "set", "import"],
+        "artifact st": ["stash"],
+        "artifact fetch --mode j": ["jsonpath"],
+        "artifact gc --o": ["--older-than"],
+        "artifact gc --agent ": ["ada"],
+        "archive --older-than 9d --o": ["--older-than", "--out"],
+        "archive --quiet ve": ["verify"],
+        "archive verify --o": [],
+        "backup create --to ": ["agents"],
+        "backup restore --re": ["--replace"],
+        "doctor --sources a": ["archive"],
+        "create_token mei --days ": [],
+        "completion f": ["fish"],
+    }.items():
+        assert complete(script, "openclaw-web", *words.split(" "), cwd=tmp_path / "store") == offered, words
+    assert set(complete(script, "openclaw-web", "")) == HELP.keys()
 
 
 @pytest.mark.parametrize(("shell", "check"), [("zsh", "-n"), ("fish", "--no-execute")])
 def test_other_shells_get_every_verb_and_option(run, tmp_path, shell, check):
     script = run("completion", shell)[1]
     assert script == run("completion", shell)[1]
-    assert all(verb in script and HELP[verb].replace("'", "'\\''") in script for verb in HELP)
-    assert "alpaca sharegpt" in script and "watch" in script
-    assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0 or shell == "fish"
+    assert all(verb in script and shlex.quote(HELP[verb]) in script for verb in HELP)
+    assert "alpaca sharegpt" in script and "older-than" in script and "drill" in script
     if shutil.which(shell):
         (tmp_path / "script").write_text(script)
         assert subprocess.run([shell, check, tmp_path / "script"]).returncode == 0

@@ -211,7 +211,8 @@ def test_wrong_use(home):
         (("--older-than", "a while"), "A date is spelled"),
         (("--older-than", "36h"), "an age in whole days"),
         (("restore",), "Say which archives"),
-        (("restore", "x", "--dry-run"), "knows no --dry-run"),
+        (("restore", "x", "--dry-run"), "restore knows no --dry-run"),
+        (("--dry-run", "restore", "x"), "--dry-run does not go with a verb"),
         (("burn",), "invalid choice"),
     ):
         status, _out, err = run(home, "archive", *words)

@@ -174,7 +174,7 @@ def test_a_home_that_was_only_looked_at_is_blank(archive, tmp_path):
 def test_wrong_use(home, archive):
     for words, sentence in (
         (("create", "--replace"), "create knows no --replace"),
-        (("list", "latest"), "list knows no ARCHIVE"),
+        (("list", "latest"), "list knows no latest"),
         (("create", "--keep", "0"), "--keep must be 1 or more"),
         (("restore",), "Say which archive"),
         (("burn",), "invalid choice"),

@@ -50,6 +50,13 @@ def restore_in_steps(home, *, what=0, archive=None):
     )
 
 
+def manage(home, *words):
+    """A command by way of `manage.py`, to its end."""
+    command = [sys.executable, "manage.py", *words]
+    environment = backing_up.environment(home)
+    return subprocess.run(command, cwd=backing_up.ROOT, env=environment, capture_output=True, text=True)
+
+
 def beside(home):
     return sorted(path.name for path in home.parent.iterdir() if path.name.startswith((f"{home.name}.", ".")))
 
@@ -140,6 +147,9 @@ class TestWhoIsThere:
                 assert status == 3 and "is being restored" in err and not out, (words, err)
             status, out, _err = run(home, "jobs", "--json")
             assert status == 3 and "is being restored" in out
+            for words in (["jobs"], ["migrate"], ["shell", "--no-imports", "-c", "print('in it')"]):
+                done = manage(home, *words)
+                assert done.returncode == 3 and "is being restored" in done.stderr and not done.stdout, words
             wsgi = "import openclaw_web.wsgi"
             done = subprocess.run(
                 [sys.executable, "-c", wsgi],
@@ -151,10 +161,11 @@ class TestWhoIsThere:
             assert done.returncode and "is being restored" in done.stderr
         assert tables(home) == before
 
-    def test_every_command_keeps_a_home_where_it_is(self, home):
+    @pytest.mark.parametrize("way", [("-m", "openclaw_web"), ("manage.py",)], ids=["openclaw-web", "manage.py"])
+    def test_every_command_keeps_a_home_where_it_is(self, home, way):
         archive = str(backing_up.archives(home)[0])
         process = subprocess.Popen(
-            [sys.executable, "-m", "openclaw_web", "shell", "--no-imports"],
+            [sys.executable, *way, "shell", "--no-imports"],
             cwd=backing_up.ROOT,
             env=backing_up.environment(home),
             stdin=subprocess.PIPE,

@@ -80,13 +80,13 @@ def test_the_budget():
         (["build", "--session", "s2"], 3, "no compaction"),
         (["build", "--session", "s1", "--compaction", "r1"], 3, "no compaction with that id"),
         (["build", "--session", "s1", "--budget-chars", "10"], 3, "1,200 to 20,000"),
-        (["build", "--session", "s1", "--bundle"], 2, "belong to show"),
+        (["build", "--session", "s1", "--bundle"], 2, "build knows no --bundle"),
         (["show"], 2, "Say which checkpoint"),
         (["show", "x", "--session", "s1"], 2, "Say which checkpoint"),
         (["show", "x"], 2, "not a handle"),
         (["show", "ocm_artifact:v1:sha256:" + "0" * 64], 3, "no artifact"),
         (["show", "--session", "s1"], 3, "no checkpoint yet"),
-        (["show", "--session", "s1", "--compaction", "all"], 2, "belongs to build"),
+        (["show", "--session", "s1", "--compaction", "all"], 2, "show knows no --compaction"),
     ],
 )
 def test_what_is_refused(words, ends_with, sentence):

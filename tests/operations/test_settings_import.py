@@ -126,8 +126,8 @@ def test_a_file_that_is_not_there(capsys):
 
 
 def test_a_dry_run_is_for_imports(capsys):
-    with pytest.raises(CommandError, match="is for import") as error:
-        call_command("settings", "set", "retentionDays", "3", dry_run=True)
+    with pytest.raises(CommandError, match="set knows no --dry-run") as error:
+        call_command("settings", "set", "retentionDays", "3", "--dry-run")
     assert error.value.returncode == 2 and not stored()
 
 

@@ -2,6 +2,7 @@ import json
 import sys
 
 import orjson
+from django.core.management.base import CommandError
 
 from agents.command_groups import Group
 from agents.commands import FAILED, WRONG_USE
@@ -9,10 +10,14 @@ from artifacts.errors import Damaged, NoRoom, NoSuchArtifact, WrongSelector
 from artifacts.handles import NotAHandle
 from operations.clearing import WrongAge
 
-from .artifact_verbs import WrongUse, fetch, gc, import_, lint, list_, peek, rm, stash, verify
+from .artifact_verbs import fetch, gc, import_, lint, list_, peek, rm, stash, verify
+
+HINT = "openclaw-web artifact VERB --help tells the options."
 
 
 class Command(Group):
+    """Its receipts are those of the existing tool: `schema` comes first, a failure has a hint."""
+
     help = "Keep big outputs in the artifact store, and get them back in pieces of known size."
     examples = (
         "artifact stash --from build.log --json | jq -r .handle",
@@ -25,22 +30,34 @@ class Command(Group):
     }  # fmt: skip
     # As the existing tool ends: 2 for what was typed wrongly, 1 for what is not there or damaged.
     refusals = {
-        NotAHandle: WRONG_USE, WrongUse: WRONG_USE, WrongAge: WRONG_USE, WrongSelector: WRONG_USE,
+        NotAHandle: WRONG_USE, WrongAge: WRONG_USE, WrongSelector: WRONG_USE,
         NoSuchArtifact: FAILED, Damaged: FAILED, NoRoom: FAILED,
     }  # fmt: skip
-    hint = "openclaw-web artifact VERB --help tells the options."
 
     def add_common_arguments(self, parser):
         parser.add_argument("--agent", default="main", help="whose artifacts (%(default)s)")
 
-    def as_json(self, facts):
-        try:
-            return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
-        except orjson.JSONEncodeError:  # half a character, in a name of a file or an option
-            return json.dumps(facts, indent=2)
+    def fail(self, sentence, status, *, reasons=()):
+        if self.is_json:
+            self._print(_as_json({"error": str(sentence), "hint": HINT, "ok": False, "reasons": list(reasons)}))
+        raise CommandError(str(sentence), returncode=status)
+
+    def end(self, outcome):
+        failure = {"error": outcome.sentence, "reasons": list(outcome.reasons)} if outcome.status else {}
+        receipt = {**outcome.receipt, "ok": not outcome.status, **failure}
+        self._print(_as_json(receipt) if self.is_json else outcome.words)
+        if outcome.status:
+            raise CommandError(outcome.sentence, returncode=outcome.status)
 
     def _print(self, text):
         if self.stdout.isatty():  # what agents wrote must not steer the terminal
             text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
         encoding = sys.stdout.encoding or "utf-8"
         self.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _as_json(facts):
+    try:
+        return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONEncodeError:  # half a character, in a name of a file or an option
+        return json.dumps(facts, indent=2)

@@ -3,47 +3,60 @@ from pathlib import Path
 import orjson
 
 from agents import configuration, reasons, settings_import
-from agents.commands import PARTLY, WRONG_USE, Verb
+from agents.command_groups import Group, Outcome
+from agents.commands import PARTLY
 from openclaw_web.errors import Refused
 
 BY = "command line"
+SOME_UNKNOWN = "Some names are no settings of this site. The others were imported."
 
 
-class Command(Verb):
-    help = "Show and change what an operator tunes."
-    examples = (
-        "settings",
-        "settings get memoryGate.windowSize",
-        "settings set memoryGate.windowSize 20",
-        'settings set collector.optedOutSenders \'["42", "mei"]\'',
-        "settings import reflection.json --dry-run",
-        "settings import ~/.openclaw/openclaw.json",
-    )
-    schema = "openclaw-web.settings.v1"
-    is_mixed = True
-    statuses = (0, 2, 3, PARTLY, 130)
-    status_words = {PARTLY: "imported, with names that are unknown"}
+class Listing:
+    """Without a verb: every setting."""
+
+    HELP = "Show what an operator tunes."
+    EXAMPLES = ("settings",)
 
     def add_arguments(self, parser):
-        parser.add_argument("action", nargs="?", default="get", choices=("get", "set", "import"), help="(get)")
-        parser.add_argument("what", nargs="?", metavar="KEY", help="a setting; with import: a file (JSON or JSON5)")
-        parser.add_argument("value", nargs="?", metavar="VALUE", help="JSON; what is no JSON is a text")
-        parser.add_argument(
-            "--dry-run", action="store_true", help="with import: say what would be set, and set nothing"
-        )
+        pass
 
-    def run(self, action, what, value, dry_run=False, **options):
-        if dry_run and action != "import":
-            self.fail("--dry-run is for import: openclaw-web settings import FILE --dry-run", WRONG_USE)
-        if action == "import":
-            self._import(what, dry_run)
-            return
-        if action == "set":
-            configuration.put_all(self._pair(what, value), by=BY)
-        rows = _rows([what] if what else list(configuration.KEYS))
-        self.answer({"settings": rows, "dry_run": False, "ignored": [], "ignored_count": 0}, _lines(rows))
+    def run(self, what=None, **options):
+        return _shown([what] if what else list(configuration.KEYS))
 
-    def _import(self, file, dry_run):
+
+class Get(Listing):
+    HELP = "Show one setting, or all of them."
+    EXAMPLES = ("settings get memoryGate.windowSize",)
+
+    def add_arguments(self, parser):
+        parser.add_argument("what", nargs="?", metavar="KEY", help="a setting (all)")
+
+
+class Set:
+    HELP = "Change a setting."
+    EXAMPLES = (
+        "settings set memoryGate.windowSize 20",
+        'settings set collector.optedOutSenders \'["42", "mei"]\'',
+    )
+
+    def add_arguments(self, parser):
+        parser.add_argument("key", metavar="KEY", help="a setting")
+        parser.add_argument("value", metavar="VALUE", help="JSON; what is no JSON is a text")
+
+    def run(self, key, value, **options):
+        configuration.put_all({key: _value(value)}, by=BY)
+        return _shown([key])
+
+
+class Import:
+    HELP = "Set all that a file names."
+    EXAMPLES = ("settings import reflection.json --dry-run", "settings import ~/.openclaw/openclaw.json")
+
+    def add_arguments(self, parser):
+        parser.add_argument("file", nargs="?", metavar="FILE", help="JSON or JSON5")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be set, and set nothing")
+
+    def run(self, file, dry_run, **options):
         before = {key: configuration.get(key) for key in configuration.KEYS}
         found = settings_import.apply(settings_import.parse(read(file)), by=BY, is_dry=dry_run)
         rows = [
@@ -56,18 +69,31 @@ class Command(Verb):
         last = ["Nothing was set: this was a dry run."] if dry_run else []
         words = "\n".join([_lines(rows), *_ignored_lines(ignored), *last])
         if not found.unknown:
-            self.answer(facts, words)
-            return
-        reasons = [{"id": one.key, "reason": one.reason} for one in found.unknown[: settings_import.LISTED]]
-        self.end_partly(facts, words, "Some names are no settings of this site. The others were imported.", reasons)
+            return Outcome(facts, words)
+        rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: settings_import.LISTED])
+        return Outcome(facts, words, PARTLY, SOME_UNKNOWN, rows)
 
-    def _pair(self, key, value):
-        if key is None or value is None:
-            raise Refused("Say which setting and its value: openclaw-web settings set KEY VALUE")
-        try:
-            return {key: orjson.loads(value)}
-        except orjson.JSONDecodeError:
-            return {key: value}
+
+class Command(Group):
+    help = "Show and change what an operator tunes."
+    examples = (*Listing.EXAMPLES, *Get.EXAMPLES, *Set.EXAMPLES, *Import.EXAMPLES)
+    alone = Listing()
+    verbs = {"get": Get(), "set": Set(), "import": Import()}
+    schema = "openclaw-web.settings.v1"
+    statuses = (0, 2, 3, PARTLY, 130)
+    status_words = {PARTLY: "imported, with names that are unknown"}
+
+
+def _shown(keys):
+    rows = _rows(keys)
+    return Outcome({"settings": rows, "dry_run": False, "ignored": [], "ignored_count": 0}, _lines(rows))
+
+
+def _value(text):
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def read(file):

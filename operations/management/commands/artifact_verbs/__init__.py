@@ -5,14 +5,11 @@ from django.utils.translation import gettext as _
 
 from agents import databases
 from agents import services as agents
+from agents.command_groups import WrongUse
 from agents.models import Agent
 from artifacts import handles
 from artifacts.errors import NoSuchArtifact
 from openclaw_web.errors import Refused
-
-
-class WrongUse(Refused):
-    """What was typed makes no sense."""
 
 
 def db_of(agent: str, *, make: bool = False) -> str:

@@ -4,12 +4,12 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents.command_groups import Outcome
+from agents.command_groups import Outcome, WrongUse
 from agents.commands import FAILED
 from artifacts.lint import LINT_SCHEMA, lint_paths
 from operations import linting
 
-from . import WrongUse, agent_of
+from . import agent_of
 
 HELP = "Find lines of prompts and playbooks that would pour whole outputs into a context."
 EXAMPLES = ("artifact lint AGENTS.md playbooks/", "artifact lint --collected --agent main --json")

@@ -2,13 +2,13 @@ import sys
 
 from django.utils.translation import gettext as _
 
-from agents.command_groups import Outcome
+from agents.command_groups import Outcome, WrongUse
 from artifacts import receipts
 from artifacts.models import Artifact
 from openclaw_web.errors import Refused
 from openclaw_web.paging import page_of
 
-from . import WrongUse, db_of
+from . import db_of
 
 HELP = "List artifacts, newest first."
 EXAMPLES = ("artifact list --limit 10", "artifact list --json | jq -r '.artifacts[].handle'")

@@ -3,10 +3,10 @@ import sys
 from django.utils.translation import gettext as _
 
 from agents import reasons
-from agents.command_groups import Outcome
+from agents.command_groups import Outcome, WrongUse
 from artifacts import receipts, services
 
-from . import WrongUse, db_of, json_object
+from . import db_of, json_object
 
 HELP = "Store the content of a file, or of standard input, and print its handle."
 EXAMPLES = (
