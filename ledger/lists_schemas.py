@@ -5,13 +5,12 @@ from typing import Annotated, Any, Literal
 from django.db.models import Q
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, Page, PageQuery
+from openclaw_web.endpoints.schemas import BIGGEST, LARGEST_FIRST, Moments, Page, PageQuery
 
 from . import trimming
 from .listing import EVENT_ORDERS, NEWEST_EVENTS, NEWEST_SESSIONS, NEWEST_TURNS, SESSION_ORDERS, TURN_ORDERS
 from .schemas import EventOut, TurnOut
 
-BIGGEST = 2**53
 SESSION_SORTS, EVENT_SORTS, TURN_SORTS = (
     Literal[tuple(f"{sign}{name}" for name in orders for sign in ("", "-"))]
     for orders in (SESSION_ORDERS, EVENT_ORDERS, TURN_ORDERS)
@@ -21,19 +20,6 @@ IN_REACH = (
     f"{trimming.RESULT_KEPT:,} of a tool's result that has more than {trimming.RESULT_CAP:,}"
 )
 AT_LEAST = {"ge": 0, "le": BIGGEST}
-
-
-class Moments(PageQuery):
-    """A list that can be narrowed to a stretch of time."""
-
-    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: not before this moment")
-    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this moment")
-
-    def chosen(self, *left_out: str) -> dict[str, Any]:
-        """The filters as arguments of a function of `listing`."""
-        places = {"after", "before", "limit", "from_ts", "to_ts"}
-        chosen = self.dict(exclude={*places, *left_out}, exclude_none=True)
-        return chosen | {"since": self.from_ts, "until": self.to_ts}
 
 
 class SessionQuery(Moments):

@@ -122,6 +122,9 @@ LISTS = {
     "turns": "ledger.filters.TurnFilters",
 }
 
+# What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
+BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
+
 # Apps whose tables live in the agents' own files; every other app is global.
 AGENT_APPS = {"artifacts", "ledger", "gate", "guardian"}
 AUTH_USER_MODEL = "operations.User"

@@ -6,8 +6,7 @@ from ninja import Field, Query, Router, Schema
 
 from agents.decorators import needs
 from agents.models import AuditEntry
-from ledger.lists_schemas import Moments
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, Page, failures, listed
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, failures, listed
 
 from . import audit_entries
 

@@ -1,16 +1,15 @@
 """Where the words of people who opted out still are after they left the store: for a person to decide."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
-
-from .models import BackupRun
 
 LISTED = 500
 
@@ -29,7 +28,7 @@ def tell(made_again: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "samples": samples[:LISTED],
         "artifacts": [{"handle": one, "used_by": _users(one)} for one in sorted(handles)[:LISTED]],
-        "backups": _backups() if is_any else [],
+        "backups": import_string(settings.BACKUPS_THAT_ARE_THERE)(LISTED) if is_any else [],
     }
 
 
@@ -51,8 +50,3 @@ def _users(handle):
     """Agents with records that still use a content."""
     agents = Agent.objects.order_by("agent_id")
     return [one.agent_id for one in agents if Artifact.objects.using(one.db).filter(handle=handle).exists()]
-
-
-def _backups():
-    rows = BackupRun.objects.exclude(archive_path="").order_by("-created_at").values_list("archive_path", flat=True)
-    return [path for path in rows[:LISTED] if Path(path).exists()]

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from .. import paging
 
 T = TypeVar("T")
+BIGGEST = 2**53  # what JavaScript counts to exactly
 LARGEST_FIRST = "`-` before it: the largest or newest first"
 
 
@@ -70,6 +71,19 @@ class PageQuery(Schema):
     def place(self) -> dict[str, Any]:
         """As `page_of` takes it."""
         return {"after": self.after, "before": self.before, "size": self.limit}
+
+
+class Moments(PageQuery):
+    """A list that can be narrowed to a stretch of time."""
+
+    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: not before this moment")
+    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this moment")
+
+    def chosen(self, *left_out: str) -> dict[str, Any]:
+        """The filters as arguments of a function of `listing`."""
+        places = {"after", "before", "limit", "from_ts", "to_ts"}
+        chosen = self.dict(exclude={*places, *left_out}, exclude_none=True)
+        return chosen | {"since": self.from_ts, "until": self.to_ts}
 
 
 def listed(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:
