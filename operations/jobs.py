@@ -21,14 +21,12 @@ from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.paging import Listing, Term, narrowed, page_of
 
-from . import running
+from . import job_kinds, running
 from .models import JobRun
 from .progress import Listener, Progress
-from .running import KINDS
 from .tasks import deliver
 
 __all__ = [
-    "KINDS",
     "Progress",
     "latest",
     "listing",
@@ -138,7 +136,7 @@ def _refuse_second(kind):
 
 
 def _create(kind, params, by):
-    if kind not in KINDS:
+    if kind not in job_kinds.names():
         raise KeyError(kind)
     reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for its row
     return JobRun.objects.create(

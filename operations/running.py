@@ -2,7 +2,6 @@
 
 import logging
 import os
-import pkgutil
 import socket
 import threading
 
@@ -17,28 +16,11 @@ from agents import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
+from . import job_kinds
 from .models import JobRun
 from .progress import Listener, LostJob, Progress
 
 log = logging.getLogger(__name__)
-
-# What each kind of job runs: "module:function", a function (params, progress) -> result that can be run again.
-KINDS = {
-    "archive": "operations.retention.services:archive",
-    "artifact_gc": "operations.clearing:run",
-    "collect": "operations.collect:run",
-    "export": "operations.exports:run",
-    "jsonl_export": "operations.jsonl_export:run",
-    "retention": "operations.retention.services:remove",
-    "stash_outputs": "operations.stash_outputs:run",
-    "backup": "operations.backups.services:create",
-    "backup_drill": "operations.backups.services:drill",
-    "backup_verify": "operations.backups.services:verify",
-    "doctor": "operations.doctor.fixing:run",
-    "doctor_look": "operations.doctor.plan:look",
-    "doctor_undo": "operations.doctor.undoing:run",
-    "doctor_unignore": "operations.doctor.ignoring:run",
-}
 
 WRITE_SECONDS = 0.5
 BEAT_SECONDS = 2.0
@@ -134,8 +116,7 @@ def _reached(job, progress):
 def _outcome(job, progress):
     """State, closing sentence and result of calling the job's function; None when the run was lost."""
     try:
-        function = pkgutil.resolve_name(KINDS[job.kind])
-        result = function(orjson.loads(job.params_json), progress) or {}
+        result = job_kinds.of(job.kind).run(orjson.loads(job.params_json), progress) or {}
         return JobRun.State.FINISHED, str(result.get("message", "")), orjson.dumps(result).decode()
     except LostJob:
         return None

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from agents import amounts, clock
+from agents import amounts, clock, configuration
 from agents.templatetags.formatting import size
 from datasets.exporting.folders import draft_of
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
+from operations.job_kinds import BY_ITSELF, DAY_MS, HOUR_MS, Every, Kind
 from operations.models import BackupRun
 
 from . import creating, reading, restoring, room, runs, verifying
@@ -117,3 +119,30 @@ def _space(run):
     beside = Path(run.archive_path).parent
     with room.refusing(beside, _("Nothing was proven.")), draft_of(beside / "unpacking") as draft:
         yield draft
+
+
+CREATE_JOB = Kind(
+    run=create,
+    label=gettext_lazy("Backup"),
+    started=gettext_lazy("started a backup"),
+    page="operations:backup_list",
+    every=Every("schedule.backupHours", HOUR_MS, lambda: {"by": BY_ITSELF, "keep": configuration.get("backup.keep")}),
+)
+DRILL_JOB = Kind(
+    run=drill,
+    label=gettext_lazy("Restore drill"),
+    started=gettext_lazy("started a restore drill"),
+    page="operations:backup_list",
+    every=Every(
+        "schedule.drillDays",
+        DAY_MS,
+        lambda: {"backup": "latest"},
+        lambda: BackupRun.objects.filter(status__in=BackupRun.USABLE).exists(),
+    ),
+)
+VERIFY_JOB = Kind(
+    run=verify,
+    label=gettext_lazy("Backup check"),
+    started=gettext_lazy("started a check of a backup"),
+    page="operations:backup_list",
+)

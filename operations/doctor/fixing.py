@@ -8,6 +8,7 @@ import orjson
 from django.conf import settings
 from django.db import OperationalError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import amounts, audit, clock, databases, holdings, inspection, reasons
 from agents.database_copies import Copies
@@ -16,7 +17,7 @@ from agents.sources import SourceBook
 from ledger import removing
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from operations import collect
+from operations import collect, job_kinds
 from operations.backups import room
 from operations.backups import runs as backup_runs
 from operations.backups import services as backups
@@ -302,3 +303,12 @@ def _receipt(made, run_id, message, facts):
         done["rejected"] = facts.get("collected", {}).get("rejected", 0)
     before = facts.get("plan") or plan.as_receipt(made)
     return before | {"verb": "fix", "message": message, "run": done}
+
+
+JOB = job_kinds.Kind(
+    run=run,
+    label=gettext_lazy("Doctor: import and repairs"),
+    started=gettext_lazy("started the doctor"),
+    done=report.in_words,
+    page="operations:doctor",
+)

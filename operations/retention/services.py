@@ -21,8 +21,9 @@ from openclaw_web import reserve
 from openclaw_web.errors import Refused
 from operations import collect, summaries
 from operations.backups import room
+from operations.job_kinds import BY_ITSELF, DAY_MS, Every, Kind
 
-from . import choosing, files
+from . import choosing, files, report
 from .choosing import Found
 
 SETTING, KINDS = "retentionDays", ("retention", "archive")
@@ -245,3 +246,20 @@ def _in_words(work, *, is_dry_run):
             sums["sessions"],
         )
     return words % told
+
+
+ARCHIVE_JOB = Kind(
+    run=archive,
+    label=gettext_lazy("Archive"),
+    started=gettext_lazy("started to archive sessions"),
+    done=report.in_words,
+    page="operations:retention",
+)
+REMOVE_JOB = Kind(
+    run=remove,
+    label=gettext_lazy("Retention"),
+    started=gettext_lazy("started the removal of old sessions, or counting them"),
+    done=report.in_words,
+    page="operations:retention",
+    every=Every(SETTING, DAY_MS, lambda: {"by": BY_ITSELF}, is_switch=True),
+)

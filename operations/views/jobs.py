@@ -5,7 +5,6 @@ from dataclasses import replace
 import orjson
 from django.conf import settings
 from django.http import Http404
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_GET, require_POST, require_safe
@@ -14,13 +13,10 @@ from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
 from openclaw_web.html import after_post, render_page, stop_polling
 from openclaw_web.paging import places
-from operations import collect_report, jobs, list_markup, stash_outputs
-from operations.doctor import report as doctor_report
-from operations.list_filters import JOB_WORDS, JobFilters
+from operations import job_kinds, jobs, list_markup
+from operations.list_filters import JobFilters
 from operations.models import JobRun
-from operations.retention import report as retention
 
-RESULT_CHARACTERS = 20_000
 ALL_JOBS = Words(
     counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
     uncounted=gettext_lazy("Jobs"),
@@ -64,13 +60,13 @@ def job_detail(request, job_id):
     job = jobs.visible_to(request.user).filter(id=job_id).first()
     if job is None:
         raise Http404
-    result = orjson.loads(job.result_json or "{}")
+    result, kind = orjson.loads(job.result_json or "{}"), job_kinds.find(job.kind)
     context = {
         "job": job,
-        "label": JOB_WORDS.get(job.kind, job.kind),
-        "made": _made(job),
+        "label": job_kinds.label_of(job.kind),
+        "made": _address(job, kind),
         "reasons": result.get("reasons", []),
-        "result": _in_words(job, result),
+        "result": _in_words(job, kind, result),
         "log": "\n".join(reversed(job.log.splitlines())),
     }
     response = render_page(request, "operations/job_detail.html", context, partial="job-state")
@@ -93,34 +89,13 @@ def stash_outputs_start(request):
     return after_post(request, _("Outputs are being stashed."), to=job)
 
 
-def _made(job):
+def _address(job, kind):
     """The address of what a finished job has made."""
-    if job.state != JobRun.State.FINISHED:
-        return None
-    if job.kind == "artifact_gc":
-        return reverse("operations:artifact_store")
-    if job.kind == "collect":
-        return reverse("operations:agent_list")
-    if job.kind in ("archive", "retention"):
-        return reverse("operations:retention")
-    if job.kind.startswith("backup"):
-        return reverse("operations:backup_list")
-    if job.kind.startswith("doctor"):
-        return reverse("operations:doctor")
-    if job.kind == "export":
-        return reverse("operations:export_detail", args=[orjson.loads(job.params_json)["export_id"]])
-    return None
+    is_there = kind is not None and job.state == JobRun.State.FINISHED
+    return kind.address(orjson.loads(job.params_json)) if is_there else None
 
 
-def _in_words(job, result):
+def _in_words(job, kind, result):
     if job.state != JobRun.State.FINISHED or not result:
         return ""
-    if job.kind == "collect":
-        return collect_report.in_words(result)
-    if job.kind in ("archive", "retention"):
-        return retention.in_words(result)
-    if job.kind.startswith("doctor"):
-        return doctor_report.in_words(result)
-    if job.kind == "stash_outputs":
-        return stash_outputs.in_words(result)
-    return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()[:RESULT_CHARACTERS]
+    return kind.done(result) if kind else job_kinds.as_json(result)

@@ -6,13 +6,15 @@ from datetime import UTC, datetime
 
 import orjson
 import pytest
+from django.conf import settings as site
 from django.core.management import call_command
 from django.urls import reverse
+from django.utils.html import escape
 from django_tasks_db.models import DBTaskResult
 
-from agents import clock
+from agents import audit, clock
 from openclaw_web.disk import locks
-from operations import jobs, list_filters, running, tasks
+from operations import job_kinds, jobs, running, tasks
 from operations.models import JobRun
 from operations.progress import Terminal
 from tests import jobs_for_tests
@@ -21,13 +23,12 @@ from tests.factories import JobFactory, UserFactory
 pytestmark = pytest.mark.django_db
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOUR = 3_600_000
-EVERY_KIND = {*running.KINDS}
+OURS = list(site.JOB_KINDS)
 
 
 @pytest.fixture(autouse=True)
-def kinds(monkeypatch):
-    for kind, path in jobs_for_tests.KINDS.items():
-        monkeypatch.setitem(jobs.KINDS, kind, path)
+def kinds(settings):
+    settings.JOB_KINDS = settings.JOB_KINDS | jobs_for_tests.KINDS
 
 
 def run(kind, **params):
@@ -278,5 +279,25 @@ def test_a_pipe_gets_a_plain_line_now_and_then():
     assert stream.getvalue() == "Reading\n1,000  Reading\n"
 
 
-def test_every_kind_of_job_has_a_name_for_people():
-    assert {*list_filters.JOB_WORDS} == EVERY_KIND
+# Kinds
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_a_kind_is_declared_in_one_place(kind, as_admin):
+    """Its declaration is found, and its words stand where people choose among them and in the audit log."""
+    declared = job_kinds.of(kind)
+    assert f'<option value="{kind}">{escape(str(declared.label))}</option>' in as_admin.get("/operations/jobs/").text
+    job = JobFactory(kind=kind, state="finished", result_json="{}", params_json='{"export_id": "x"}')
+    audit.record("mei", f"{kind}_started", object_type="job", object_id=job.id)
+    assert escape(str(declared.started)) in as_admin.get("/operations/audit/", {"action": f"{kind}_started"}).text
+    page = as_admin.get(job.get_absolute_url()).text
+    assert escape(str(declared.label)) in page
+    assert ("See what it made" in page) == bool(declared.page)
+
+
+def test_a_job_of_a_kind_that_is_gone_is_called_what_it_was(as_admin):
+    job = JobFactory(kind="defragment", state="finished", result_json='{"sectors": 7}')
+    audit.record("mei", "defragment_started", object_type="job", object_id=job.id)
+    assert "defragment" in as_admin.get("/operations/jobs/").text
+    assert "&quot;sectors&quot;: 7" in as_admin.get(job.get_absolute_url()).text
+    assert "defragment_started" in as_admin.get("/operations/audit/").text
