@@ -94,8 +94,6 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
-    "django_tasks",
-    "django_tasks_db",
     "heroicons",
     "ninja",
     "template_partials",
@@ -318,8 +316,6 @@ JOB_KINDS = {
     "doctor_undo": "operations.doctor.undoing.JOB",
     "doctor_unignore": "operations.doctor.ignoring.JOB",
 }
-
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default"]}}
 
 USE_TZ = True
 TIME_ZONE = "UTC"

@@ -1,18 +1,14 @@
-"""Jobs: `job_runs` is the truth about every run; django-tasks only carries ids to the worker."""
+"""Jobs: a row of `job_runs` is the truth about each run, and the queue that workers take it from."""
 
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
-from django.utils import timezone
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from django_tasks import TaskResultStatus
-from django_tasks_db.models import DBTaskResult
 from ulid import ULID
 
 from agents import audit, clock
@@ -24,14 +20,12 @@ from openclaw_web.paging import Listing, Term, narrowed, page_of
 from . import job_kinds, running
 from .models import JobRun
 from .progress import Listener, Progress
-from .tasks import deliver
 
 __all__ = [
     "Progress",
     "latest",
     "listing",
     "of_kinds",
-    "prune_deliveries",
     "recover",
     "run_now",
     "start",
@@ -41,9 +35,7 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 STALE_MS = 15_000
-UNDELIVERED_MS = 30_000
 MAX_ATTEMPTS = 3
-KEEP_DELIVERIES = timedelta(days=1)
 NEWEST_FIRST = ("-created_at", "-id")
 LONG_COLUMNS = ("log", "result_json", "params_json")
 SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
@@ -60,7 +52,6 @@ def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun
             if is_alone:
                 _refuse_second(kind)
             job = _create(kind, params, by)
-            deliver.enqueue(job.id)
             audit.record(by, f"{kind}_started", object_type="job", object_id=job.id)
     return job
 
@@ -83,20 +74,13 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
 
 
 def recover() -> int:
-    """Queue again what lost its worker or its delivery; how many runs that were. Any process may call it any time."""
+    """Queue again what lost its worker; how many runs that were. Any process may call it any time."""
     recovered = 0
     for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
         if _is_lost(job):
             recovered += _requeue(job)
             locks.forget(job.worker)
-    for job in JobRun.objects.filter(_undelivered(), state=JobRun.State.QUEUED).defer("log", "result_json"):
-        recovered += _deliver_again(job)
     return recovered
-
-
-def prune_deliveries() -> None:
-    """Delete what django-tasks remembers of deliveries that ended a day ago."""
-    DBTaskResult.objects.finished().filter(finished_at__lt=timezone.now() - KEEP_DELIVERIES).delete()
 
 
 def visible_to(user):
@@ -168,36 +152,12 @@ def _requeue(job):
         id=job.id, state=JobRun.State.RUNNING, worker=job.worker, heartbeat_at=job.heartbeat_at
     )
     now = clock.now_ms()
-    with transaction.atomic():
-        if job.attempts >= MAX_ATTEMPTS:
-            sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
-            message = sentence % {"count": job.attempts}
-            changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
-        elif changed := seen.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now):
-            _deliveries(job).filter(status=TaskResultStatus.RUNNING).update(
-                status=TaskResultStatus.FAILED, finished_at=timezone.now()
-            )
-            deliver.enqueue(job.id)
+    if job.attempts >= MAX_ATTEMPTS:
+        sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
+        message = sentence % {"count": job.attempts}
+        changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
+    else:
+        changed = seen.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now)
     if changed:
         log.warning("job %s (%s) lost its worker in attempt %s", job.id, job.kind, job.attempts)
     return changed
-
-
-def _undelivered():
-    before = clock.now_ms() - UNDELIVERED_MS
-    return Q(heartbeat_at__lt=before) | Q(heartbeat_at=None, created_at__lt=before)
-
-
-def _deliver_again(job):
-    with transaction.atomic():
-        if _deliveries(job).filter(status=TaskResultStatus.READY).exists():
-            return 0
-        seen = JobRun.objects.filter(id=job.id, state=JobRun.State.QUEUED, heartbeat_at=job.heartbeat_at)
-        changed = seen.update(heartbeat_at=clock.now_ms())
-        if changed:
-            deliver.enqueue(job.id)
-    return changed
-
-
-def _deliveries(job):
-    return DBTaskResult.objects.filter(task_path=deliver.module_path, args_kwargs__args__0=job.id)

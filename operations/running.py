@@ -42,6 +42,14 @@ def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
     return job
 
 
+def run_next() -> JobRun | None:
+    """Run the job that has waited longest; its row when it has ended, None when nothing waits."""
+    while job_id := _longest_waiting():
+        if job := run(job_id):  # None: another worker was quicker with this one
+            return job
+    return None
+
+
 class Heartbeat(threading.Thread):
     """Writes a run's progress and heartbeat over a connection of its own, so never inside the job's transactions."""
 
@@ -84,6 +92,11 @@ class Heartbeat(threading.Thread):
         self._written = reached
         if not is_ours:
             self.progress.is_lost = True
+
+
+def _longest_waiting():
+    waiting = JobRun.objects.filter(state=JobRun.State.QUEUED).order_by("created_at", "id")
+    return waiting.values_list("id", flat=True).first()
 
 
 def _claim(job_id, token):

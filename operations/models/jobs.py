@@ -9,7 +9,7 @@ from .people import User
 
 
 class JobRun(models.Model):
-    """One run of a job: the truth about it. django-tasks only delivers its id."""
+    """One run of a job: the truth about it, and while it is queued its place in the queue."""
 
     class State(models.TextChoices):
         QUEUED = "queued"

@@ -2,7 +2,6 @@
 
 import io
 import logging
-from datetime import UTC, datetime
 
 import orjson
 import pytest
@@ -10,11 +9,10 @@ from django.conf import settings as site
 from django.core.management import call_command
 from django.urls import reverse
 from django.utils.html import escape
-from django_tasks_db.models import DBTaskResult
 
 from agents import audit, clock
 from openclaw_web.disk import locks
-from operations import job_kinds, jobs, running, tasks
+from operations import job_kinds, jobs, running
 from operations.models import JobRun
 from operations.progress import Terminal
 from tests import jobs_for_tests
@@ -22,7 +20,6 @@ from tests.factories import JobFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-HOUR = 3_600_000
 OURS = list(site.JOB_KINDS)
 
 
@@ -32,11 +29,9 @@ def kinds(settings):
 
 
 def run(kind, **params):
-    """Start a job and deliver it, as the worker does."""
-    job = jobs.start(kind, params, by="root")
-    tasks.deliver.call(job.id)
-    job.refresh_from_db()
-    return job
+    """Start a job and run what is queued, as the worker does."""
+    jobs.start(kind, params, by="root")
+    return running.run_next()
 
 
 def test_it_works(as_admin, tmp_path):
@@ -57,7 +52,7 @@ def test_starting_the_same_job_again_gives_the_waiting_one():
     first = jobs.start("lines", {"file": "a", "count": 1}, by="ada")
     assert jobs.start("lines", {"count": 1, "file": "a"}, by="bob").id == first.id
     assert jobs.start("lines", {"count": 2, "file": "a"}, by="bob").id != first.id
-    assert DBTaskResult.objects.count() == 2
+    assert JobRun.objects.filter(state="queued").count() == 2
 
 
 def test_an_ended_job_can_be_started_again(tmp_path):
@@ -65,7 +60,13 @@ def test_an_ended_job_can_be_started_again(tmp_path):
     assert jobs.start("lines", {"file": str(tmp_path / "out"), "count": 1}, by="root").id != first.id
 
 
-def test_a_job_that_is_delivered_twice_runs_once(tmp_path):
+def test_what_waits_longest_runs_first(tmp_path):
+    ids = [jobs.start("lines", {"file": str(tmp_path / name), "count": 1}, by="root").id for name in "abc"]
+    assert [running.run_next().id for _one in ids] == ids
+    assert running.run_next() is None
+
+
+def test_a_job_that_is_taken_twice_runs_once(tmp_path):
     job = run("lines", file=str(tmp_path / "out"), count=1)
     assert running.run(job.id) is None
     job.refresh_from_db()
@@ -115,7 +116,8 @@ def test_a_job_can_run_in_this_process(tmp_path):
     params = {"file": str(tmp_path / "out"), "count": 2}
     job = jobs.run_now("lines", params, by="ada", listener=lambda *state: heard.append(state))
     assert heard == [(1, 2, "Writing lines"), (2, 2, "Writing lines")]
-    assert (job.state, job.started_by, DBTaskResult.objects.count()) == ("finished", "ada", 0)
+    assert (job.state, job.started_by) == ("finished", "ada")
+    assert running.run_next() is None
 
 
 def test_running_in_this_process_takes_a_waiting_job_over(tmp_path):
@@ -140,13 +142,13 @@ def lost_job(**columns):
     return JobFactory(kind="refuses", state="running", **columns)
 
 
-def test_a_run_whose_heartbeat_stopped_is_queued_and_delivered_again():
+def test_a_run_whose_heartbeat_stopped_is_queued_again():
     job = lost_job()
     assert jobs.recover() == 1
     job.refresh_from_db()
     assert (job.state, job.worker) == ("queued", "")
-    assert DBTaskResult.objects.get().args_kwargs["args"] == [job.id]
     assert jobs.recover() == 0
+    assert running.run_next().id == job.id
 
 
 def test_a_run_with_a_fresh_heartbeat_is_left_alone(later):
@@ -175,7 +177,7 @@ def test_a_job_that_loses_its_worker_three_times_at_the_same_place_has_failed():
     job.refresh_from_db()
     assert job.state == "failed"
     assert "3 times" in job.message
-    assert not DBTaskResult.objects.exists()
+    assert running.run_next() is None
 
 
 def test_an_attempt_that_gets_further_starts_the_count_anew():
@@ -184,29 +186,6 @@ def test_an_attempt_that_gets_further_starts_the_count_anew():
         columns = running._reached(job, jobs.Progress(done=done, total=10))
         assert {"attempts": columns.get("attempts")} == {"attempts": expected.get("attempts")}
         assert columns["done"] == max(done, 5)
-
-
-def test_a_waiting_job_without_a_delivery_gets_one():
-    job = JobFactory(kind="refuses", created_at=clock.now_ms() - HOUR)
-    assert (jobs.recover(), jobs.recover()) == (1, 0)
-    assert DBTaskResult.objects.get().args_kwargs["args"] == [job.id]
-
-
-def test_a_waiting_job_with_a_delivery_keeps_waiting():
-    job = jobs.start("refuses", {}, by="root")
-    JobRun.objects.filter(id=job.id).update(created_at=1)
-    assert jobs.recover() == 0
-
-
-def test_old_deliveries_are_forgotten():
-    run("refuses")
-    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
-    DBTaskResult.objects.update(finished_at=long_ago)
-    jobs.prune_deliveries()
-    assert DBTaskResult.objects.count() == 1
-    DBTaskResult.objects.update(status="SUCCESSFUL")
-    jobs.prune_deliveries()
-    assert DBTaskResult.objects.count() == 0
 
 
 # The button
