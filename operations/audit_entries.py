@@ -34,6 +34,7 @@ ACTIONS = {
     "invitation_revoked": _("took back"),
     "invitation_used": _("accepted"),
     "invited": _("invited"),
+    "job_cancelled": _("cancelled"),
     "label_undone": _("took back a verdict"),
     "labelled": _("labelled"),
     "link_made": _("made a one-time link"),

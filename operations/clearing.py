@@ -94,5 +94,6 @@ JOB = Kind(
     run=run,
     label=gettext_lazy("Artifact store"),
     started=gettext_lazy("started clearing the artifact store"),
+    kept=gettext_lazy("What was removed until then is gone; the rest is still there."),
     page="operations:artifact_store",
 )

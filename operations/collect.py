@@ -270,6 +270,7 @@ JOB = Kind(
     run=run,
     label=gettext_lazy("Collect"),
     started=gettext_lazy("started a collect"),
+    kept=gettext_lazy("What was read until then is kept, and the next collect goes on from there."),
     done=collect_report.in_words,
     page="operations:agent_list",
     every=Every(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import audit
@@ -65,10 +66,16 @@ def _with_job(export, job):
     return export
 
 
+def _give_up(params):
+    exports.give_up(params["export_id"], _("It was cancelled before it was complete."))
+
+
 JOB = Kind(
     run=run,
     label=gettext_lazy("Export"),
     started=gettext_lazy("started an export"),
+    kept=gettext_lazy("What was written of it is removed."),
+    undo=_give_up,
     page="operations:export_detail",
     page_params=("export_id",),
 )

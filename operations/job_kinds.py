@@ -44,15 +44,19 @@ class Kind:
     """A kind of job: `run(params, progress)` does it and can be run again after it was broken off anywhere.
 
     `started` is what the audit log says of whoever started one, `done` tells a result in words, `page` is the route of
-    what a finished one has made, with those of its parameters that stand in the address.
+    what a finished one has made, with those of its parameters that stand in the address. `kept` says what becomes of
+    what a run has done when it is cancelled; `undo(params)` takes back what is not kept, also after a kill, and is
+    called when nobody works on it any more.
     """
 
     run: Callable[[dict[str, Any], Any], dict[str, Any] | None]
     label: Words
     started: Words
+    kept: Words
     done: Callable[[dict[str, Any]], str] = as_json
     page: str = ""
     page_params: tuple[str, ...] = ()
+    undo: Callable[[dict[str, Any]], None] | None = None
     every: Every | None = None
 
     def address(self, params: dict[str, Any]) -> str | None:

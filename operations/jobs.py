@@ -17,12 +17,13 @@ from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.paging import Listing, Term, narrowed, page_of
 
-from . import job_kinds, running
+from . import cancelling, job_kinds, running
 from .models import JobRun
 from .progress import Listener, Progress
 
 __all__ = [
     "Progress",
+    "cancel",
     "latest",
     "listing",
     "of_kinds",
@@ -73,8 +74,30 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
         reserve.keep(settings.HOME_DIR)
 
 
+def cancel(job: JobRun, *, by: str) -> JobRun:
+    """Ask a job to end: one that waits does so at once, one that runs at its next step. To ask again changes nothing.
+
+    Raises Refused for one that has ended otherwise.
+    """
+    recover()  # one whose worker is gone would not hear of it
+    with transaction.atomic():  # IMMEDIATE: nobody takes it or ends it meanwhile
+        job = JobRun.objects.get(id=job.id)
+        if job.state == JobRun.State.CANCELLED or (job.cancel_requested_at and not job.has_ended):
+            return job
+        if job.has_ended:
+            sentence = _("This job has ended already (%(state)s): there is nothing to cancel.")
+            raise Refused(sentence % {"state": job.get_state_display().lower()})
+        job.cancel_requested_at, job.cancel_requested_by = clock.now_ms(), by
+        asked = {"cancel_requested_at": job.cancel_requested_at, "cancel_requested_by": by}
+        ended = cancelling.end(job) if job.state == JobRun.State.QUEUED else {}
+        JobRun.objects.filter(id=job.id).update(**asked, **ended)
+        audit.record(by, "job_cancelled", object_type="job", object_id=job.id)
+    job.refresh_from_db()
+    return job
+
+
 def recover() -> int:
-    """Queue again what lost its worker; how many runs that were. Any process may call it any time."""
+    """Queue again what lost its worker, and end what was cancelled; how many runs. Any process may call it any time."""
     recovered = 0
     for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
         if _is_lost(job):
@@ -152,7 +175,10 @@ def _requeue(job):
         id=job.id, state=JobRun.State.RUNNING, worker=job.worker, heartbeat_at=job.heartbeat_at
     )
     now = clock.now_ms()
-    if job.attempts >= MAX_ATTEMPTS:
+    if job.cancel_requested_at:
+        with transaction.atomic():  # of two that find it, one takes back what is not kept
+            changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**cancelling.end(job))
+    elif job.attempts >= MAX_ATTEMPTS:
         sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
         message = sentence % {"count": job.attempts}
         changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)

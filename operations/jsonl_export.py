@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import audit, clock, configuration
-from datasets.exporting.folders import draft_of, sync_folder
+from datasets.exporting.folders import draft_of, remove_drafts, sync_folder
 from ledger import origins
 from ledger.models import ConversationTurn, Session
 from ledger.senders import is_of, why_withheld
@@ -165,10 +165,16 @@ def _day(path):
         return None
 
 
+def _take_back(params):
+    remove_drafts(settings.HOME_DIR / "exports" / "conversations")
+
+
 JOB = Kind(
     run=run,
     label=gettext_lazy("Daily files"),
     started=gettext_lazy("started to write conversations to files"),
+    kept=gettext_lazy("Files that were written until then stay, each of them whole."),
+    undo=_take_back,
     every=Every(
         "jsonlExport.enabled",
         DAY_MS,

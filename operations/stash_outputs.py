@@ -87,5 +87,6 @@ JOB = Kind(
     run=run,
     label=gettext_lazy("Stash outputs"),
     started=gettext_lazy("started to stash outputs"),
+    kept=gettext_lazy("What was moved until then stays moved; started again, it goes on with the rest."),
     done=in_words,
 )

@@ -65,7 +65,7 @@ def is_taken_over(params, progress):
 
 
 def _kind(run):
-    return Kind(run=run, label=run.__name__, started=f"started {run.__name__}")
+    return Kind(run=run, label=run.__name__, started=f"started {run.__name__}", kept="Its lines are kept.")
 
 
 LINES, REFUSES, FAILS, CHATTERS = _kind(lines), _kind(refuses), _kind(fails), _kind(chatters)

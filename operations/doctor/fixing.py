@@ -22,6 +22,7 @@ from operations.backups import room
 from operations.backups import runs as backup_runs
 from operations.backups import services as backups
 from operations.models import BackupRun, MigrationRun, MigrationSource
+from operations.progress import Cancelled
 
 from . import gateway, looking, losses, own_store, plan, recovering, repairs, report, runs, source_files, verifying
 from .plan import Plan
@@ -105,6 +106,9 @@ def _recorded(made, todo, mendable, params, progress):
         ended = _work(row, made, todo, mendable, params, progress, facts)
     except Refused as refused:
         sentence = str(refused.sentence)
+        raise
+    except Cancelled:
+        sentence = str(runs.CANCELLED)
         raise
     except OperationalError as exc:
         sentence = _("The store could not be written: %(why)s.") % {"why": reasons.of(exc)}
@@ -305,10 +309,18 @@ def _receipt(made, run_id, message, facts):
     return before | {"verb": "fix", "message": message, "run": done}
 
 
+def _take_back(params):
+    with suppress(Refused), only_one():  # another doctor that is at work does the same
+        runs.break_off()
+        backups.take_back({})
+
+
 JOB = job_kinds.Kind(
     run=run,
     label=gettext_lazy("Doctor: import and repairs"),
     started=gettext_lazy("started the doctor"),
+    kept=gettext_lazy("What was mended and imported until then stays; run it again to go on."),
+    undo=_take_back,
     done=report.in_words,
     page="operations:doctor",
 )

@@ -140,6 +140,7 @@ JOB = job_kinds.Kind(
     run=run,
     label=gettext_lazy("Doctor: let sessions in again"),
     started=gettext_lazy("started to let undone sessions in again"),
+    kept=gettext_lazy("Nothing was changed."),
     done=report.in_words,
     page="operations:doctor",
 )

@@ -298,6 +298,7 @@ JOB = job_kinds.Kind(
     run=look,
     label=gettext_lazy("Doctor: a look"),
     started=gettext_lazy("started a look of the doctor"),
+    kept=gettext_lazy("Nothing was changed."),
     done=report.in_words,
     page="operations:doctor",
 )

@@ -141,6 +141,7 @@ JOB = job_kinds.Kind(
     run=run,
     label=gettext_lazy("Doctor: undo"),
     started=gettext_lazy("started to undo a run of the doctor"),
+    kept=gettext_lazy("Sessions that were taken out until then stay out; undo the run again to go on."),
     done=report.in_words,
     page="operations:doctor",
 )

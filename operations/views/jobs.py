@@ -11,7 +11,8 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
-from openclaw_web.html import after_post, render_page, stop_polling
+from openclaw_web.errors import Refused
+from openclaw_web.html import after_post, refuse_post, render_page, stop_polling
 from openclaw_web.paging import places
 from operations import job_kinds, jobs, list_markup
 from operations.list_filters import JobFilters
@@ -57,20 +58,31 @@ def job_list(request):
 @require_GET
 @needs("viewer")
 def job_detail(request, job_id):
-    job = jobs.visible_to(request.user).filter(id=job_id).first()
-    if job is None:
-        raise Http404
+    job = _job(request, job_id)
     result, kind = orjson.loads(job.result_json or "{}"), job_kinds.find(job.kind)
     context = {
         "job": job,
         "label": job_kinds.label_of(job.kind),
         "made": _address(job, kind),
+        "kept": kind.kept if kind else "",
+        "may_cancel": request.user.has_role("labeller"),
         "reasons": result.get("reasons", []),
         "result": _in_words(job, kind, result),
         "log": "\n".join(reversed(job.log.splitlines())),
     }
     response = render_page(request, "operations/job_detail.html", context, partial="job-state")
     return stop_polling(response) if request.htmx and job.has_ended else response
+
+
+@require_POST
+@needs("labeller")
+def job_cancel(request, job_id):
+    """Ask a job to end before it is done; its page says what becomes of what it did."""
+    try:
+        job = jobs.cancel(_job(request, job_id), by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=_job(request, job_id))
+    return after_post(request, _("Cancelled.") if job.has_ended else _("The job ends at its next step."), to=job)
 
 
 @require_POST
@@ -87,6 +99,13 @@ def stash_outputs_start(request):
     """Queue the job that makes artifacts of outputs that are in the store already."""
     job = jobs.start("stash_outputs", {}, by=request.user.username)
     return after_post(request, _("Outputs are being stashed."), to=job)
+
+
+def _job(request, job_id):
+    job = jobs.visible_to(request.user).filter(id=job_id).first()
+    if job is None:
+        raise Http404
+    return job
 
 
 def _address(job, kind):

@@ -10,6 +10,7 @@ import pytest
 from tests.processes import Home, wait_for
 
 pytestmark = pytest.mark.kill
+CANCEL = "from operations import jobs, models; print(jobs.cancel(models.JobRun(id={!r}), by='mei').state)"
 
 
 @pytest.fixture
@@ -75,6 +76,35 @@ def test_a_job_that_kills_its_worker_at_the_same_place_fails(home):
     assert last.popen.poll() is None
 
 
+def test_a_running_job_is_cancelled_at_its_next_step_and_the_next_one_runs(home, tmp_path, gate):
+    out = tmp_path / "out"
+    job_id = home.start_job("lines", file=str(out), count=1_000, gate=gate(20))
+    waiting = home.start_job("lines", file=str(tmp_path / "other"), count=5)
+    worker = home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] == 20)
+    home.python(CANCEL.format(job_id))
+    gate(1_000)
+    wait_for(lambda: home.job(waiting)["state"] == "finished")
+    job = home.job(job_id)
+    assert (job["state"], job["message"]) == ("cancelled", "Cancelled by mei. Its lines are kept.")
+    assert 20 <= job["done"] < 1_000
+    assert out.read_text().split()[:20] == numbers(20) and worker.popen.poll() is None
+    assert not list((home.path / "state" / "running").iterdir())
+
+
+def test_what_was_cancelled_is_not_gone_on_with_after_a_kill(home, tmp_path, gate):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=1_000, gate=gate(20))
+    worker = home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] == 20)
+    home.python(CANCEL.format(job_id))
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.end()
+    gate(1_000)
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "cancelled")
+    assert (tmp_path / "out").read_text().split() == numbers(20)
+
+
 def test_of_two_that_recover_at_once_one_does(home, tmp_path, gate):
     job_id = home.start_job("lines", file=str(tmp_path / "out"), count=300, gate=gate(20))
     worker = home.start("work")
@@ -105,7 +135,9 @@ def test_what_was_on_its_way_in_an_older_home_runs(home, tmp_path):
             "CREATE TABLE django_tasks_database_dbtaskresult (id TEXT PRIMARY KEY, status TEXT, args_kwargs TEXT)"
         )
         db.execute("INSERT INTO django_tasks_database_dbtaskresult VALUES ('x', 'READY', ?)", [job_id])
-        db.execute("DELETE FROM django_migrations WHERE app = 'operations' AND name LIKE '0011%'")
+        for column in ("cancel_requested_at", "cancel_requested_by"):
+            db.execute(f"ALTER TABLE job_runs DROP COLUMN {column}")
+        db.execute("DELETE FROM django_migrations WHERE app = 'operations' AND name > '0011'")
         db.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('django_tasks_database', '0001_initial', 1)"
         )
