@@ -94,8 +94,6 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
-    "django_tasks",
-    "django_tasks_db",
     "heroicons",
     "ninja",
     "template_partials",
@@ -301,7 +299,23 @@ if DEBUG:
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["default"]}}
+# What runs as a job, by the name that its rows hold: where its declaration stands (operations.job_kinds.Kind).
+JOB_KINDS = {
+    "archive": "operations.retention.services.ARCHIVE_JOB",
+    "artifact_gc": "operations.clearing.JOB",
+    "collect": "operations.collect.JOB",
+    "export": "operations.exports.JOB",
+    "stash_outputs": "operations.stash_outputs.JOB",
+    "backup": "operations.backups.services.CREATE_JOB",
+    "backup_drill": "operations.backups.services.DRILL_JOB",
+    "backup_verify": "operations.backups.services.VERIFY_JOB",
+    "retention": "operations.retention.services.REMOVE_JOB",
+    "jsonl_export": "operations.jsonl_export.JOB",
+    "doctor": "operations.doctor.fixing.JOB",
+    "doctor_look": "operations.doctor.plan.JOB",
+    "doctor_undo": "operations.doctor.undoing.JOB",
+    "doctor_unignore": "operations.doctor.ignoring.JOB",
+}
 
 USE_TZ = True
 TIME_ZONE = "UTC"

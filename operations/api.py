@@ -63,6 +63,21 @@ def job_detail(request, job_id: str):
     return get_object_or_404(jobs.visible_to(request.user), id=job_id)
 
 
+@router.post(
+    "/operations/jobs/{job_id}/cancel",
+    operation_id="operations_api_job_cancel",
+    response={202: JobOut, **failures(404, 409)},
+)
+@needs("labeller")
+def job_cancel(request, job_id: str):
+    """Ask a job to end: one that waits does so at once, one that runs at its next step. 409 for one that has ended.
+
+    Operators may cancel any, others the ones they started. To ask again changes nothing.
+    """
+    job = get_object_or_404(jobs.visible_to(request.user), id=job_id)
+    return Status(202, jobs.cancel(job, by=request.user.username))
+
+
 @router.post("/operations/collect", operation_id="operations_api_collect", response={202: JobOut, **failures(400, 409)})
 @needs("operator")
 def collect(request, wanted: CollectIn = WHAT_IS_NEW):

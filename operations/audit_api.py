@@ -15,7 +15,7 @@ router = Router(tags=["operations"])
 
 class AuditQuery(Moments):
     actor: str | None = Field(None, description="user name", max_length=150)
-    action: Literal[tuple(audit_entries.ACTIONS)] | None = None  # type: ignore[valid-type]
+    action: Literal[tuple(audit_entries.action_names())] | None = None  # type: ignore[valid-type]
     object_type: Literal[tuple(audit_entries.OBJECTS)] | None = None  # type: ignore[valid-type]
     object_id: str | None = Field(None, max_length=600)
     agent: str | None = Field(None, max_length=56)

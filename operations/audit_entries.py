@@ -10,41 +10,31 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import AuditEntry
 from openclaw_web.paging import Listing, Term, in_order, narrowed
 
-from . import audit_details
+from . import audit_details, job_kinds
 
+STARTED = "_started"  # behind the name of a kind of job
 ACTIONS = {
     "activated": _("activated"),
-    "archive_started": _("started to archive sessions"),
     "artifact_removed": _("removed references to"),
-    "artifact_gc_started": _("started clearing the artifact store"),
     "artifacts_cleared": _("cleared the artifact store"),
-    "backup_drill_started": _("started a restore drill"),
-    "backup_started": _("started a backup"),
-    "backup_verify_started": _("started a check of a backup"),
     "bulk_labelled": _("labelled many"),
     "bulk_undone": _("took back a verdict on many"),
     "checkpoint_built": _("made"),
     "claimed": _("claimed"),
-    "collect_started": _("started a collect"),
     "conversations_exported": _("wrote conversations to files:"),
     "deactivated": _("deactivated"),
     "download_refused": _("was refused a download of"),
     "doctor_fixed": _("imported and mended"),
-    "doctor_look_started": _("started a look of the doctor"),
-    "doctor_started": _("started the doctor"),
-    "doctor_undo_started": _("started to undo a run of the doctor"),
     "doctor_undone": _("undid"),
-    "doctor_unignore_started": _("started to let undone sessions in again"),
     "doctor_unignored": _("let in again what was undone of"),
     "downloaded": _("downloaded"),
-    "export_started": _("started an export"),
     "exported": _("exported"),
     "exported_flagged": _("exported outputs that may hold secrets:"),
     "fetched": _("fetched more than usual of"),
     "invitation_revoked": _("took back"),
     "invitation_used": _("accepted"),
     "invited": _("invited"),
-    "jsonl_export_started": _("started to write conversations to files"),
+    "job_cancelled": _("cancelled"),
     "label_undone": _("took back a verdict"),
     "labelled": _("labelled"),
     "link_made": _("made a one-time link"),
@@ -52,7 +42,6 @@ ACTIONS = {
     "password_changed": _("changed the password"),
     "read": _("opened"),
     "restored": _("restored"),
-    "retention_started": _("started the removal of old sessions, or counting them"),
     "role_changed": _("changed the role"),
     "samples_made": _("made samples"),
     "sessions_archived": _("archived and removed old"),
@@ -65,7 +54,6 @@ ACTIONS = {
     "signed_in": _("signed in"),
     "signed_out": _("signed out"),
     "stashed": _("stashed"),
-    "stash_outputs_started": _("started to stash outputs"),
     "token_made": _("made"),
     "token_revoked": _("revoked"),
     "unlocked": _("unlocked"),
@@ -138,6 +126,18 @@ def listing(rows: QuerySet, *, sort: str = NEWEST, since=None, until=None, **ask
     ends = {"gte": since, "lt": until}
     terms += [Term("at", lookup, value) for lookup, value in ends.items() if value is not None]
     return narrowed(rows, terms, order=in_order(ORDERS, sort), seeks=seeks)
+
+
+def action_names() -> list[str]:
+    """Every action that entries can be asked for, in the order of their names."""
+    return sorted([*ACTIONS, *(f"{kind}{STARTED}" for kind in job_kinds.names())])
+
+
+def action_words(name: str) -> job_kinds.Words:
+    """What was done, in words: before the name of what it was done to. An action that is gone is called what it was."""
+    if kind := job_kinds.find(name.removesuffix(STARTED)) if name.endswith(STARTED) else None:
+        return kind.started
+    return ACTIONS.get(name, name)
 
 
 def address_of(entry: AuditEntry) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents import audit
 from agents.templatetags.formatting import size
@@ -15,6 +15,7 @@ from openclaw_web import reserve
 from openclaw_web.errors import Refused
 
 from . import jobs
+from .job_kinds import Kind
 from .mentions import Mentions
 from .models import JobRun
 from .progress import Progress
@@ -87,3 +88,12 @@ def seconds(text: str) -> int:
     if not match:
         raise WrongAge(_("An age is spelled 90s, 30m, 12h, 7d or 2w."))
     return int(match[1]) * UNITS[match[2]]
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Artifact store"),
+    started=gettext_lazy("started clearing the artifact store"),
+    kept=gettext_lazy("What was removed until then is gone; the rest is still there."),
+    page="operations:artifact_store",
+)

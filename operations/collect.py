@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import amounts, configuration, databases, presence
 from agents.clock import now_ms
@@ -22,9 +23,19 @@ from openclaw_web import reserve
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
-from . import collect_again, collect_agent, collect_mem_store, collect_schedules, collect_state, still_held, summaries
+from . import (
+    collect_again,
+    collect_agent,
+    collect_mem_store,
+    collect_report,
+    collect_schedules,
+    collect_state,
+    still_held,
+    summaries,
+)
 from .backups import room
 from .doctor.runs import ignored_sessions
+from .job_kinds import MINUTE_MS, Every, Kind
 
 
 @dataclass(slots=True)
@@ -253,3 +264,19 @@ def only_one(progress):
         progress.update(0, None, _("Another collect is running; waiting for it."))
 
     return locks.lock(locks.COLLECTING, before_waiting=say_so)
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Collect"),
+    started=gettext_lazy("started a collect"),
+    kept=gettext_lazy("What was read until then is kept, and the next collect goes on from there."),
+    done=collect_report.in_words,
+    page="operations:agent_list",
+    every=Every(
+        "schedule.collectMinutes",
+        MINUTE_MS,
+        lambda: {"source": str(settings.STATE_DIR)},
+        lambda: settings.STATE_DIR.is_dir(),
+    ),
+)

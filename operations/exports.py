@@ -3,12 +3,15 @@
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import audit
 from datasets.exporting import exports, flagged
 from datasets.models import DatasetExport
 
 from . import jobs
+from .job_kinds import Kind
 from .models import JobRun
 from .progress import Listener
 
@@ -61,3 +64,18 @@ def _with_job(export, job):
     DatasetExport.objects.filter(id=export.id).update(job_id=job.id)
     export.job_id = job.id
     return export
+
+
+def _give_up(params):
+    exports.give_up(params["export_id"], _("It was cancelled before it was complete."))
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Export"),
+    started=gettext_lazy("started an export"),
+    kept=gettext_lazy("What was written of it is removed."),
+    undo=_give_up,
+    page="operations:export_detail",
+    page_params=("export_id",),
+)

@@ -1,18 +1,14 @@
-"""Jobs: `job_runs` is the truth about every run; django-tasks only carries ids to the worker."""
+"""Jobs: a row of `job_runs` is the truth about each run, and the queue that workers take it from."""
 
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
-from django.utils import timezone
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from django_tasks import TaskResultStatus
-from django_tasks_db.models import DBTaskResult
 from ulid import ULID
 
 from agents import audit, clock
@@ -21,19 +17,16 @@ from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.paging import Listing, Term, narrowed, page_of
 
-from . import running
+from . import cancelling, job_kinds, running
 from .models import JobRun
 from .progress import Listener, Progress
-from .running import KINDS
-from .tasks import deliver
 
 __all__ = [
-    "KINDS",
     "Progress",
+    "cancel",
     "latest",
     "listing",
     "of_kinds",
-    "prune_deliveries",
     "recover",
     "run_now",
     "start",
@@ -43,9 +36,7 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 STALE_MS = 15_000
-UNDELIVERED_MS = 30_000
 MAX_ATTEMPTS = 3
-KEEP_DELIVERIES = timedelta(days=1)
 NEWEST_FIRST = ("-created_at", "-id")
 LONG_COLUMNS = ("log", "result_json", "params_json")
 SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
@@ -62,7 +53,6 @@ def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun
             if is_alone:
                 _refuse_second(kind)
             job = _create(kind, params, by)
-            deliver.enqueue(job.id)
             audit.record(by, f"{kind}_started", object_type="job", object_id=job.id)
     return job
 
@@ -84,21 +74,36 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
         reserve.keep(settings.HOME_DIR)
 
 
+def cancel(job: JobRun, *, by: str) -> JobRun:
+    """Ask a job to end: one that waits does so at once, one that runs at its next step. To ask again changes nothing.
+
+    Raises Refused for one that has ended otherwise.
+    """
+    recover()  # one whose worker is gone would not hear of it
+    with transaction.atomic():  # IMMEDIATE: nobody takes it or ends it meanwhile
+        job = JobRun.objects.get(id=job.id)
+        if job.state == JobRun.State.CANCELLED or (job.cancel_requested_at and not job.has_ended):
+            return job
+        if job.has_ended:
+            sentence = _("This job has ended already (%(state)s): there is nothing to cancel.")
+            raise Refused(sentence % {"state": job.get_state_display().lower()})
+        job.cancel_requested_at, job.cancel_requested_by = clock.now_ms(), by
+        asked = {"cancel_requested_at": job.cancel_requested_at, "cancel_requested_by": by}
+        ended = cancelling.end(job) if job.state == JobRun.State.QUEUED else {}
+        JobRun.objects.filter(id=job.id).update(**asked, **ended)
+        audit.record(by, "job_cancelled", object_type="job", object_id=job.id)
+    job.refresh_from_db()
+    return job
+
+
 def recover() -> int:
-    """Queue again what lost its worker or its delivery; how many runs that were. Any process may call it any time."""
+    """Queue again what lost its worker, and end what was cancelled; how many runs. Any process may call it any time."""
     recovered = 0
     for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
         if _is_lost(job):
             recovered += _requeue(job)
             locks.forget(job.worker)
-    for job in JobRun.objects.filter(_undelivered(), state=JobRun.State.QUEUED).defer("log", "result_json"):
-        recovered += _deliver_again(job)
     return recovered
-
-
-def prune_deliveries() -> None:
-    """Delete what django-tasks remembers of deliveries that ended a day ago."""
-    DBTaskResult.objects.finished().filter(finished_at__lt=timezone.now() - KEEP_DELIVERIES).delete()
 
 
 def visible_to(user):
@@ -138,7 +143,7 @@ def _refuse_second(kind):
 
 
 def _create(kind, params, by):
-    if kind not in KINDS:
+    if kind not in job_kinds.names():
         raise KeyError(kind)
     reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for its row
     return JobRun.objects.create(
@@ -170,36 +175,15 @@ def _requeue(job):
         id=job.id, state=JobRun.State.RUNNING, worker=job.worker, heartbeat_at=job.heartbeat_at
     )
     now = clock.now_ms()
-    with transaction.atomic():
-        if job.attempts >= MAX_ATTEMPTS:
-            sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
-            message = sentence % {"count": job.attempts}
-            changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
-        elif changed := seen.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now):
-            _deliveries(job).filter(status=TaskResultStatus.RUNNING).update(
-                status=TaskResultStatus.FAILED, finished_at=timezone.now()
-            )
-            deliver.enqueue(job.id)
+    if job.cancel_requested_at:
+        with transaction.atomic():  # of two that find it, one takes back what is not kept
+            changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**cancelling.end(job))
+    elif job.attempts >= MAX_ATTEMPTS:
+        sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
+        message = sentence % {"count": job.attempts}
+        changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
+    else:
+        changed = seen.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now)
     if changed:
         log.warning("job %s (%s) lost its worker in attempt %s", job.id, job.kind, job.attempts)
     return changed
-
-
-def _undelivered():
-    before = clock.now_ms() - UNDELIVERED_MS
-    return Q(heartbeat_at__lt=before) | Q(heartbeat_at=None, created_at__lt=before)
-
-
-def _deliver_again(job):
-    with transaction.atomic():
-        if _deliveries(job).filter(status=TaskResultStatus.READY).exists():
-            return 0
-        seen = JobRun.objects.filter(id=job.id, state=JobRun.State.QUEUED, heartbeat_at=job.heartbeat_at)
-        changed = seen.update(heartbeat_at=clock.now_ms())
-        if changed:
-            deliver.enqueue(job.id)
-    return changed
-
-
-def _deliveries(job):
-    return DBTaskResult.objects.filter(task_path=deliver.module_path, args_kwargs__args__0=job.id)

@@ -15,9 +15,10 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import audit, clock, configuration
-from datasets.exporting.folders import draft_of, sync_folder
+from datasets.exporting.folders import draft_of, remove_drafts, sync_folder
 from ledger import origins
 from ledger.models import ConversationTurn, Session
 from ledger.senders import is_of, why_withheld
@@ -25,6 +26,7 @@ from openclaw_web.errors import Refused
 
 from . import collect_consent
 from .backups import room
+from .job_kinds import BY_ITSELF, DAY_MS, Every, Kind
 from .retention import choosing
 
 KEEP = "jsonlExport.retentionDays"
@@ -161,3 +163,23 @@ def _day(path):
         return date.fromisoformat(match[1]) if match else None
     except ValueError:
         return None
+
+
+def _take_back(params):
+    remove_drafts(settings.HOME_DIR / "exports" / "conversations")
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Daily files"),
+    started=gettext_lazy("started to write conversations to files"),
+    kept=gettext_lazy("Files that were written until then stay, each of them whole."),
+    undo=_take_back,
+    every=Every(
+        "jsonlExport.enabled",
+        DAY_MS,
+        lambda: {"by": BY_ITSELF},
+        is_switch=True,
+        moment="jsonlExport.schedule",
+    ),
+)

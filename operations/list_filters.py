@@ -9,33 +9,16 @@ from ledger.models import RejectedRecord
 from openclaw_web.lists import DayFilters, ListFilters
 from openclaw_web.paging import Listing, Term, narrowed
 
-from . import audit_entries
+from . import audit_entries, job_kinds
 from .models import JobRun
 from .rejected import REASONS
-
-JOB_WORDS = {
-    "archive": gettext_lazy("Archive"),
-    "artifact_gc": gettext_lazy("Artifact store"),
-    "collect": gettext_lazy("Collect"),
-    "export": gettext_lazy("Export"),
-    "jsonl_export": gettext_lazy("Daily files"),
-    "retention": gettext_lazy("Retention"),
-    "stash_outputs": gettext_lazy("Stash outputs"),
-    "backup": gettext_lazy("Backup"),
-    "backup_drill": gettext_lazy("Restore drill"),
-    "backup_verify": gettext_lazy("Backup check"),
-    "doctor": gettext_lazy("Doctor: import and repairs"),
-    "doctor_look": gettext_lazy("Doctor: a look"),
-    "doctor_undo": gettext_lazy("Doctor: undo"),
-    "doctor_unignore": gettext_lazy("Doctor: let sessions in again"),
-}
 
 
 class JobFilters(DayFilters):
     """The filters of the list of jobs."""
 
     ORDERS, DEFAULT = {"queued": ("created_at", "id")}, "-queued"
-    kind = forms.ChoiceField(label=gettext_lazy("Kind"), required=False, choices=JOB_WORDS.items())
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), required=False, choices=job_kinds.labels)
     state = forms.ChoiceField(label=gettext_lazy("State"), required=False, choices=JobRun.State.choices)
     by = forms.CharField(label=gettext_lazy("Started by"), required=False, max_length=150)
 
@@ -87,7 +70,7 @@ class AuditFilters(DayFilters):
     actor = forms.CharField(label=gettext_lazy("Who"), required=False, max_length=150)
     # By their names: several actions have the same words in a row, which says to what.
     action = forms.ChoiceField(
-        label=gettext_lazy("What"), required=False, choices=[(name, name) for name in audit_entries.ACTIONS]
+        label=gettext_lazy("What"), required=False, choices=[(name, name) for name in audit_entries.action_names()]
     )
     object_type = forms.ChoiceField(
         label=gettext_lazy("To what"), required=False, choices=audit_entries.OBJECTS.items()

@@ -11,8 +11,7 @@ from agents.templatetags.formatting import ago, duration, moment, money, number,
 from openclaw_web import glyphs
 from openclaw_web.lists import cell_labels, filled, labelled
 
-from . import audit_entries, overview
-from .list_filters import JOB_WORDS
+from . import audit_entries, job_kinds, overview
 from .models import JobRun
 
 NOTHING = SafeString("")
@@ -171,7 +170,7 @@ def job_rows(jobs):
         format_html(
             row,
             href=job.get_absolute_url(),
-            label=JOB_WORDS.get(job.kind, job.kind),
+            label=job_kinds.label_of(job.kind),
             state=format_html(BADGE, tone=job.state, label=JobRun.State(job.state).label),
             done=number(job.done) if job.percent is None else f"{job.percent}%",
             message=glyphs.readable(job.message) or "–",
@@ -229,7 +228,7 @@ def audit_rows(entries):
             row,
             time=moment(entry.at),
             actor=glyphs.readable(entry.actor) or ("–" if entry.via == "command" else nobody),
-            action=audit_entries.ACTIONS.get(entry.action, entry.action),
+            action=audit_entries.action_words(entry.action),
             kind=audit_entries.OBJECTS.get(entry.object_type, entry.object_type),
             agent=format_html("{} · ", glyphs.readable(entry.agent_id)) if entry.agent_id else NOTHING,
             object=_object(entry),

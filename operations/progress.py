@@ -24,6 +24,10 @@ class LostJob(Exception):
     """Another worker was given this run; what this process still does for it no longer counts."""
 
 
+class Cancelled(Exception):
+    """Somebody asked this run to end; what it has done is kept or taken back as its kind says."""
+
+
 class Progress:
     """What a job function reports to. Reporting only notes it here; the job's heartbeat thread writes it down."""
 
@@ -40,6 +44,7 @@ class Progress:
         self.total = total
         self.message = message
         self.is_lost = False
+        self.is_cancelled = False
         self.changed = threading.Event()
         self._listener = listener
         self._lines = deque(log.splitlines(), maxlen=LOG_LINES)
@@ -49,10 +54,12 @@ class Progress:
         """Say how far the work is; `total` and `message` stay what they were when not given.
 
         `done` counts what an interrupted attempt before this one finished as well. Raises LostJob when another
-        worker has taken the run over.
+        worker has taken the run over, and Cancelled when somebody asked the run to end.
         """
         if self.is_lost:
             raise LostJob
+        if self.is_cancelled:
+            raise Cancelled
         self.done = done
         self.total = self.total if total is None else total
         self.message = message or self.message

@@ -8,14 +8,13 @@ from django.db.models import Exists, OuterRef, QuerySet
 from agents import clock, configuration
 from datasets.models import DatasetExport
 
+from . import job_kinds
 from .models import BackupRun, JobRun, MigrationRun, MigrationSource
-from .running import KINDS
 
 SETTING = "jobs.retentionDays"
 DAY_MS = 86_400_000
 BATCH = 500
 MOST = 100_000  # of one round: the next one goes on
-BY_ITSELF = "schedule"
 UNFINISHED = (DatasetExport.State.WAITING, DatasetExport.State.RUNNING)
 IN_DOUBT = (MigrationRun.Status.RUNNING, MigrationRun.Status.FAILED)
 NO_ARCHIVE = (BackupRun.Status.FAILED, BackupRun.Status.GONE)
@@ -32,7 +31,7 @@ def prune() -> int:
 
 def _jobs(before):
     """Runs that ended, but for those that pages still tell of: the last ones of each kind, and of open exports."""
-    kept = {job_id for kind in KINDS for job_id in _last_of(kind)}
+    kept = {job_id for kind in job_kinds.names() for job_id in _last_of(kind)}
     kept |= set(DatasetExport.objects.filter(state__in=UNFINISHED).values_list("job_id", flat=True))
     old = JobRun.objects.filter(created_at__lt=before, finished_at__lt=before, state__in=JobRun.ENDED)
     return old.exclude(id__in=kept - {None}).order_by("created_at", "id")
@@ -41,7 +40,7 @@ def _jobs(before):
 def _last_of(kind):
     """The ids of the last run of a kind, the last that ended well, and the last that the schedule started."""
     runs = JobRun.objects.filter(kind=kind).order_by("-created_at", "-id").values_list("id", flat=True)
-    for columns in ({}, {"state": JobRun.State.FINISHED}, {"started_by": BY_ITSELF}):
+    for columns in ({}, {"state": JobRun.State.FINISHED}, {"started_by": job_kinds.BY_ITSELF}):
         yield from runs.filter(**columns)[:1]
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import pkgutil
 import socket
 import threading
 
@@ -17,28 +16,11 @@ from agents import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
+from . import cancelling, job_kinds
 from .models import JobRun
-from .progress import Listener, LostJob, Progress
+from .progress import Cancelled, Listener, LostJob, Progress
 
 log = logging.getLogger(__name__)
-
-# What each kind of job runs: "module:function", a function (params, progress) -> result that can be run again.
-KINDS = {
-    "archive": "operations.retention.services:archive",
-    "artifact_gc": "operations.clearing:run",
-    "collect": "operations.collect:run",
-    "export": "operations.exports:run",
-    "jsonl_export": "operations.jsonl_export:run",
-    "retention": "operations.retention.services:remove",
-    "stash_outputs": "operations.stash_outputs:run",
-    "backup": "operations.backups.services:create",
-    "backup_drill": "operations.backups.services:drill",
-    "backup_verify": "operations.backups.services:verify",
-    "doctor": "operations.doctor.fixing:run",
-    "doctor_look": "operations.doctor.plan:look",
-    "doctor_undo": "operations.doctor.undoing:run",
-    "doctor_unignore": "operations.doctor.ignoring:run",
-}
 
 WRITE_SECONDS = 0.5
 BEAT_SECONDS = 2.0
@@ -58,6 +40,14 @@ def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
         _write_end(job, progress, outcome)
     job.refresh_from_db()
     return job
+
+
+def run_next() -> JobRun | None:
+    """Run the job that has waited longest; its row when it has ended, None when nothing waits."""
+    while job_id := _longest_waiting():
+        if job := run(job_id):  # None: another worker was quicker with this one
+            return job
+    return None
 
 
 class Heartbeat(threading.Thread):
@@ -96,12 +86,18 @@ class Heartbeat(threading.Thread):
         reached = _reached(self.job, self.progress)
         changed = {name: value for name, value in reached.items() if value != self._written.get(name)}
         try:
+            self.progress.is_cancelled = _ours(self.job).exclude(cancel_requested_at=None).exists()
             is_ours = _ours(self.job).update(**changed, heartbeat_at=clock.now_ms())
         except DatabaseError:  # busy: the next beat tries again
             return
         self._written = reached
         if not is_ours:
             self.progress.is_lost = True
+
+
+def _longest_waiting():
+    waiting = JobRun.objects.filter(state=JobRun.State.QUEUED).order_by("created_at", "id")
+    return waiting.values_list("id", flat=True).first()
 
 
 def _claim(job_id, token):
@@ -132,31 +128,33 @@ def _reached(job, progress):
 
 
 def _outcome(job, progress):
-    """State, closing sentence and result of calling the job's function; None when the run was lost."""
+    """The columns that a run ends with: state, closing sentence and result of the job's function; None when lost."""
     try:
-        function = pkgutil.resolve_name(KINDS[job.kind])
-        result = function(orjson.loads(job.params_json), progress) or {}
-        return JobRun.State.FINISHED, str(result.get("message", "")), orjson.dumps(result).decode()
+        result = job_kinds.of(job.kind).run(orjson.loads(job.params_json), progress) or {}
+        return _ended(JobRun.State.FINISHED, result.get("message", ""), orjson.dumps(result).decode())
     except LostJob:
         return None
+    except Cancelled:
+        job.refresh_from_db(fields=["cancel_requested_by"])
+        return cancelling.end(job)
     except Refused as refused:
         reasons = orjson.dumps({"reasons": refused.reasons[:KEPT_REASONS]}).decode() if refused.reasons else None
-        return JobRun.State.REFUSED, str(refused.sentence), reasons
+        return _ended(JobRun.State.REFUSED, refused.sentence, reasons)
     except KeyboardInterrupt:
-        _write_end(job, progress, (JobRun.State.FAILED, _("Stopped by hand. Start it again to go on."), None))
+        _write_end(job, progress, _ended(JobRun.State.FAILED, _("Stopped by hand. Start it again to go on.")))
         raise
     except Exception as exc:
         log.exception("job %s (%s) failed", job.id, job.kind)
         sentence = _("It stopped on an unexpected error (%(name)s). The server's log says where.")
-        return JobRun.State.FAILED, sentence % {"name": type(exc).__name__}, None
+        return _ended(JobRun.State.FAILED, sentence % {"name": type(exc).__name__})
+
+
+def _ended(state, message, result=None):
+    return {"state": state, "message": str(message), "result_json": result, "finished_at": clock.now_ms()}
 
 
 def _write_end(job, progress, outcome):
     columns = {"done": progress.done, "total": progress.total, "log": progress.log_text()}
-    now = clock.now_ms()
-    if outcome:
-        state, message, result = outcome
-        ending = {"state": state, "message": message, "result_json": result, "heartbeat_at": now, "finished_at": now}
-        if _ours(job).update(**columns, **ending):
-            return
+    if outcome and _ours(job).update(**columns, **outcome, heartbeat_at=outcome["finished_at"]):
+        return
     log.warning("job %s (%s) was given to another worker before it ended here", job.id, job.kind)

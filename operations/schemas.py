@@ -18,7 +18,7 @@ class OverviewQuery(Schema):
 
 class JobQuery(PageQuery):
     kind: str | None = Field(None, max_length=50, description="collect, export, …")
-    state: Literal["queued", "running", "finished", "refused", "failed"] | None = None
+    state: Literal["queued", "running", "finished", "refused", "failed", "cancelled"] | None = None
     started_by: str | None = Field(None, max_length=150, description="user name")
 
 
@@ -45,6 +45,8 @@ class JobOut(Schema):
     started_at: int | None
     heartbeat_at: int | None
     finished_at: int | None
+    cancel_requested_at: int | None
+    cancel_requested_by: str
 
 
 class JobDetail(JobOut):

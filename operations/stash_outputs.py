@@ -4,13 +4,15 @@ from dataclasses import asdict
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents import amounts, databases
 from agents.models import Agent
 from ledger import moving
 from ledger.models import Session
 from openclaw_web.errors import Refused
+
+from .job_kinds import Kind
 
 SCHEMA = "openclaw-web.stash_outputs.v1"
 SUMMED = ("counted", "records", "outputs", "chars", "unreadable")
@@ -79,3 +81,12 @@ def _stores(agent_id):
         return {name: databases.alias(name) for name in names}
     except (databases.UnknownAgent, databases.OldAgentFile) as exc:
         raise Refused(str(exc)) from exc
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Stash outputs"),
+    started=gettext_lazy("started to stash outputs"),
+    kept=gettext_lazy("What was moved until then stays moved; started again, it goes on with the rest."),
+    done=in_words,
+)

@@ -1,134 +1,73 @@
-"""What runs by itself: each task is a job like those that people start, so that its row tells what it did and how long.
+"""What runs by itself: kinds of jobs that say how often (`every`).
 
-The job worker looks every half minute. A task is due when its interval is set and over since its last run. To add one,
-write a line in TASKS: the setting with its interval, the kind of job, and what the job is told.
+Each run is a job like those that people start, so that its row tells what it did and how long. The job worker looks
+every half minute. A kind is due when its interval is set and over since its last run.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from django.conf import settings
 from django.db import transaction
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
 
 from agents import clock, configuration
 
-from . import jobs
-from .models import BackupRun, JobRun
-
-BY = "schedule"
-MINUTE_MS = 60_000
-HOUR_MS = 60 * MINUTE_MS
-DAY_MS = 24 * HOUR_MS
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Something that runs by itself: the setting with its interval, in which unit, the job and its parameters.
-
-    One with `is_switch` runs once in a unit when its setting is neither 0 nor false, and with `moment` at the time of
-    the day that this setting says.
-    """
-
-    setting: str
-    unit_ms: int
-    kind: str
-    params: Callable[[], dict[str, Any]]
-    is_possible: Callable[[], bool]
-    label: str | Promise
-    is_switch: bool = False
-    moment: str = ""
+from . import job_kinds, jobs
+from .job_kinds import BY_ITSELF, DAY_MS, HOUR_MS, MINUTE_MS, Every, Words
+from .models import JobRun
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A task as it stands: its interval (None: off), its last run, and when it is due."""
+    """A kind that runs by itself as it stands: its interval (None: off), its last run, and when it is due."""
 
-    task: Task
+    kind: str
+    every: Every
     every_ms: int | None
     last: JobRun | None
     due_at: int | None
 
-
-TASKS = (
-    Task(
-        "schedule.collectMinutes",
-        MINUTE_MS,
-        "collect",
-        lambda: {"source": str(settings.STATE_DIR)},
-        lambda: settings.STATE_DIR.is_dir(),
-        _("Collect"),
-    ),
-    Task(
-        "schedule.backupHours",
-        HOUR_MS,
-        "backup",
-        lambda: {"by": BY, "keep": configuration.get("backup.keep")},
-        lambda: True,
-        _("Backup"),
-    ),
-    Task(
-        "schedule.drillDays",
-        DAY_MS,
-        "backup_drill",
-        lambda: {"backup": "latest"},
-        lambda: BackupRun.objects.filter(status__in=BackupRun.USABLE).exists(),
-        _("Restore drill"),
-    ),
-    Task("retentionDays", DAY_MS, "retention", lambda: {"by": BY}, lambda: True, _("Retention"), is_switch=True),
-    Task(
-        "jsonlExport.enabled",
-        DAY_MS,
-        "jsonl_export",
-        lambda: {"by": BY},
-        lambda: True,
-        _("Daily files"),
-        is_switch=True,
-        moment="jsonlExport.schedule",
-    ),
-)
+    @property
+    def label(self) -> Words:
+        return job_kinds.label_of(self.kind)
 
 
 def states() -> list[State]:
-    """Every task as it stands now."""
-    return [_state(task) for task in TASKS]
+    """Every kind that runs by itself as it stands now."""
+    return [_state(kind, every) for kind, every in job_kinds.by_themselves()]
 
 
 def start_due() -> list[JobRun]:
-    """Start every task that is due; any process may call it any time, one run comes of it."""
+    """Start everything that is due; any process may call it any time, one run comes of it."""
     return [job for state in states() if (job := _start(state))]
 
 
 def _start(state):
-    if state.due_at is None or state.due_at > clock.now_ms() or not state.task.is_possible():
+    if state.due_at is None or state.due_at > clock.now_ms() or not state.every.is_possible():
         return None
     with transaction.atomic():  # under the write lock: whoever was quicker has started it
-        if _last(state.task) != state.last:
+        if _last(state.kind) != state.last:
             return None
-        return jobs.start(state.task.kind, state.task.params(), by=BY)
+        return jobs.start(state.kind, state.every.params(), by=BY_ITSELF)
 
 
-def _state(task):
-    wanted = configuration.get(task.setting)
-    every_ms = (bool(wanted) if task.is_switch else wanted) * task.unit_ms or None
-    last = _last(task)
+def _state(kind, every):
+    wanted = configuration.get(every.setting)
+    every_ms = (bool(wanted) if every.is_switch else wanted) * every.unit_ms or None
+    last = _last(kind)
     is_under_way = last is not None and not last.has_ended
-    due_at = None if every_ms is None or is_under_way else _next(task, every_ms, last)
-    return State(task, every_ms, last, due_at)
+    due_at = None if every_ms is None or is_under_way else _next(every, every_ms, last)
+    return State(kind, every, every_ms, last, due_at)
 
 
-def _next(task, every_ms, last):
+def _next(every, every_ms, last):
     if last is None:
         return clock.now_ms()
-    if not task.moment:
+    if not every.moment:
         return last.created_at + every_ms
-    minute, hour, *_rest = configuration.get(task.moment).split()
+    minute, hour, *_rest = configuration.get(every.moment).split()
     moment = last.created_at // DAY_MS * DAY_MS + int(hour) * HOUR_MS + int(minute) * MINUTE_MS
     return moment if moment > last.created_at else moment + DAY_MS
 
 
-def _last(task):
-    runs = JobRun.objects.filter(kind=task.kind, started_by=BY).defer("log", "result_json", "params_json")
+def _last(kind):
+    runs = JobRun.objects.filter(kind=kind, started_by=BY_ITSELF).defer("log", "result_json", "params_json")
     return runs.order_by("-created_at", "-id").first()

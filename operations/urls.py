@@ -101,6 +101,7 @@ urlpatterns = [
     path("operations/views/forget/", lists.view_forget, name="view_forget"),
     path("operations/jobs/", jobs.job_list, name="job_list"),
     path("operations/jobs/<str:job_id>/", jobs.job_detail, name="job_detail"),
+    path("operations/jobs/<str:job_id>/cancel/", jobs.job_cancel, name="job_cancel"),
     path("operations/stash-outputs/", jobs.stash_outputs_start, name="stash_outputs_start"),
     path("operations/collect/", jobs.collect_start, name="collect_start"),
     path("operations/rejected/", rejected.rejected_list, name="rejected_list"),

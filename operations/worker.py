@@ -1,23 +1,19 @@
-"""The job worker: django-tasks' own loop, plus what finds lost runs and ends a stop in time."""
+"""The job worker: runs what is queued, one after the other, finds lost runs, and ends a stop in time."""
 
 import itertools
 import logging
 import signal
-import socket
 import threading
 import time
-from os import getpid
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError, connections
-from django_tasks_db.management.commands.db_worker import Worker
-from django_tasks_db.utils import is_locked_database_exception
 
 from agents import databases
 from openclaw_web import reserve
 from openclaw_web.disk import locks
 
-from . import jobs, pruning, sign_ins, ticking
+from . import jobs, pruning, running, sign_ins, ticking
 
 log = logging.getLogger(__name__)
 
@@ -27,51 +23,60 @@ RECOVER_SECONDS = 5
 TICK_EVERY = 6  # rounds of recover: every half minute
 PRUNE_EVERY = 720  # rounds of recover: once an hour
 GRACE_SECONDS = 30
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 
 
 def work() -> None:
     """Run jobs until the process is told to stop; the running one may finish first, for at most 30 s."""
     databases.wait_for_writers(BUSY_SECONDS)
-    for name in ("django_tasks", "django_tasks_db"):  # job_runs says the same, better
-        logging.getLogger(name).setLevel(logging.WARNING)
-    worker = JobWorker()
-    worker.configure_signals()
+    worker = Worker()
+    for number in STOPS:
+        signal.signal(number, worker.stop)
     threading.Thread(target=_look_after_runs, name="recover", daemon=True).start()
     with locks.lock(locks.WORKING, shared=True):
-        while worker.running:
-            try:
-                worker.run()
-            except OperationalError as exc:  # the loop itself only expects a busy database inside its transaction
-                if not is_locked_database_exception(exc):
-                    raise
-                time.sleep(POLL_SECONDS)
+        worker.run()
 
 
-class JobWorker(Worker):
-    """django-tasks' worker; the second signal, or 30 s after the first, breaks the running job off."""
+class Worker:
+    """One job after the other; the second signal, or 30 s after the first, breaks the running one off."""
 
     def __init__(self):
-        super().__init__(
-            queue_names=["default"],
-            excluded_queue_names=[],
-            interval=POLL_SECONDS,
-            batch=False,
-            backend_name="default",
-            startup_delay=False,
-            max_tasks=None,
-            worker_id=f"{socket.gethostname()}:{getpid()}"[-64:],
-        )
+        self.is_wanted = True
+        self.is_busy = False
 
-    def shutdown(self, signum, frame):
-        if not self.running or signum == signal.SIGALRM:
+    def run(self) -> None:
+        """Run what is queued until `stop`."""
+        while self.is_wanted:
+            self.is_busy = True
+            has_run = _run_next()
+            self.is_busy = False
+            if self.is_wanted and not has_run:
+                time.sleep(POLL_SECONDS)
+
+    def stop(self, signum, frame):
+        """What a signal does; an idle worker ends where it stands."""
+        if not self.is_wanted or signum == signal.SIGALRM:
             log.warning("the running job is broken off; the next worker goes on with it")
             raise SystemExit(1)
-        self.running = False
-        if not self.running_task:
+        self.is_wanted = False
+        if not self.is_busy:
             raise SystemExit(0)
         log.info("stopping after the running job, or in %s s", GRACE_SECONDS)
-        signal.signal(signal.SIGALRM, self.shutdown)
+        signal.signal(signal.SIGALRM, self.stop)
         signal.alarm(GRACE_SECONDS)
+
+
+def _run_next():
+    """Whether there was a job to run. Its files are closed afterwards: it may have opened hundreds of agents'."""
+    try:
+        has_run = running.run_next() is not None
+    except OperationalError as exc:  # busy for longer than anybody waits, or a full disk: what ran is found as lost
+        log.warning("no job could be run: %s", exc)
+        has_run = True
+        time.sleep(RECOVER_SECONDS)
+    if has_run:
+        connections.close_all()
+    return has_run
 
 
 def _look_after_runs():
@@ -84,7 +89,6 @@ def _look_after_runs():
                 ticking.start_due()
                 reserve.keep(settings.HOME_DIR)
             if rounds % PRUNE_EVERY == 0:
-                jobs.prune_deliveries()
                 pruning.prune()
                 sign_ins.prune()
         except DatabaseError as exc:

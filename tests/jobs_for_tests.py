@@ -4,9 +4,7 @@ import time
 from pathlib import Path
 
 from openclaw_web.errors import Refused
-
-NAMES = ("lines", "refuses", "fails", "chatters", "stays_put", "is_taken_over")
-KINDS = {name: f"tests.jobs_for_tests:{name}" for name in NAMES}
+from operations.job_kinds import Kind
 
 
 def lines(params, progress):
@@ -66,6 +64,16 @@ def is_taken_over(params, progress):
     return {"never": "written"}
 
 
+def _kind(run):
+    return Kind(run=run, label=run.__name__, started=f"started {run.__name__}", kept="Its lines are kept.")
+
+
+LINES, REFUSES, FAILS, CHATTERS = _kind(lines), _kind(refuses), _kind(fails), _kind(chatters)
+STAYS_PUT, IS_TAKEN_OVER = _kind(stays_put), _kind(is_taken_over)
+NAMES = ("lines", "refuses", "fails", "chatters", "stays_put", "is_taken_over")
+KINDS = {name: f"tests.jobs_for_tests.{name.upper()}" for name in NAMES}
+
+
 def main():
     """Run a command of openclaw-web in a process that knows these kinds."""
     import os
@@ -74,10 +82,11 @@ def main():
 
     os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     django.setup()
-    from openclaw_web import cli
-    from operations import jobs
+    from django.conf import settings
 
-    jobs.KINDS.update(KINDS)
+    from openclaw_web import cli
+
+    settings.JOB_KINDS.update(KINDS)
     cli.main()
 
 

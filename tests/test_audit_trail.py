@@ -69,6 +69,7 @@ ELSEWHERE = {
     "datasets:samples_bulk_label",
     "datasets:samples_make",
     "operations:checkpoint_make",
+    "operations:job_cancel",
     "operations:view_forget",
     "operations:view_keep",
 }

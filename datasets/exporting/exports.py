@@ -1,6 +1,7 @@
 """Exports: asking for one, and building it. Building knows nothing of jobs; whoever runs it hands in a progress."""
 
 import hashlib
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,6 +98,16 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
                 _write(read_options(export), folder, progress)
             _finish(export, folder)
     return read_manifest(export)
+
+
+def give_up(export_id: str, sentence: str) -> None:
+    """Take back an export that nobody builds any more: no files, and its name is free. One that is ready stays."""
+    rows = DatasetExport.objects.filter(id=export_id).exclude(state=DatasetExport.State.READY)
+    for export in rows:
+        folder = folder_of(export)
+        folders.remove_drafts(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+    rows.update(state=DatasetExport.State.FAILED, sentence=sentence, reasons_json="[]")
 
 
 def folder_of(export: DatasetExport) -> Path:

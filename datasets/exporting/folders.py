@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ulid import ULID
@@ -34,6 +34,13 @@ def draft_of(folder: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
         if descriptor:
             os.close(descriptor)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Take away drafts of `folder` that nobody writes any more."""
+    if folder.parent.is_dir():
+        with suppress(OSError), draft_of(folder):  # which does it before it makes another one
+            pass
 
 
 def publish(draft: Path, folder: Path) -> None:

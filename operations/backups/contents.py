@@ -25,9 +25,9 @@ PATHS = {
     ),
 }
 DATABASES = {GLOBAL, AGENT}
-# Of the global file: who is signed in, links that sign in, answers that are kept for a day, what is on its way.
+# Of the global file: who is signed in, links that sign in, answers that are kept for a day.
 EMPTIED_TABLES = (
-    *("django_session", "one_time_links", "idempotency_keys", "django_tasks_database_dbtaskresult"),
+    *("django_session", "one_time_links", "idempotency_keys"),
     *("axes_accessattempt", "axes_accessattemptexpiration", "axes_accessfailurelog", "axes_accesslog"),
 )
 EMPTIED_COLUMNS = (("sign_ins", "session_key"),)

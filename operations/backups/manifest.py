@@ -15,6 +15,8 @@ SCHEMA = "openclaw-web.backup.v1"
 MANIFEST, LIST = "manifest.json", "files.jsonl"
 MAX_BYTES = 16 * 1024 * 1024
 MOST_LINE = 1_000
+# Apps that are gone: what older homes have seen of them is no sign of a newer version.
+FORMER_APPS = frozenset({"django_tasks_database"})
 
 Size = Annotated[int, Field(ge=0, le=2**53)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -118,7 +120,7 @@ def misplaced(path: str) -> Refused:
 def refuse_newer(migrations: list[str]) -> None:
     """Raise Refused when a database has seen migrations that this version of the app does not know."""
     known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
-    unknown = sorted(set(migrations) - known)
+    unknown = sorted(name for name in set(migrations) - known if name.partition(".")[0] not in FORMER_APPS)
     if unknown:
         sentence = _("This backup was made by a newer version of OpenClaw Web (%(migration)s). Update it first.")
         raise Refused(sentence % {"migration": unknown[0]})

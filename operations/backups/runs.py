@@ -11,6 +11,7 @@ from ulid import ULID
 from agents import clock, configuration
 from openclaw_web.errors import Refused
 from operations.models import BackupRun
+from operations.progress import Cancelled
 
 from . import contents, reading
 
@@ -25,11 +26,15 @@ def folder() -> Path:
 
 def begin(*, by: str) -> BackupRun:
     """The row of a backup that begins now. Whoever calls holds the lock: what still says it runs was broken off."""
-    sentence = _("It was broken off.")
+    break_off(_("It was broken off."))
+    return BackupRun.objects.create(id=str(ULID()), created_at=clock.now_ms(), made_by=by)
+
+
+def break_off(sentence: str) -> None:
+    """Write down that nobody makes the backup any more that is said to be made. Whoever calls holds the lock."""
     BackupRun.objects.filter(status=BackupRun.Status.RUNNING).update(
         status=BackupRun.Status.FAILED, message=sentence, finished_at=clock.now_ms()
     )
-    return BackupRun.objects.create(id=str(ULID()), created_at=clock.now_ms(), made_by=by)
 
 
 def finish(run: BackupRun, made) -> None:
@@ -54,6 +59,9 @@ def recorded(run: BackupRun) -> Iterator[None]:
         yield
     except Refused as refused:
         sentence = refused.sentence
+        raise
+    except Cancelled:
+        sentence = _("It was cancelled.")
         raise
     finally:
         BackupRun.objects.filter(id=run.id, status=BackupRun.Status.RUNNING).update(

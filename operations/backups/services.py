@@ -1,16 +1,18 @@
 """What backups do, as jobs: make one, verify one, prove one by restoring it. Each records what it did."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from agents import amounts, clock
+from agents import amounts, clock, configuration
 from agents.templatetags.formatting import size
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, remove_drafts
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
+from operations.job_kinds import BY_ITSELF, DAY_MS, HOUR_MS, Every, Kind
 from operations.models import BackupRun
 
 from . import creating, reading, restoring, room, runs, verifying
@@ -21,8 +23,8 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
     With `keep`, all but so many of the newest verified ones of the folder are removed when the new one is there.
     """
-    folder = Path(params["folder"]) if params.get("folder") else runs.folder()
-    with locks.only_one(locks.BACKING_UP, _("Another backup is being made. Wait until it has ended.")):
+    folder = _folder(params)
+    with _only_one():
         runs.look_around()
         run = runs.begin(by=params.get("by", ""))
         with runs.recorded(run):
@@ -37,6 +39,13 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     message = _("%(path)s, %(size)s, opened and checked.") % words
     lists = {"damaged": made.manifest.files.damaged, "missing": made.manifest.files.missing}
     return facts(run) | lists | {"message": _with(message, made.lacks), "removed": removed}
+
+
+def take_back(params: dict[str, Any]) -> None:
+    """Remove what a backup left that was cancelled or killed: its draft, and a row that says it is being made."""
+    with suppress(Refused), _only_one():  # another one that is being made does the same
+        runs.break_off(_("It was cancelled."))
+        remove_drafts(_folder(params) / "backup")
 
 
 def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -99,6 +108,14 @@ def facts(run: BackupRun) -> dict[str, Any]:
     }
 
 
+def _folder(params):
+    return Path(params["folder"]) if params.get("folder") else runs.folder()
+
+
+def _only_one():
+    return locks.only_one(locks.BACKING_UP, _("Another backup is being made. Wait until it has ended."))
+
+
 @contextmanager
 def _noted(run):
     """Write down when a backup turns out to be damaged; that the disk is full is no fault of the backup's."""
@@ -117,3 +134,41 @@ def _space(run):
     beside = Path(run.archive_path).parent
     with room.refusing(beside, _("Nothing was proven.")), draft_of(beside / "unpacking") as draft:
         yield draft
+
+
+def _take_back_unpacked(params):
+    with suppress(Refused):
+        remove_drafts(Path(runs.wanted(params["backup"]).archive_path).parent / "unpacking")
+
+
+CREATE_JOB = Kind(
+    run=create,
+    label=gettext_lazy("Backup"),
+    started=gettext_lazy("started a backup"),
+    kept=gettext_lazy("What was written of it is removed: there is no backup."),
+    undo=take_back,
+    page="operations:backup_list",
+    every=Every("schedule.backupHours", HOUR_MS, lambda: {"by": BY_ITSELF, "keep": configuration.get("backup.keep")}),
+)
+DRILL_JOB = Kind(
+    run=drill,
+    label=gettext_lazy("Restore drill"),
+    started=gettext_lazy("started a restore drill"),
+    kept=gettext_lazy("Nothing is proven, and what was unpacked is removed."),
+    undo=_take_back_unpacked,
+    page="operations:backup_list",
+    every=Every(
+        "schedule.drillDays",
+        DAY_MS,
+        lambda: {"backup": "latest"},
+        lambda: BackupRun.objects.filter(status__in=BackupRun.USABLE).exists(),
+    ),
+)
+VERIFY_JOB = Kind(
+    run=verify,
+    label=gettext_lazy("Backup check"),
+    started=gettext_lazy("started a check of a backup"),
+    kept=gettext_lazy("Nothing is proven, and what was unpacked is removed."),
+    undo=_take_back_unpacked,
+    page="operations:backup_list",
+)

@@ -8,6 +8,7 @@ import orjson
 from django.conf import settings
 from django.db import OperationalError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import amounts, audit, clock, databases, holdings, inspection, reasons
 from agents.database_copies import Copies
@@ -16,11 +17,12 @@ from agents.sources import SourceBook
 from ledger import removing
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from operations import collect
+from operations import collect, job_kinds
 from operations.backups import room
 from operations.backups import runs as backup_runs
 from operations.backups import services as backups
 from operations.models import BackupRun, MigrationRun, MigrationSource
+from operations.progress import Cancelled
 
 from . import gateway, looking, losses, own_store, plan, recovering, repairs, report, runs, source_files, verifying
 from .plan import Plan
@@ -104,6 +106,9 @@ def _recorded(made, todo, mendable, params, progress):
         ended = _work(row, made, todo, mendable, params, progress, facts)
     except Refused as refused:
         sentence = str(refused.sentence)
+        raise
+    except Cancelled:
+        sentence = str(runs.CANCELLED)
         raise
     except OperationalError as exc:
         sentence = _("The store could not be written: %(why)s.") % {"why": reasons.of(exc)}
@@ -302,3 +307,20 @@ def _receipt(made, run_id, message, facts):
         done["rejected"] = facts.get("collected", {}).get("rejected", 0)
     before = facts.get("plan") or plan.as_receipt(made)
     return before | {"verb": "fix", "message": message, "run": done}
+
+
+def _take_back(params):
+    with suppress(Refused), only_one():  # another doctor that is at work does the same
+        runs.break_off()
+        backups.take_back({})
+
+
+JOB = job_kinds.Kind(
+    run=run,
+    label=gettext_lazy("Doctor: import and repairs"),
+    started=gettext_lazy("started the doctor"),
+    kept=gettext_lazy("What was mended and imported until then stays; run it again to go on."),
+    undo=_take_back,
+    done=report.in_words,
+    page="operations:doctor",
+)

@@ -8,12 +8,12 @@ import orjson
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents import audit
 from agents.models import CollectorSource
 from openclaw_web.errors import Refused
-from operations import collect
+from operations import collect, job_kinds
 from operations.models import MigrationRun, MigrationSource
 
 from . import report, runs
@@ -134,3 +134,13 @@ def _let_in(root, agent_id, own):
             marked.append(source)
     runs.save_sources(marked)
     CollectorSource.objects.filter(root=root, agent_id=agent_id, kind__in=SHARED).delete()
+
+
+JOB = job_kinds.Kind(
+    run=run,
+    label=gettext_lazy("Doctor: let sessions in again"),
+    started=gettext_lazy("started to let undone sessions in again"),
+    kept=gettext_lazy("Nothing was changed."),
+    done=report.in_words,
+    page="operations:doctor",
+)

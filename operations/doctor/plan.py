@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import amounts, clock, configuration, home_configuration
 from agents.database_copies import Copies
@@ -15,10 +16,10 @@ from agents.models import Agent
 from agents.sources import SourceBook, names_here
 from ledger import stashing
 from openclaw_web.errors import Refused
-from operations import collect
+from operations import collect, job_kinds
 from operations.collect_report import OF_DATABASES
 
-from . import deep, ignoring, looking, losses, own_store, places, runs, sources, things
+from . import deep, ignoring, looking, losses, own_store, places, report, runs, sources, things
 from .deep import Compared
 from .findings import FINDING, Finding
 from .losses import Counts
@@ -291,3 +292,13 @@ def layout_of(found: list[Source]) -> str:
     if any(source.target == "task_runs" for source in found):
         return "hybrid"
     return "files" if has_files else "none"
+
+
+JOB = job_kinds.Kind(
+    run=look,
+    label=gettext_lazy("Doctor: a look"),
+    started=gettext_lazy("started a look of the doctor"),
+    kept=gettext_lazy("Nothing was changed."),
+    done=report.in_words,
+    page="operations:doctor",
+)

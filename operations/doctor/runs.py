@@ -8,12 +8,14 @@ from typing import Any
 import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from ulid import ULID
 
 from agents import clock
 from operations.models import MigrationRun, MigrationSource
 
 Status = MigrationRun.Status
+CANCELLED = gettext_lazy("It was cancelled. What was imported until then stays; run it again.")
 
 
 def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
@@ -50,6 +52,12 @@ def _failed_since_the_last(root):
     ended_well = rows.exclude(status__in=(Status.FAILED, Status.RUNNING)).order_by("-started_at", "-id").first()
     failed = rows.filter(status=Status.FAILED).order_by("started_at", "id")
     return failed.filter(started_at__gte=ended_well.started_at) if ended_well else failed
+
+
+def break_off() -> None:
+    """Write down that runs which still say that they run were cancelled. Whoever calls holds the lock."""
+    for run in MigrationRun.objects.filter(status=Status.RUNNING):
+        finish(run, Status.FAILED, str(CANCELLED), orjson.loads(run.report_json))
 
 
 def note(run: MigrationRun, report: dict[str, Any]) -> None:

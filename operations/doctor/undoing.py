@@ -6,14 +6,14 @@ from typing import Any
 import orjson
 from django.db import connections, transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents import audit, databases, holdings
 from agents.models import Agent, CollectorSource
 from ledger import rebuilding, session_rows, tool_days
 from ledger.models import Session, SessionDay
 from openclaw_web.errors import Refused
-from operations import collect, summaries
+from operations import collect, job_kinds, summaries
 from operations.models import MigrationRun
 from operations.retention import choosing
 
@@ -135,3 +135,13 @@ def _remove(agent_id, db, session_id):
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
         tool_days.take_back(db, session_id)
     return 1
+
+
+JOB = job_kinds.Kind(
+    run=run,
+    label=gettext_lazy("Doctor: undo"),
+    started=gettext_lazy("started to undo a run of the doctor"),
+    kept=gettext_lazy("Sessions that were taken out until then stay out; undo the run again to go on."),
+    done=report.in_words,
+    page="operations:doctor",
+)

@@ -9,7 +9,7 @@ from .people import User
 
 
 class JobRun(models.Model):
-    """One run of a job: the truth about it. django-tasks only delivers its id."""
+    """One run of a job: the truth about it, and while it is queued its place in the queue."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -17,8 +17,9 @@ class JobRun(models.Model):
         FINISHED = "finished"
         REFUSED = "refused"
         FAILED = "failed"
+        CANCELLED = "cancelled"
 
-    ENDED = (State.FINISHED, State.REFUSED, State.FAILED)
+    ENDED = (State.FINISHED, State.REFUSED, State.FAILED, State.CANCELLED)
 
     id = models.TextField(primary_key=True)
     kind = models.TextField()
@@ -36,6 +37,8 @@ class JobRun(models.Model):
     started_at = EpochMs(null=True)
     heartbeat_at = EpochMs(null=True)
     finished_at = EpochMs(null=True)
+    cancel_requested_at = EpochMs(null=True, help_text="when somebody asked it to end before it is done")
+    cancel_requested_by = models.TextField(default="")
 
     class Meta:
         db_table = "job_runs"

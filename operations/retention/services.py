@@ -14,15 +14,16 @@ from django.utils.translation import gettext_lazy, ngettext
 from agents import amounts, audit, clock, configuration, databases, holdings, reasons
 from agents.models import Agent
 from artifacts.errors import Damaged, NoSuchArtifact
-from datasets.exporting.folders import draft_of
+from datasets.exporting.folders import draft_of, remove_drafts
 from ledger import removing, session_rows
 from ledger.models import RemovedSession, Session
 from openclaw_web import reserve
 from openclaw_web.errors import Refused
 from operations import collect, summaries
 from operations.backups import room
+from operations.job_kinds import BY_ITSELF, DAY_MS, Every, Kind
 
-from . import choosing, files
+from . import choosing, files, report
 from .choosing import Found
 
 SETTING, KINDS = "retentionDays", ("retention", "archive")
@@ -74,13 +75,17 @@ def archive(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     `out` is the folder (default: `archive` in the home), `agent`, `by` and `dry_run` as for `remove`. A session that
     cannot be read in full stays. Raises Refused when the disk is full; what is in no archive is still here then.
     """
-    out = Path(params["out"]) if params.get("out") else folder()
+    out = _out(params)
     if out.resolve().is_relative_to(settings.STATE_DIR.resolve()):
         raise Refused(_("%(path)s is in OpenClaw's home, where nothing is written.") % {"path": out})
     if params["before"] > clock.now_ms() - choosing.DAY_MS:
         raise Refused(_("Only what is older than a day can be archived."))
     work = Work(before=params["before"], progress=progress, into=out)
     return {"days": None, "out": str(out)} | _run(work, params)
+
+
+def _out(params):
+    return Path(params["out"]) if params.get("out") else folder()
 
 
 def _run(work, params):
@@ -245,3 +250,27 @@ def _in_words(work, *, is_dry_run):
             sums["sessions"],
         )
     return words % told
+
+
+def _take_back(params):
+    remove_drafts(_out(params) / "archive")
+
+
+ARCHIVE_JOB = Kind(
+    run=archive,
+    label=gettext_lazy("Archive"),
+    started=gettext_lazy("started to archive sessions"),
+    kept=gettext_lazy("Sessions that are archived by then stay in their archives; the rest is still here."),
+    undo=_take_back,
+    done=report.in_words,
+    page="operations:retention",
+)
+REMOVE_JOB = Kind(
+    run=remove,
+    label=gettext_lazy("Retention"),
+    started=gettext_lazy("started the removal of old sessions, or counting them"),
+    kept=gettext_lazy("Sessions that were removed until then are gone; the rest is still here."),
+    done=report.in_words,
+    page="operations:retention",
+    every=Every(SETTING, DAY_MS, lambda: {"by": BY_ITSELF}, is_switch=True),
+)

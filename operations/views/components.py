@@ -13,8 +13,8 @@ from openclaw_web.html import render_page
 from operations import catalogue
 
 THEMES = {"light": gettext_lazy("Light"), "dark": gettext_lazy("Dark")}
-STATES = ("approved", "auto_approved", "finished", "ready", "needs_review", "refused", "rejected", "failed",
-          "running", "pending", "queued")  # fmt: skip
+STATES = ("approved", "auto_approved", "finished", "ready", "needs_review", "refused", "cancelled", "rejected",
+          "failed", "running", "pending", "queued")  # fmt: skip
 DECISIONS = ("NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS")
 ROLES = ("user", "agent", "thinking", "tool", "system")
 OLD = "# Memory\n\n- Mei likes oat milk.\n- The oven needs 20 minutes.\n- Orders by Friday.\n"

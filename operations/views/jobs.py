@@ -5,22 +5,19 @@ from dataclasses import replace
 import orjson
 from django.conf import settings
 from django.http import Http404
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from agents.decorators import needs
 from agents.list_pages import Words, answer_file, answer_page
-from openclaw_web.html import after_post, render_page, stop_polling
+from openclaw_web.errors import Refused
+from openclaw_web.html import after_post, refuse_post, render_page, stop_polling
 from openclaw_web.paging import places
-from operations import collect_report, jobs, list_markup, stash_outputs
-from operations.doctor import report as doctor_report
-from operations.list_filters import JOB_WORDS, JobFilters
+from operations import job_kinds, jobs, list_markup
+from operations.list_filters import JobFilters
 from operations.models import JobRun
-from operations.retention import report as retention
 
-RESULT_CHARACTERS = 20_000
 ALL_JOBS = Words(
     counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
     uncounted=gettext_lazy("Jobs"),
@@ -61,20 +58,31 @@ def job_list(request):
 @require_GET
 @needs("viewer")
 def job_detail(request, job_id):
-    job = jobs.visible_to(request.user).filter(id=job_id).first()
-    if job is None:
-        raise Http404
-    result = orjson.loads(job.result_json or "{}")
+    job = _job(request, job_id)
+    result, kind = orjson.loads(job.result_json or "{}"), job_kinds.find(job.kind)
     context = {
         "job": job,
-        "label": JOB_WORDS.get(job.kind, job.kind),
-        "made": _made(job),
+        "label": job_kinds.label_of(job.kind),
+        "made": _address(job, kind),
+        "kept": kind.kept if kind else "",
+        "may_cancel": request.user.has_role("labeller"),
         "reasons": result.get("reasons", []),
-        "result": _in_words(job, result),
+        "result": _in_words(job, kind, result),
         "log": "\n".join(reversed(job.log.splitlines())),
     }
     response = render_page(request, "operations/job_detail.html", context, partial="job-state")
     return stop_polling(response) if request.htmx and job.has_ended else response
+
+
+@require_POST
+@needs("labeller")
+def job_cancel(request, job_id):
+    """Ask a job to end before it is done; its page says what becomes of what it did."""
+    try:
+        job = jobs.cancel(_job(request, job_id), by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=_job(request, job_id))
+    return after_post(request, _("Cancelled.") if job.has_ended else _("The job ends at its next step."), to=job)
 
 
 @require_POST
@@ -93,34 +101,20 @@ def stash_outputs_start(request):
     return after_post(request, _("Outputs are being stashed."), to=job)
 
 
-def _made(job):
+def _job(request, job_id):
+    job = jobs.visible_to(request.user).filter(id=job_id).first()
+    if job is None:
+        raise Http404
+    return job
+
+
+def _address(job, kind):
     """The address of what a finished job has made."""
-    if job.state != JobRun.State.FINISHED:
-        return None
-    if job.kind == "artifact_gc":
-        return reverse("operations:artifact_store")
-    if job.kind == "collect":
-        return reverse("operations:agent_list")
-    if job.kind in ("archive", "retention"):
-        return reverse("operations:retention")
-    if job.kind.startswith("backup"):
-        return reverse("operations:backup_list")
-    if job.kind.startswith("doctor"):
-        return reverse("operations:doctor")
-    if job.kind == "export":
-        return reverse("operations:export_detail", args=[orjson.loads(job.params_json)["export_id"]])
-    return None
+    is_there = kind is not None and job.state == JobRun.State.FINISHED
+    return kind.address(orjson.loads(job.params_json)) if is_there else None
 
 
-def _in_words(job, result):
+def _in_words(job, kind, result):
     if job.state != JobRun.State.FINISHED or not result:
         return ""
-    if job.kind == "collect":
-        return collect_report.in_words(result)
-    if job.kind in ("archive", "retention"):
-        return retention.in_words(result)
-    if job.kind.startswith("doctor"):
-        return doctor_report.in_words(result)
-    if job.kind == "stash_outputs":
-        return stash_outputs.in_words(result)
-    return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()[:RESULT_CHARACTERS]
+    return kind.done(result) if kind else job_kinds.as_json(result)

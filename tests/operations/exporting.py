@@ -3,8 +3,7 @@
 from django.urls import reverse
 
 from datasets.models import DatasetExport
-from operations import tasks
-from operations.models import JobRun
+from operations import running
 
 LIST = "/exports/"
 WANTED = {
@@ -22,5 +21,5 @@ def make(browser, **changes):
     """Ask for an export on the page and let the worker build it."""
     answer = browser.post(reverse("operations:export_create"), WANTED | changes)
     assert answer.status_code == 302, answer.text
-    tasks.deliver.call(JobRun.objects.get().id)
+    running.run_next()
     return DatasetExport.objects.get()

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from datasets.models import DatasetExport
-from operations import tasks
+from operations import running
 from operations.models import JobRun
 from tests.factories import ExportFactory, SampleFactory
 
@@ -29,7 +29,7 @@ def test_it_works(as_reviewer):
     export = answer.json()
     assert (export["state"], export["name"], export["exported_by"]) == ("waiting", "one", "reviewer")
     assert export["options"]["train_split"] == 1
-    tasks.deliver.call(JobRun.objects.get().id)
+    running.run_next()
     export = as_reviewer.get(f"{API}/{export['id']}").json()
     assert (export["state"], export["total_samples"], export["reasons"]) == ("ready", 1, [])
     for file in export["manifest"]["files"]:
@@ -41,7 +41,7 @@ def test_it_works(as_reviewer):
 def test_a_refused_export_names_its_rows(as_reviewer):
     SampleFactory(id="broken", annotation_status="approved", output="")
     export_id = create(as_reviewer).json()["id"]
-    tasks.deliver.call(JobRun.objects.get().id)
+    running.run_next()
     export = as_reviewer.get(f"{API}/{export_id}").json()
     assert (export["state"], export["manifest"]) == ("refused", None)
     assert [reason["id"] for reason in export["reasons"]] == ["broken"]
@@ -58,7 +58,7 @@ def test_an_export_that_would_be_empty_is_refused_before_it_is_queued_and_names_
 def test_one_that_is_empty_once_rows_are_read_names_samples_too(as_reviewer):
     SampleFactory(id="undecided", annotation_status="approved")
     export_id = create(as_reviewer, task="gate").json()["id"]
-    tasks.deliver.call(JobRun.objects.get().id)
+    running.run_next()
     export = as_reviewer.get(f"{API}/{export_id}").json()
     assert export["state"] == "refused"
     assert export["reasons"] == [{"id": "undecided", "reason": "Without a memory_gate decision"}]

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from agents.models import AuditEntry
 from datasets.models import DatasetExport
-from operations import tasks
+from operations import running
 from operations.models import JobRun
 from tests.conftest import BACKEND
 from tests.datasets.branches import body
@@ -56,7 +56,7 @@ def make(browser, **more):
     """An export that somebody asked for on the page, built."""
     answer = browser.post(reverse("operations:export_create"), FORM | more)
     assert answer.status_code == 302, answer.text
-    tasks.deliver.call(JobRun.objects.get().id)
+    running.run_next()
     return DatasetExport.objects.get()
 
 
@@ -120,7 +120,7 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
 def test_the_api_of_an_admin(as_admin):
     answer = as_admin.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
     assert answer.status_code == 202 and answer.json()["options"]["include_flagged"] is True
-    tasks.deliver.call(JobRun.objects.get().id)
+    running.run_next()
     export = DatasetExport.objects.get()
     assert export.total_samples == 2
     assert SECRET in content(as_admin.get(f"{API}/{export.id}/files/sharegpt.train.jsonl"))

@@ -2,17 +2,17 @@
 
 import io
 import logging
-from datetime import UTC, datetime
 
 import orjson
 import pytest
+from django.conf import settings as site
 from django.core.management import call_command
 from django.urls import reverse
-from django_tasks_db.models import DBTaskResult
+from django.utils.html import escape
 
-from agents import clock
+from agents import audit, clock
 from openclaw_web.disk import locks
-from operations import jobs, list_filters, running, tasks
+from operations import job_kinds, jobs, running
 from operations.models import JobRun
 from operations.progress import Terminal
 from tests import jobs_for_tests
@@ -20,22 +20,18 @@ from tests.factories import JobFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-HOUR = 3_600_000
-EVERY_KIND = {*running.KINDS}
+OURS = list(site.JOB_KINDS)
 
 
 @pytest.fixture(autouse=True)
-def kinds(monkeypatch):
-    for kind, path in jobs_for_tests.KINDS.items():
-        monkeypatch.setitem(jobs.KINDS, kind, path)
+def kinds(settings):
+    settings.JOB_KINDS = settings.JOB_KINDS | jobs_for_tests.KINDS
 
 
 def run(kind, **params):
-    """Start a job and deliver it, as the worker does."""
-    job = jobs.start(kind, params, by="root")
-    tasks.deliver.call(job.id)
-    job.refresh_from_db()
-    return job
+    """Start a job and run what is queued, as the worker does."""
+    jobs.start(kind, params, by="root")
+    return running.run_next()
 
 
 def test_it_works(as_admin, tmp_path):
@@ -56,7 +52,7 @@ def test_starting_the_same_job_again_gives_the_waiting_one():
     first = jobs.start("lines", {"file": "a", "count": 1}, by="ada")
     assert jobs.start("lines", {"count": 1, "file": "a"}, by="bob").id == first.id
     assert jobs.start("lines", {"count": 2, "file": "a"}, by="bob").id != first.id
-    assert DBTaskResult.objects.count() == 2
+    assert JobRun.objects.filter(state="queued").count() == 2
 
 
 def test_an_ended_job_can_be_started_again(tmp_path):
@@ -64,7 +60,13 @@ def test_an_ended_job_can_be_started_again(tmp_path):
     assert jobs.start("lines", {"file": str(tmp_path / "out"), "count": 1}, by="root").id != first.id
 
 
-def test_a_job_that_is_delivered_twice_runs_once(tmp_path):
+def test_what_waits_longest_runs_first(tmp_path):
+    ids = [jobs.start("lines", {"file": str(tmp_path / name), "count": 1}, by="root").id for name in "abc"]
+    assert [running.run_next().id for _one in ids] == ids
+    assert running.run_next() is None
+
+
+def test_a_job_that_is_taken_twice_runs_once(tmp_path):
     job = run("lines", file=str(tmp_path / "out"), count=1)
     assert running.run(job.id) is None
     job.refresh_from_db()
@@ -114,7 +116,8 @@ def test_a_job_can_run_in_this_process(tmp_path):
     params = {"file": str(tmp_path / "out"), "count": 2}
     job = jobs.run_now("lines", params, by="ada", listener=lambda *state: heard.append(state))
     assert heard == [(1, 2, "Writing lines"), (2, 2, "Writing lines")]
-    assert (job.state, job.started_by, DBTaskResult.objects.count()) == ("finished", "ada", 0)
+    assert (job.state, job.started_by) == ("finished", "ada")
+    assert running.run_next() is None
 
 
 def test_running_in_this_process_takes_a_waiting_job_over(tmp_path):
@@ -139,13 +142,13 @@ def lost_job(**columns):
     return JobFactory(kind="refuses", state="running", **columns)
 
 
-def test_a_run_whose_heartbeat_stopped_is_queued_and_delivered_again():
+def test_a_run_whose_heartbeat_stopped_is_queued_again():
     job = lost_job()
     assert jobs.recover() == 1
     job.refresh_from_db()
     assert (job.state, job.worker) == ("queued", "")
-    assert DBTaskResult.objects.get().args_kwargs["args"] == [job.id]
     assert jobs.recover() == 0
+    assert running.run_next().id == job.id
 
 
 def test_a_run_with_a_fresh_heartbeat_is_left_alone(later):
@@ -174,7 +177,7 @@ def test_a_job_that_loses_its_worker_three_times_at_the_same_place_has_failed():
     job.refresh_from_db()
     assert job.state == "failed"
     assert "3 times" in job.message
-    assert not DBTaskResult.objects.exists()
+    assert running.run_next() is None
 
 
 def test_an_attempt_that_gets_further_starts_the_count_anew():
@@ -183,29 +186,6 @@ def test_an_attempt_that_gets_further_starts_the_count_anew():
         columns = running._reached(job, jobs.Progress(done=done, total=10))
         assert {"attempts": columns.get("attempts")} == {"attempts": expected.get("attempts")}
         assert columns["done"] == max(done, 5)
-
-
-def test_a_waiting_job_without_a_delivery_gets_one():
-    job = JobFactory(kind="refuses", created_at=clock.now_ms() - HOUR)
-    assert (jobs.recover(), jobs.recover()) == (1, 0)
-    assert DBTaskResult.objects.get().args_kwargs["args"] == [job.id]
-
-
-def test_a_waiting_job_with_a_delivery_keeps_waiting():
-    job = jobs.start("refuses", {}, by="root")
-    JobRun.objects.filter(id=job.id).update(created_at=1)
-    assert jobs.recover() == 0
-
-
-def test_old_deliveries_are_forgotten():
-    run("refuses")
-    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
-    DBTaskResult.objects.update(finished_at=long_ago)
-    jobs.prune_deliveries()
-    assert DBTaskResult.objects.count() == 1
-    DBTaskResult.objects.update(status="SUCCESSFUL")
-    jobs.prune_deliveries()
-    assert DBTaskResult.objects.count() == 0
 
 
 # The button
@@ -278,5 +258,25 @@ def test_a_pipe_gets_a_plain_line_now_and_then():
     assert stream.getvalue() == "Reading\n1,000  Reading\n"
 
 
-def test_every_kind_of_job_has_a_name_for_people():
-    assert {*list_filters.JOB_WORDS} == EVERY_KIND
+# Kinds
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_a_kind_is_declared_in_one_place(kind, as_admin):
+    """Its declaration is found, and its words stand where people choose among them and in the audit log."""
+    declared = job_kinds.of(kind)
+    assert f'<option value="{kind}">{escape(str(declared.label))}</option>' in as_admin.get("/operations/jobs/").text
+    job = JobFactory(kind=kind, state="finished", result_json="{}", params_json='{"export_id": "x"}')
+    audit.record("mei", f"{kind}_started", object_type="job", object_id=job.id)
+    assert escape(str(declared.started)) in as_admin.get("/operations/audit/", {"action": f"{kind}_started"}).text
+    page = as_admin.get(job.get_absolute_url()).text
+    assert escape(str(declared.label)) in page
+    assert ("See what it made" in page) == bool(declared.page)
+
+
+def test_a_job_of_a_kind_that_is_gone_is_called_what_it_was(as_admin):
+    job = JobFactory(kind="defragment", state="finished", result_json='{"sectors": 7}')
+    audit.record("mei", "defragment_started", object_type="job", object_id=job.id)
+    assert "defragment" in as_admin.get("/operations/jobs/").text
+    assert "&quot;sectors&quot;: 7" in as_admin.get(job.get_absolute_url()).text
+    assert "defragment_started" in as_admin.get("/operations/audit/").text

@@ -204,6 +204,6 @@ def test_the_tick_does_it_once_a_day(exports):
 def test_retention_by_the_tick(exports):
     configuration.put("retentionDays", 365)
     (job,) = ticking.start_due()
-    (state,) = [state for state in ticking.states() if state.task.kind == "retention"]
+    (state,) = [state for state in ticking.states() if state.kind == "retention"]
     assert job.kind == "retention" and state.every_ms == DAY
     assert Session.objects.using(DB).count() == 0

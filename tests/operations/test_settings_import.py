@@ -156,7 +156,7 @@ class TestApi:
 
 def test_daily_files_are_written_at_the_time_that_was_set(later):
     def due():
-        return {state.task.kind: state.due_at for state in ticking.states()}["jsonl_export"]
+        return {state.kind: state.due_at for state in ticking.states()}["jsonl_export"]
 
     configuration.put_all({"jsonlExport.enabled": True, "jsonlExport.schedule": "30 2 * * *"})
     ticking.start_due()

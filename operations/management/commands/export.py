@@ -41,6 +41,6 @@ class Command(Verb):
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             export, job = exports.make_here(by="command line", listener=listener, **choices)
         if export.state != export.State.READY:
-            status = FAILED if job.state == job.State.FAILED else REFUSED
+            status = REFUSED if job.state == job.State.REFUSED else FAILED
             self.fail(export_report.sentence(export, job), status, reasons=read_reasons(export))
         self.answer(export_report.facts(export), export_report.in_words(export))

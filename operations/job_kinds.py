@@ -1,0 +1,95 @@
+"""What a kind of job is. The setting JOB_KINDS names the declaration of each one, which stands beside what it runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.module_loading import import_string
+
+Words = str | Promise
+BY_ITSELF = "schedule"  # who started what nobody started
+RESULT_CHARACTERS = 20_000
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+
+
+def as_json(result: dict[str, Any]) -> str:
+    """A result in the words of programs: what a page shows of a kind that has no better ones."""
+    return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()[:RESULT_CHARACTERS]
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """That a job runs by itself: the setting with its interval, in which unit, what it is told, and whether it can be.
+
+    One with `is_switch` runs once in a unit when its setting is neither 0 nor false, and with `moment` at the time of
+    the day that this setting says.
+    """
+
+    setting: str
+    unit_ms: int
+    params: Callable[[], dict[str, Any]]
+    is_possible: Callable[[], bool] = lambda: True
+    is_switch: bool = False
+    moment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of job: `run(params, progress)` does it and can be run again after it was broken off anywhere.
+
+    `started` is what the audit log says of whoever started one, `done` tells a result in words, `page` is the route of
+    what a finished one has made, with those of its parameters that stand in the address. `kept` says what becomes of
+    what a run has done when it is cancelled; `undo(params)` takes back what is not kept, also after a kill, and is
+    called when nobody works on it any more.
+    """
+
+    run: Callable[[dict[str, Any], Any], dict[str, Any] | None]
+    label: Words
+    started: Words
+    kept: Words
+    done: Callable[[dict[str, Any]], str] = as_json
+    page: str = ""
+    page_params: tuple[str, ...] = ()
+    undo: Callable[[dict[str, Any]], None] | None = None
+    every: Every | None = None
+
+    def address(self, params: dict[str, Any]) -> str | None:
+        """The page of what a job with these parameters has made; None when no page shows it."""
+        return reverse(self.page, args=[params[name] for name in self.page_params]) if self.page else None
+
+
+def names() -> list[str]:
+    """Every kind there is."""
+    return list(settings.JOB_KINDS)
+
+
+def of(name: str) -> Kind:
+    """The kind called so. Raises KeyError for one that there is not, or not any more."""
+    return import_string(settings.JOB_KINDS[name])
+
+
+def find(name: str) -> Kind | None:
+    """The kind called so, or None: rows outlive their kinds."""
+    return of(name) if name in settings.JOB_KINDS else None
+
+
+def label_of(name: str) -> Words:
+    """What people call a kind; one that is gone is called what it was."""
+    kind = find(name)
+    return kind.label if kind else name
+
+
+def labels() -> list[tuple[str, Words]]:
+    """Every kind with its label, for a choice."""
+    return [(name, label_of(name)) for name in names()]
+
+
+def by_themselves() -> list[tuple[str, Every]]:
+    """The kinds that run by themselves, and how often."""
+    return [(name, every) for name in names() if (every := of(name).every)]

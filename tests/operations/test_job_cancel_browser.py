@@ -1,0 +1,30 @@
+"""A running job is cancelled on its page, in a real browser, while the page asks every second how far it is."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.homes import Home
+from tests.ledger.browsing import Site
+from tests.processes import wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+
+
+def test_the_button_ends_a_job_and_goes_with_it(tmp_path, page, migrated):
+    gate = tmp_path / "gate"
+    gate.write_text("20")
+    site = Site(tmp_path, Home(tmp_path / "openclaw"), page, migrated)
+    try:
+        job = site.home.start_job("lines", file=str(tmp_path / "out"), count=1_000, gate=str(gate))
+        wait_for(lambda: site.home.job(job)["done"] == 20)
+        page.goto(f"{site.origin}/operations/jobs/{job}/")
+        expect(page.get_by_text("When it is cancelled: Its lines are kept.")).to_be_visible()
+        page.get_by_role("button", name="Cancel this job").click()
+        expect(page.get_by_text("ada has cancelled it: it ends at its next step.")).to_be_visible()
+        gate.write_text("1000")
+        expect(page.get_by_text("Cancelled by ada. Its lines are kept.")).to_be_visible()
+        expect(page.get_by_text("it ends at its next step")).to_have_count(0)
+        assert site.home.job(job)["state"] == "cancelled"
+        site.check()
+    finally:
+        site.home.close()
