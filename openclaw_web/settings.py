@@ -300,6 +300,9 @@ WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
 # What runs as a job, by the name that its rows hold: where its declaration stands (operations.job_kinds.Kind).
+# What the job worker calls now and then to remove rows that ended long ago.
+PRUNE = "operations.pruning.prune"
+
 JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
     "artifact_gc": "operations.clearing.JOB",

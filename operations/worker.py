@@ -8,12 +8,13 @@ import time
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError, connections
+from django.utils.module_loading import import_string
 
 from agents import databases
 from openclaw_web import reserve
 from openclaw_web.disk import locks
 
-from . import jobs, pruning, running, sign_ins, ticking
+from . import jobs, running, sign_ins, ticking
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ def _look_after_runs():
                 ticking.start_due()
                 reserve.keep(settings.HOME_DIR)
             if rounds % PRUNE_EVERY == 0:
-                pruning.prune()
+                import_string(settings.PRUNE)()
                 sign_ins.prune()
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)
