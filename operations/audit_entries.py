@@ -3,14 +3,17 @@
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import AuditEntry
 from openclaw_web.paging import Listing, Term, in_order, narrowed
 
-from . import audit_details, job_kinds
+from . import audit_details
 
 STARTED = "_started"  # behind the name of a kind of job
 ACTIONS = {
@@ -130,13 +133,13 @@ def listing(rows: QuerySet, *, sort: str = NEWEST, since=None, until=None, **ask
 
 def action_names() -> list[str]:
     """Every action that entries can be asked for, in the order of their names."""
-    return sorted([*ACTIONS, *(f"{kind}{STARTED}" for kind in job_kinds.names())])
+    return sorted([*ACTIONS, *(f"{kind}{STARTED}" for kind in settings.JOB_KINDS)])
 
 
-def action_words(name: str) -> job_kinds.Words:
+def action_words(name: str) -> str | Promise:
     """What was done, in words: before the name of what it was done to. An action that is gone is called what it was."""
-    if kind := job_kinds.find(name.removesuffix(STARTED)) if name.endswith(STARTED) else None:
-        return kind.started
+    if kind := settings.JOB_KINDS.get(name.removesuffix(STARTED)) if name.endswith(STARTED) else None:
+        return import_string(kind).started
     return ACTIONS.get(name, name)
 
 
