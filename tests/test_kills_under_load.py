@@ -144,6 +144,7 @@ def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
     labellers = [Labeller(served, stop) for _ in range(LABELLERS)]
     for labeller in labellers:
         labeller.start()
+    wait_for(lambda: any(labeller.answered for labeller in labellers))  # before, there is nothing to export
     asked, kills, rounds = [], 0, 0
     while kills < KILLS:
         asked += served.ask_for_export(f"export-{rounds}")
