@@ -3,9 +3,10 @@
 from ninja import Query, Router
 
 from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
-from openclaw_web.paging import page_of
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
 
-from .decorators import agent_view, needs
+from .decorators import agent_view
 from .models import Agent
 from .schemas import AgentOut
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from openclaw_web import reasons
 from openclaw_web.disk import locks
+from openclaw_web.templatetags.formatting import size as in_words
 
-from . import reasons
 from .homes import NotReadable, open_regular
-from .templatetags.formatting import size as in_words
 
 CHUNK = 1024 * 1024
 SPARE_BYTES = 64 * 1024 * 1024  # what stays free after a copy

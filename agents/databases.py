@@ -14,14 +14,12 @@ from django.db import DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
 
+from openclaw_web import reasons
 from openclaw_web.errors import Answerable
-
-from . import reasons
+from openclaw_web.sqlite.waiting import settings_lock
 
 # Of a new agent's file: a record is often longer than half a page of SQLite's 4,096, which then holds only one.
 PAGE_BYTES = 8_192
-
-_lock = threading.RLock()
 _current: set[str] = set()
 _files: set[str] = set()  # aliases that were registered here
 
@@ -95,45 +93,6 @@ def migrate(agent_id):
     _migrate(name)
 
 
-def wait_for_writers(seconds):
-    """Let this process wait `seconds` for another writer: jobs and commands have more patience than requests."""
-    with _lock:
-        connections.settings = {
-            name: {**entry, "OPTIONS": {**entry["OPTIONS"], "timeout": seconds}}
-            for name, entry in connections.settings.items()
-        }
-    for connection in connections.all(initialized_only=True):
-        connection.close()
-        del connections[connection.alias]  # an open one keeps the settings it was made with
-
-
-def expect_many_writes(name):
-    """Let this connection write more before pages move from the -wal to the file: a hot page then moves once."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_autocheckpoint=4096")
-        cursor.execute("PRAGMA cache_size=-24576")
-
-
-def expect_little_room(name):
-    """Keep the -wal of this connection short: the disk is nearly full. `shorten_log` makes it empty."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_autocheckpoint=32")
-
-
-def shorten_log(name):
-    """Move what is in the -wal to the file and give its room back, as far as nobody reads it."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def expect_few_writes(name):
-    """Undo `expect_many_writes` or `expect_little_room`, and give the memory back."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_autocheckpoint=1000")
-        cursor.execute("PRAGMA cache_size=-2000")
-        cursor.execute("PRAGMA shrink_memory")
-
-
 def schema_version():
     """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
     return len(_known_migrations())
@@ -145,7 +104,7 @@ def forget(name):
     del connections[name]
     _current.discard(name)
     _files.discard(name)
-    with _lock:
+    with settings_lock:
         connections.settings = {k: v for k, v in connections.settings.items() if k != name}
 
 
@@ -193,7 +152,7 @@ def _register(name, file, *, first="", mode="rw"):
     # "rw": a file that is gone is an error; SQLite would make an empty one.
     # Replace the mapping, never change it: other threads iterate over it at
     # the start and end of every request.
-    with _lock:
+    with settings_lock:
         entry = {
             **connections.settings["default"],
             "NAME": f"{file.as_uri()}?mode={mode}",
@@ -238,7 +197,7 @@ def _template():
     """An empty agent file for the current set of migrations, built once and kept."""
     version = hashlib.sha256(repr((PAGE_BYTES, sorted(_known_migrations()))).encode()).hexdigest()[:12]
     target: Path = settings.HOME_DIR / "state" / f"agent-template-{version}.sqlite"
-    with _lock:
+    with settings_lock:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             draft = target.with_suffix(f".{os.getpid()}")

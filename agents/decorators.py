@@ -2,7 +2,6 @@
 
 from functools import wraps
 
-from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 
 from . import presence
@@ -22,19 +21,3 @@ def agent_view(view):
         return view(request, found, *args, **kwargs)
 
     return wrapper
-
-
-def needs(role):
-    """Let in people whose role is at least `role`: viewer, labeller, operator, admin; 403 otherwise."""
-
-    def decorate(view):
-        @wraps(view)
-        def wrapper(request, *args, **kwargs):
-            if not request.user.has_role(role):
-                raise PermissionDenied
-            return view(request, *args, **kwargs)
-
-        wrapper.needs_role = role
-        return wrapper
-
-    return decorate

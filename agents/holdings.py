@@ -11,7 +11,8 @@ import orjson
 from django.db import transaction
 from django.db.models import F, Sum
 
-from .clock import now_ms
+from openclaw_web.clock import now_ms
+
 from .models import AgentDatabase, CollectedSession
 
 Why = CollectedSession.Why

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from . import loose_json
+from openclaw_web import loose_json
 
 NAME = "openclaw.json"
 INCLUDE = "$include"

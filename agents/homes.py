@@ -12,9 +12,10 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
+from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
-from . import home_configuration, reasons
+from . import home_configuration
 from .services import AGENT_ID, normalise_agent_id
 
 # Secrets, other programs' state, or large and useless: never opened, whoever asks.

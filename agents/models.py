@@ -3,8 +3,9 @@
 from django.db import models
 from django.urls import reverse
 
+from openclaw_web.sqlite.fields import Count, EpochMs
+
 from . import databases
-from .fields import Count, EpochMs
 
 
 class Agent(models.Model):
@@ -121,46 +122,3 @@ class CollectedSession(models.Model):
 
     def __str__(self):
         return f"{self.agent_id}/{self.session_id}"
-
-
-class KeyValue(models.Model):
-    """What an operator tunes (columns of the database-first state spec); read through `agents.configuration`."""
-
-    pk = models.CompositePrimaryKey("scope", "key")
-    scope = models.TextField()
-    key = models.TextField()
-    value_json = models.TextField()
-    updated_at = EpochMs()
-
-    class Meta:
-        db_table = "kv"
-
-    def __str__(self):
-        return f"{self.scope}/{self.key}"
-
-
-class AuditEntry(models.Model):
-    """One thing a person or program did here. Rows are only ever added: triggers refuse everything else."""
-
-    id = models.BigAutoField(primary_key=True)
-    at = EpochMs()
-    actor = models.TextField(help_text="user name; empty when nobody was signed in")
-    via = models.TextField(help_text="page, api, token oc_<prefix>, command or job")
-    action = models.TextField(help_text="in the past tense: signed_in, labelled, exported, read, ...")
-    object_type = models.TextField(default="", help_text="sample, session, export, user, token, setting, ...")
-    object_id = models.TextField(default="")
-    agent_id = models.TextField(default="")
-    detail_json = models.TextField(default="{}", help_text="never a secret and never content")
-
-    class Meta:
-        db_table = "operator_audit"
-        # Each ends with the time, and as every index in SQLite with the row's id: a filtered list is read in its order.
-        indexes = [
-            models.Index(fields=["at"], name="idx_audit_at"),
-            models.Index(fields=["actor", "at"], name="idx_audit_actor"),
-            models.Index(fields=["action", "at"], name="idx_audit_action"),
-            models.Index(fields=["object_type", "object_id", "at"], name="idx_audit_object"),
-        ]
-
-    def __str__(self):
-        return f"{self.actor} {self.action} {self.object_type} {self.object_id}"

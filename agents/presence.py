@@ -5,7 +5,10 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from . import amounts, clock, databases, holdings, inspection
+from openclaw_web import amounts, clock
+from openclaw_web.sqlite import inspection
+
+from . import databases, holdings
 from .models import Agent, AgentDatabase
 
 AGAIN_MS = 5_000

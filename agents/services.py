@@ -7,10 +7,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 
 from . import databases, presence
-from .clock import now_ms
 from .models import Agent, AgentDatabase
 
 AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,55}")

@@ -9,10 +9,10 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 
 from . import databases, services
-from .clock import now_ms
 from .homes import Home, normalise_or_empty
 from .models import Agent, CollectorSource
 

@@ -6,22 +6,14 @@ from contextlib import contextmanager
 import orjson
 from ninja import Query, Router
 
-from agents.decorators import agent_view, needs
+from agents.decorators import agent_view
 from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.pages.doors import needs
 
-from . import (
-    adoption,
-    audited,
-    downloading,
-    fetching,
-    flagging,
-    handles,
-    listing,
-    measuring,
-    receipts,
-    summaries,
-)
+from . import audited, downloading, handles, listing, receipts
+from .contents import adoption, flagging, measuring, summaries
 from .errors import Gone, NoSuchArtifact
+from .looking import fetching
 from .schemas import (
     ArtifactOut,
     ArtifactQuery,

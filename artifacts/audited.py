@@ -1,11 +1,12 @@
 """What people and programs do to artifacts through the site: each with its entry in the operator audit log."""
 
-from agents import audit
 from agents.models import Agent
+from people.audit import record as audit
 
-from . import services, verifying
+from . import services
 from .models import Artifact
-from .store import Stored
+from .store import verifying
+from .store.writing import Stored
 
 
 def stash(agent: Agent, content: bytes | str, *, by: str, **told) -> tuple[Artifact, Stored]:

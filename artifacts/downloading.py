@@ -4,12 +4,13 @@ from contextlib import ExitStack, closing
 
 from django.utils.translation import gettext as _
 
-from agents import audit
-from openclaw_web.downloads import StreamedDownload
 from openclaw_web.errors import Refused
+from openclaw_web.pages.downloads import StreamedDownload
+from people.audit import record as audit
 
-from . import blobs, content_types, flagging, layout
+from .contents import content_types, flagging
 from .models import Artifact
+from .store import blobs, layout
 
 POLICY = "sandbox; default-src 'none'"
 # The end of a file's name. HTML is none of them: opened from a disk it would run.

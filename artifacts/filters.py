@@ -3,10 +3,10 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from openclaw_web.lists import BIGGEST, DayFilters
+from openclaw_web.lists.filters import BIGGEST, DayFilters
 
 from . import handles, listing
-from .content_types import KNOWN
+from .contents.content_types import KNOWN
 
 NO_FILTERS = {"from", "to", "sort", "format"}
 

@@ -1,4 +1,4 @@
-"""The HTML of the rows of artifacts and of their uses: quicker than a template (see ledger.message_markup)."""
+"""The HTML of the rows of artifacts and of their uses: quicker than a template (see ledger.markup.message_markup)."""
 
 from html import escape
 from urllib.parse import quote
@@ -8,11 +8,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from agents.templatetags.formatting import ago, moment, number, size
-from openclaw_web import glyphs
-from openclaw_web.lists import cell_labels, filled, labelled
+from openclaw_web.lists.filters import cell_labels, filled, labelled
+from openclaw_web.pages import glyphs
+from openclaw_web.templatetags.formatting import ago, moment, number, size
 
-from . import content_types, flagging, listing
+from . import listing
+from .contents import content_types, flagging
 
 NOTHING = SafeString("")
 # Name in ORDERS (or nothing), label, whether it is a number.

@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view, needs
-from agents.list_pages import COUNTING_MS, Words, answer_file, answer_page
-from openclaw_web.paging import places
+from agents.decorators import agent_view
+from openclaw_web.lists.answers import COUNTING_MS, Words, answer_file, answer_page
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
 
 from . import list_markup, listing
 from .filters import ArtifactFilters

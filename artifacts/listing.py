@@ -6,11 +6,11 @@ import orjson
 from django.db import connections
 from django.db.models import Exists, OuterRef, Q
 
-from agents.counting import Amount, amount
-from openclaw_web import paging
-from openclaw_web.paging import Listing, Term, narrowed
+from openclaw_web.lists import paging
+from openclaw_web.lists.counting import Amount, amount
+from openclaw_web.lists.paging import Listing, Term, narrowed
 
-from . import flagging
+from .contents import flagging
 from .models import Artifact
 
 WINDOW = paging.WINDOW

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from agents.fields import Count, EpochMs, SpecBoolean
+from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
 
 
 class Artifact(models.Model):
@@ -19,7 +19,7 @@ class Artifact(models.Model):
     is_compressed = SpecBoolean(default=False)
     preview = models.TextField(default="", help_text="both ends, short; of a binary content, its first bytes")
     summary = models.TextField(default="", help_text="one line, made without a model")
-    secret_kinds = models.TextField(default="[]", help_text="JSON list of names from artifacts.secrets")
+    secret_kinds = models.TextField(default="[]", help_text="JSON list of names from artifacts.contents.secrets")
     session_id = models.TextField(null=True)
     turn_id = models.TextField(null=True)
     record_id = models.TextField(null=True)

@@ -4,9 +4,9 @@ from typing import Any
 
 import orjson
 
-from . import layout
 from .models import Artifact
-from .store import Stored
+from .store import layout
+from .store.writing import Stored
 
 STASH_SCHEMA = "openclaw-mem.artifact.stash.v1"
 LIST_SCHEMA = "openclaw-mem.artifact.list.v1"

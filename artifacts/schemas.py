@@ -9,10 +9,11 @@ from pydantic.alias_generators import to_camel
 
 from openclaw_web.endpoints.schemas import Body, PageQuery
 
-from . import content_types, listing
-from .grepping import MAX_CONTEXT
-from .patterns import MAX_PATTERN
-from .selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
+from . import listing
+from .contents import content_types
+from .looking.grepping import MAX_CONTEXT
+from .looking.patterns import MAX_PATTERN
+from .looking.selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
 from .services import KIND, MAX_KIND, Place
 
 BIGGEST = 2**53

@@ -10,14 +10,18 @@ import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents.clock import now_ms
+from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 
-from . import blobs, handles, layout, locks, losses, previews, store, summaries
+from . import handles
+from .contents import summaries
+from .contents.measuring import Measure
 from .errors import Damaged, NoSuchArtifact
-from .measuring import Measure
+from .looking import previews
 from .models import Artifact
-from .store import Group, Stored
+from .store import blobs, layout, locks, losses
+from .store import writing as store
+from .store.writing import Group, Stored
 
 KIND = "tool_output"
 MAX_META, MAX_KIND = 8_000, 100  # characters

@@ -10,14 +10,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.counting import amount, in_words
-from agents.decorators import agent_view, needs
-from openclaw_web.html import after_post, go, render_page
-from openclaw_web.paging import page_of, places
+from agents.decorators import agent_view
+from openclaw_web.lists.counting import amount, in_words
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, go, render_page
 
-from . import audited, downloading, fetching, flagging, handles, list_markup, looking
+from . import audited, downloading, handles, list_markup
+from .contents import flagging
 from .errors import Damaged, NoSuchArtifact
-from .forms import PartForm
+from .looking import fetching, looking
+from .looking.forms import PartForm
 from .models import Artifact
 
 USES = 20  # on a page

@@ -188,8 +188,9 @@ def stash_one_by_one(options):
 def big(options):
     """A file of a gigabyte: stashed from a stream, then looked into."""
     db = prepared()
-    from artifacts import fetching, services
-    from artifacts.selectors import Selector
+    from artifacts import services
+    from artifacts.looking import fetching
+    from artifacts.looking.selectors import Selector
 
     block = b"".join(outputs(50))
     with open("big.txt", "wb") as file:
@@ -253,7 +254,7 @@ def clear(options):
 
 def cleared():
     """Wall and CPU seconds of one clearing, and what it did."""
-    from operations import clearing
+    from operations.clearing import services as clearing
 
     started, before = time.perf_counter(), os.times()
     done = clearing.collect(older_than=0, is_dry_run=False, by="benchmark")

@@ -101,9 +101,9 @@ def fill(options):
     from agents.models import Agent
     from artifacts import services
     from benchmarks.artifacts import outputs
-    from operations import collect
-    from operations.demo.bulk import write_bulk_home
-    from operations.progress import Progress
+    from collecting import collect
+    from demo.bulk import write_bulk_home
+    from jobs.progress import Progress
 
     call_command("migrate", verbosity=0)
     source = Path(os.environ["BENCH_FOLDER"]) / "openclaw"
@@ -123,9 +123,10 @@ def copy_of(agent, name):
     """Another agent with the same sessions: writing and collecting them again takes minutes and measures nothing."""
     from django.db import connections
 
-    from agents import databases, snapshots
+    from agents import databases
     from agents.services import register
-    from operations import summaries
+    from openclaw_web.sqlite import snapshots
+    from overview import summaries
 
     other = register(name)
     connections.close_all()
@@ -179,8 +180,8 @@ def add(writer, path):
 
 def backup(options):
     prepared()
+    from jobs.progress import Progress
     from operations.backups import services
-    from operations.progress import Progress
 
     progress, started = Progress(), time.perf_counter()
     made = services.create({"folder": os.environ["BENCH_FOLDER"], "keep": 1}, progress)
@@ -202,8 +203,8 @@ def drill(options):
 
 def on_latest(name):
     prepared()
+    from jobs.progress import Progress
     from operations.backups import services
-    from operations.progress import Progress
 
     started = time.perf_counter()
     getattr(services, name)({"backup": "latest"}, Progress())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from operations.demo.bulk import write_bulk_home
+from demo.bulk import write_bulk_home
 
 
 def main():

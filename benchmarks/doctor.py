@@ -39,9 +39,9 @@ def measure(options):
     django.setup()
     from django.core.management import call_command
 
-    from operations import collect
+    from collecting import collect
+    from jobs.progress import Progress
     from operations.doctor import plan
-    from operations.progress import Progress
 
     call_command("migrate", verbosity=0)
     asked = {"source": str(options.source.absolute())}

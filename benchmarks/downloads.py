@@ -23,13 +23,13 @@ RECORDS = "/api/v1/agents/big/events?format=jsonl&include_payload=true"
 PREPARE = """
 from agents import services
 from benchmarks import many_rows
-from operations import accounts
+from people.accounts import services as accounts, tokens
 db = services.register("big").db
 many_rows.fill_sessions(db, rows)
 many_rows.fill_agent(db, rows)
 many_rows.settle(db)
 people = [accounts.add_user(f"reader{number}", "viewer") for number in range(readers)]
-token = accounts.make_token(people[0][0], name="bench", role="viewer")[1]
+token = tokens.make_token(people[0][0], name="bench", role="viewer")[1]
 print("PREPARED", token, *(link for _user, link in people))
 """
 

@@ -116,8 +116,8 @@ def collect(source):
     start_django()
     from django.core.management import call_command
 
-    from operations.collect import run
-    from operations.progress import Progress
+    from collecting.collect import run
+    from jobs.progress import Progress
 
     call_command("migrate", verbosity=0)
     run({"source": source}, Progress())
@@ -218,7 +218,7 @@ def export(wanted):
     import shutil
 
     from datasets.exporting import exports
-    from operations.progress import Progress
+    from jobs.progress import Progress
 
     kind, _, quality = wanted.partition(" ")
     chosen = {"min_quality": float(quality) if quality else None, "include_flagged": True}

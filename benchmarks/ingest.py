@@ -109,7 +109,7 @@ class FloorStore:
         import django
 
         django.setup()  # the columns are named beside the models
-        from ledger.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TURN_COLUMNS
+        from ledger.transcripts.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TURN_COLUMNS
 
         self.turn_columns, self.lines = len(TURN_COLUMNS), 0
         self.store = sqlite3.connect(path, isolation_level=None)
@@ -163,17 +163,17 @@ def text_of(content):
 
 def collect(source):
     """The product's own collect, as the command runs it; starting Python and Django is not counted."""
-    return run("operations.collect", {"source": str(source), "include_deleted": True}, stashes=True)
+    return run("collecting.collect", {"source": str(source), "include_deleted": True}, stashes=True)
 
 
 def collect_plain(source):
     """The same with outputs left in their records."""
-    return run("operations.collect", {"source": str(source), "include_deleted": True}, stashes=False)
+    return run("collecting.collect", {"source": str(source), "include_deleted": True}, stashes=False)
 
 
 def move(source):
     """Making artifacts of the outputs that were left in their records."""
-    return run("operations.stash_outputs", {}, stashes=True)
+    return run("ledger.outputs.job", {}, stashes=True)
 
 
 def run(module, params, *, stashes):
@@ -185,8 +185,8 @@ def run(module, params, *, stashes):
     django.setup()
     from django.core.management import call_command
 
-    from agents import configuration
-    from operations.progress import Progress
+    from jobs.progress import Progress
+    from people.configuration import keys as configuration
 
     call_command("migrate", verbosity=0)
     configuration.put("collector.stashOutputs", stashes)

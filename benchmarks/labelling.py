@@ -28,7 +28,7 @@ PREPARE = """
 import json
 from agents import services
 from datasets.models import DatasetSample
-from operations import accounts
+from people.accounts import services as accounts, tokens as accounts_tokens
 services.register("main")
 words = "The import stopped at line 12 because the header was missing. " * 12
 for number in range(samples // 1000):
@@ -46,7 +46,7 @@ for number in range(samples // 1000):
 tokens, links = [], []
 for number in range(people):
     user, link = accounts.add_user(f"person{number}", "labeller")
-    tokens.append(accounts.make_token(user, name="bench", role="labeller")[1])
+    tokens.append(accounts_tokens.make_token(user, name="bench", role="labeller")[1])
     links.append(link)
 print("PREPARED", json.dumps([tokens, links]))
 """

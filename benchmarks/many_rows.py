@@ -107,9 +107,9 @@ def fill_agent(db, count):
 # Long because it names the columns of several tables.
 def fill_site(count, *, agent):
     """Rows of the global file, of one agent: `count` samples, jobs and entries of the audit log, fewer exports."""
-    from agents.models import AuditEntry
     from datasets.models import DatasetExport, DatasetSample
-    from operations.models import JobRun
+    from jobs.models import JobRun
+    from people.models.kept import AuditEntry
 
     moment, by, agent = f"{T0} + i * 6000", "'user' || (i % 7)", f"'{agent}'"
     insert(
@@ -170,7 +170,9 @@ def fill_site(count, *, agent):
 
 def fill_around(count, *, agent):
     """Rows of the global file around an agent's conversations: one scheduled job with all runs, tasks, doctor runs."""
-    from operations import models
+    from automation import models
+    from collecting.models import MigrationRun, MigrationSource
+    from operations.models import BackupRun
 
     moment, text, name = f"{T0} + i * 6000", "printf('%026d', i)", f"'{agent}'"
     job = {"agent_id": name, "job_id": "'x'"}
@@ -199,17 +201,17 @@ def fill_around(count, *, agent):
         enqueued_at=moment,
     )
     run = {"id": "iif(i, i, 'x')", "started_at": moment, "status": "'completed'"}
-    insert("default", models.MigrationRun, count, **run)
+    insert("default", MigrationRun, count, **run)
     source = {"source_key": text, "migration_kind": "'session'", "source_path": text, "target_table": "'x'"}
     source["report_json"] = """'{"ignored_sessions": ["x"]}'"""
-    insert("default", models.MigrationSource, count, status="'ignored'", last_run_id="'x'", **source)
-    insert("default", models.BackupRun, count, id=text, created_at=moment, status="'verified'")
+    insert("default", MigrationSource, count, status="'ignored'", last_run_id="'x'", **source)
+    insert("default", BackupRun, count, id=text, created_at=moment, status="'verified'")
 
 
 def fill_agents(count):
     """Agents without files of their own, with the sums that pages which span agents read."""
     from agents.models import Agent
-    from operations.models import AgentDailyStat, AgentSummary
+    from overview.models import AgentDailyStat, AgentSummary
 
     name, sums = "printf('agent-%03d', i)", {"turn_count": "i", "error_count": "i % 3", "total_tokens": "i * 9000"}
     insert("default", Agent, count, agent_id=name, created_at=str(T0), updated_at=str(T0), agent_db_path=name)

@@ -163,7 +163,7 @@ LISTS = {
 
 def insert_transcript(db, session_id, count):
     """One session of `count` records: of every four a question, a call, its output of 3.5 kB, and a reply."""
-    from ledger import services
+    from ledger.transcripts import storing as services
 
     records = [{"type": "session", "id": session_id, "version": 3, "timestamp": T0}]
     records += [record(n) for n in range(1, count)]
@@ -223,7 +223,7 @@ def record(n):
 
 def place(n):
     """The cursor after session number n."""
-    from openclaw_web.paging import cursor
+    from openclaw_web.lists.paging import cursor
 
     return cursor([T0 + n * 60_000, f"{n:08}"])
 
@@ -241,7 +241,7 @@ def signed_in():
 
 def measure(client, pages, rounds):
     """Median milliseconds of every page, its size, and its ratio to the floor."""
-    from ledger import markdown
+    from ledger.markup import markdown
 
     remembered, rendered_anew = markdown.render, markdown._rendered
     times = {name: [] for name in pages}

@@ -7,13 +7,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import configuration
 from gate.models import MemoryGateDecision
-from ledger import origins
+from ledger.collectors.records import Facts, facts
+from ledger.collectors.senders import Why, why_withheld
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
-from ledger.records import Facts, facts
-from ledger.senders import Why, why_withheld
-from ledger.trimming import full_record
+from ledger.transcripts import origins
+from ledger.transcripts.trimming import full_record
+from people.configuration import keys as configuration
 
 from .models import DatasetSample
 

@@ -4,9 +4,10 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
-from agents.decorators import agent_view, needs
+from agents.decorators import agent_view
 from ledger.models import Session
 from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.pages.doors import needs
 
 from . import services
 from .models import DatasetSample

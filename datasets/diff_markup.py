@@ -5,7 +5,7 @@ from html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from openclaw_web.glyphs import readable
+from openclaw_web.pages.glyphs import readable
 
 from .word_diff import ADDED, REMOVED, Piece
 

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
-from openclaw_web.lists import DayFilters
-from openclaw_web.paging import Term
+from openclaw_web.lists.filters import DayFilters
+from openclaw_web.lists.paging import Term
 
 from .models import PART_LABELS, DatasetSample
 from .review import parts, reasons

@@ -1,11 +1,11 @@
-"""The rows of the list of samples, put together as ledger.list_markup does."""
+"""The rows of the list of samples, put together as ledger.lists.markup does."""
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from agents.templatetags.formatting import ago, number
-from openclaw_web.lists import cell_labels, filled, labelled
+from openclaw_web.lists.filters import cell_labels, filled, labelled
+from openclaw_web.templatetags.formatting import ago, number
 
 NOTHING = SafeString("")
 SAMPLE_FIELDS = (

@@ -6,9 +6,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 from django.views.decorators.http import require_safe
 
-from agents.decorators import needs
-from agents.list_pages import Words, answer_file, answer_page
-from openclaw_web.paging import places
+from openclaw_web.lists.answers import Words, answer_file, answer_page
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
 
 from . import list_markup, sample_lists
 from .forms import SampleFilters

@@ -6,7 +6,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Substr
 from django.urls import reverse
 
-from agents.fields import Count, EpochMs, SpecBoolean
+from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
 
 from .fields import OneOf
 
@@ -293,4 +293,4 @@ class DatasetExport(models.Model):
         return self.export_name
 
     def get_absolute_url(self):
-        return reverse("operations:export_detail", args=[self.id])
+        return reverse("datasets:export_detail", args=[self.id])

@@ -9,9 +9,9 @@ from django.db import OperationalError, connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from agents.time_limits import time_box
-from openclaw_web import glyphs
-from openclaw_web.paging import Listing, Term, cursor, narrowed, page_of
+from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
+from openclaw_web.pages import glyphs
+from openclaw_web.sqlite.time_limits import time_box
 
 from .models import DatasetSample, SampleLabel
 from .words import STATUS_WORDS

@@ -6,9 +6,11 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from agents import configuration, databases
-from ledger import doings, markdown
-from openclaw_web import glyphs
+from agents import databases
+from ledger.markup import markdown
+from ledger.session import doings
+from openclaw_web.pages import glyphs
+from people.configuration import keys as configuration
 
 from . import sample_lists, word_diff
 from .as_typed import as_typed

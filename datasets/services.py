@@ -10,11 +10,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import clock, configuration
 from agents.models import Agent
-from ledger.contexts import keep_contexts
 from ledger.models import ConversationTurn
+from ledger.transcripts.contexts import keep_contexts
+from openclaw_web import clock
 from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
 
 from . import annotated_turns
 from .models import DatasetSample

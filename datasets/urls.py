@@ -1,6 +1,7 @@
 from django.urls import path, re_path
 
 from . import list_views, views
+from .exporting import views as export_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
 
@@ -24,4 +25,8 @@ urlpatterns = [
     path("review/keys/save/", review_views.review_keys_save, name="review_keys_save"),
     path("review/keys/reset/", review_views.review_keys_reset, name="review_keys_reset"),
     re_path(r"^review/(?:(?P<queue>[^/]+)/)?$", review_views.review, name="review"),  # of everything, or of one queue
+    path("exports/", export_views.export_list, name="export_list"),
+    path("exports/create/", export_views.export_create, name="export_create"),
+    path("exports/<str:export_id>/", export_views.export_detail, name="export_detail"),
+    path("exports/<str:export_id>/files/<str:name>", export_views.export_file, name="export_file"),
 ]

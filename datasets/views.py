@@ -7,10 +7,11 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view, needs
+from agents.decorators import agent_view
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from openclaw_web.html import after_post, refuse_post, render_page
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
 
 from . import sample_lists, sample_page, services
 from .forms import SampleFilters, TurnChoice, TurnsShown, VerdictForm

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from agents.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs
 
 
 class MemoryGateDecision(models.Model):

@@ -3,11 +3,14 @@
 from django.http import Http404
 from ninja import Query, Router
 
-from agents.decorators import agent_view, needs
+from agents.decorators import agent_view
 from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
-from openclaw_web.paging import page_of
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
 
-from . import diffs, unified, versions
+from . import versions
+from .diffs import comparing as diffs
+from .diffs import unified
 from .schemas import (
     DiffOut,
     DiffQuery,

@@ -8,7 +8,7 @@ from django.db.models import Count, Max, OuterRef, Subquery
 from agents.models import Agent
 from ledger.json_columns import object_in
 from ledger.models import PromptReport, Session
-from openclaw_web.paging import Page, page_of
+from openclaw_web.lists.paging import Page, page_of
 
 from .files import MEMORY_FILES
 from .models import FileSnapshot, WorkspaceFile

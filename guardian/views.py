@@ -6,12 +6,15 @@ from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view, needs
+from agents.decorators import agent_view
 from artifacts.lint import lint_text
-from openclaw_web.html import render_page
-from openclaw_web.paging import page_of, places
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
 
-from . import contents, diffs, forms, versions
+from . import forms, versions
+from .diffs import comparing as diffs
+from .diffs import contents
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50

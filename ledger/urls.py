@@ -1,21 +1,12 @@
-from django.urls import path, register_converter
+from django.urls import path
 
-from . import list_views, savings_views, views
+import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
-
-class RecordId:
-    """Whatever a transcript calls its record, slashes included."""
-
-    regex = r"[\s\S]+"
-
-    def to_python(self, value):
-        return value
-
-    def to_url(self, value):
-        return str(value)
-
-
-register_converter(RecordId, "record_id")
+from .lists import stored_views
+from .lists import views as list_views
+from .outputs import views as output_views
+from .savings import views as savings_views
+from .session import views
 
 app_name = "ledger"
 urlpatterns = [
@@ -31,8 +22,10 @@ urlpatterns = [
     path("agents/<str:agent>/sessions/<str:session_id>/live/", views.session_live, name="session_live"),
     path("agents/<str:agent>/sessions/<str:session_id>/steps/<str:step_id>/", views.step_detail, name="step_detail"),
     path(
-        "agents/<str:agent>/sessions/<str:session_id>/records/<record_id:record_id>/",
+        "agents/<str:agent>/sessions/<str:session_id>/records/<anything:record_id>/",
         views.record_detail,
         name="record_detail",
     ),
+    path("agents/<str:agent>/stored/", stored_views.stored_list, name="stored_list"),
+    path("operations/stash-outputs/", output_views.stash_outputs_start, name="stash_outputs_start"),
 ]

@@ -1,4 +1,4 @@
-"""One file: what a process needs to start. What an operator tunes lives in `kv` (agents.configuration)."""
+"""One file: what a process needs to start. What an operator tunes lives in `kv` (people.configuration.keys)."""
 
 import os
 import secrets
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
-from . import home, reserve
+from .disk import home, reserve
 
 env = environ.Env()
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
@@ -97,27 +97,33 @@ INSTALLED_APPS = [
     "heroicons",
     "ninja",
     "template_partials",
+    "people",
+    "jobs",
     "agents",
     "artifacts",
     "ledger",
     "gate",
     "guardian",
     "datasets",
+    "automation",
+    "overview",
+    "collecting",
     "operations",
+    "demo",
     "openclaw_web",
 ]
 
 # Every list whose filters people keep, and what reads them from an address.
 LISTS = {
     "artifacts": "artifacts.filters.ArtifactFilters",
-    "audit": "operations.list_filters.AuditFilters",
-    "events": "ledger.filters.EventFilters",
-    "exports": "operations.list_filters.ExportFilters",
-    "jobs": "operations.list_filters.JobFilters",
-    "rejected": "operations.list_filters.RejectedFilters",
+    "audit": "people.audit.filters.AuditFilters",
+    "events": "ledger.lists.filters.EventFilters",
+    "exports": "datasets.exporting.filters.ExportFilters",
+    "jobs": "jobs.filters.JobFilters",
+    "rejected": "collecting.filters.RejectedFilters",
     "samples": "datasets.forms.SampleFilters",
-    "sessions": "ledger.filters.SessionFilters",
-    "turns": "ledger.filters.TurnFilters",
+    "sessions": "ledger.lists.filters.SessionFilters",
+    "turns": "ledger.lists.filters.TurnFilters",
 }
 
 # What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
@@ -125,16 +131,16 @@ BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
 
 # Apps whose tables live in the agents' own files; every other app is global.
 AGENT_APPS = {"artifacts", "ledger", "gate", "guardian"}
-AUTH_USER_MODEL = "operations.User"
+AUTH_USER_MODEL = "people.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "openclaw_web.compression.CompressionMiddleware",
-    "openclaw_web.middleware.PrivateAnswersMiddleware",
-    "openclaw_web.middleware.ActingThroughMiddleware",
-    "openclaw_web.middleware.TimeLimitMiddleware",
+    "openclaw_web.pages.compression.CompressionMiddleware",
+    "openclaw_web.pages.middleware.PrivateAnswersMiddleware",
+    "people.audit.middleware.ActingThroughMiddleware",
+    "openclaw_web.pages.middleware.TimeLimitMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -146,9 +152,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "openclaw_web.middleware.SayWhyMiddleware",
-    "operations.middleware.SeenMiddleware",
-    "operations.middleware.AuditTrailMiddleware",
+    "openclaw_web.pages.middleware.SayWhyMiddleware",
+    "people.audit.middleware.SeenMiddleware",
+    "people.audit.middleware.AuditTrailMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "openclaw_web.urls"
@@ -167,7 +173,7 @@ TEMPLATES = [
             "builtins": [
                 "django.templatetags.i18n",
                 "django.templatetags.static",
-                "agents.templatetags.formatting",
+                "openclaw_web.templatetags.formatting",
             ],
         },
     }
@@ -218,14 +224,14 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-LOGIN_URL = "operations:sign_in"
-LOGIN_REDIRECT_URL = "operations:overview"
-LOGOUT_REDIRECT_URL = "operations:sign_in"
+LOGIN_URL = "people:sign_in"
+LOGIN_REDIRECT_URL = "overview:overview"
+LOGOUT_REDIRECT_URL = "people:sign_in"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "operations/locked_out.html"
+AXES_LOCKOUT_TEMPLATE = "people/locked_out.html"
 AXES_HTTP_RESPONSE_CODE = 429
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
@@ -237,7 +243,7 @@ SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_NAME = "openclaw_web_csrf"
 CSRF_COOKIE_HTTPONLY = True
 
-CSRF_FAILURE_VIEW = "openclaw_web.api.problems.csrf_failure"
+CSRF_FAILURE_VIEW = "openclaw_web.endpoints.problems.csrf_failure"
 
 # Requests to the API that one person may make in a minute, and wrong tokens that one address may show; 0: no limit.
 API_PER_MINUTE = env_number("OPENCLAW_WEB_API_PER_MINUTE", 20_000)
@@ -299,21 +305,21 @@ if DEBUG:
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
-# What runs as a job, by the name that its rows hold: where its declaration stands (operations.job_kinds.Kind).
+# What runs as a job, by the name that its rows hold: where its declaration stands (jobs.kinds.Kind).
 # What the job worker calls now and then to remove rows that ended long ago.
 PRUNE = "operations.pruning.prune"
 
 JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
-    "artifact_gc": "operations.clearing.JOB",
-    "collect": "operations.collect.JOB",
-    "export": "operations.exports.JOB",
-    "stash_outputs": "operations.stash_outputs.JOB",
+    "artifact_gc": "operations.clearing.services.JOB",
+    "collect": "collecting.collect.JOB",
+    "export": "datasets.exporting.jobs.JOB",
+    "stash_outputs": "ledger.outputs.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",
     "backup_verify": "operations.backups.services.VERIFY_JOB",
     "retention": "operations.retention.services.REMOVE_JOB",
-    "jsonl_export": "operations.jsonl_export.JOB",
+    "jsonl_export": "operations.retention.daily_files.JOB",
     "doctor": "operations.doctor.fixing.JOB",
     "doctor_look": "operations.doctor.plan.JOB",
     "doctor_undo": "operations.doctor.undoing.JOB",

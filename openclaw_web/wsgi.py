@@ -3,7 +3,7 @@ import os
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from . import home
+from .disk import home
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
 application = get_wsgi_application()

@@ -5,11 +5,14 @@ from collections.abc import Iterable
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from agents import clock, configuration
+from collecting.models import MigrationRun, MigrationSource
 from datasets.models import DatasetExport
+from jobs import kinds as job_kinds
+from jobs.models import JobRun
+from openclaw_web import clock
+from people.configuration import keys as configuration
 
-from . import job_kinds
-from .models import BackupRun, JobRun, MigrationRun, MigrationSource
+from .models import BackupRun
 
 SETTING = "jobs.retentionDays"
 DAY_MS = 86_400_000

@@ -13,7 +13,8 @@ from django.test import Client
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import expect
 
-from agents import clock, databases
+from agents import databases
+from openclaw_web import clock
 from tests import factories, processes
 from tests.homes import Home
 

@@ -7,11 +7,14 @@ import orjson
 from factory.django import DjangoModelFactory
 
 from agents.models import Agent
+from automation.models import CronJob, CronRunLog, SubagentRun
 from datasets.models import DatasetExport, DatasetSample
 from gate.models import MemoryGateDecision
 from guardian.models import FileSnapshot, WorkspaceFile
+from jobs.models import JobRun
 from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
-from operations.models import BackupRun, CronJob, CronRunLog, JobRun, SubagentRun, User
+from operations.models import BackupRun
+from people.models import User
 
 T0 = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 

@@ -98,7 +98,7 @@ class Process:
     """A command of openclaw-web in a process of its own, with what it has said so far."""
 
     def __init__(self, env, *args, folder=CHECKOUT):
-        command = [sys.executable, "-m", "tests.jobs_for_tests", *args]
+        command = [sys.executable, "-m", "tests.jobs.jobs_for_tests", *args]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         # A shell that runs the tests in the background makes them, and all below, deaf to Ctrl-C.
         pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -196,7 +196,7 @@ class Home:
         return process.said.split()[-1]
 
     def start_job(self, kind, **params):
-        return self.python(f"from operations import jobs; print(jobs.start({kind!r}, {params!r}, by='root').id)")
+        return self.python(f"from jobs import services as jobs; print(jobs.start({kind!r}, {params!r}, by='root').id)")
 
     def job(self, job_id):
         """The row of a run as it is now."""

@@ -10,9 +10,9 @@ from importlib import resources
 import pytest
 
 from tests.complaints import listen
+from tests.people.test_roles import PAGES
 from tests.processes import Home
 from tests.test_architecture import fail_for
-from tests.test_roles import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
@@ -39,34 +39,34 @@ ADDRESSES = {
     "ledger:session_turns": "/agents/main/sessions/{session}/turns/",
     "ledger:step_detail": "/agents/main/sessions/{session}/steps/{step}/",
     "ledger:turn_list": "/agents/main/turns/",
-    "operations:account": "/account/",
-    "operations:agent_list": "/agents/",
+    "people:account": "/account/",
+    "overview:agent_list": "/agents/",
     "operations:artifact_store": "/operations/artifacts/",
-    "operations:audit_list": "/operations/audit/",
+    "people:audit_list": "/operations/audit/",
     "operations:checkpoint_detail": "/agents/main/checkpoints/{checkpoint}/",
     "operations:backup_list": "/operations/backups/",
     "operations:doctor": "/operations/doctor/",
     "operations:retention": "/operations/retention/",
-    "operations:background_list": "/agents/main/background/",
+    "automation:background_list": "/agents/main/background/",
     "operations:component_list": "/operations/components/",
-    "operations:cron_detail": "/agents/main/cron/{cron}/",
-    "operations:cron_list": "/agents/main/cron/",
-    "operations:export_detail": "/exports/{export}/",
-    "operations:export_list": "/exports/",
-    "operations:invitation_list": "/operations/invitations/",
-    "operations:job_detail": "/operations/jobs/{job}/",
-    "operations:job_list": "/operations/jobs/",
-    "operations:join": "/join/{invitation}/",
+    "automation:cron_detail": "/agents/main/cron/{cron}/",
+    "automation:cron_list": "/agents/main/cron/",
+    "datasets:export_detail": "/exports/{export}/",
+    "datasets:export_list": "/exports/",
+    "people:invitation_list": "/operations/invitations/",
+    "jobs:job_detail": "/operations/jobs/{job}/",
+    "jobs:job_list": "/operations/jobs/",
+    "people:join": "/join/{invitation}/",
     "operations:lint_list": "/agents/main/lint/",
-    "operations:one_time_link": "/welcome/{welcome}/",
-    "operations:overview": "/",
-    "operations:rejected_list": "/operations/rejected/",
-    "operations:settings": "/operations/settings/",
-    "operations:sign_in": "/sign-in/",
-    "operations:stored_list": "/agents/main/stored/",
-    "operations:subagent_list": "/agents/main/subagents/",
-    "operations:token_list": "/operations/tokens/",
-    "operations:user_list": "/operations/users/",
+    "people:one_time_link": "/welcome/{welcome}/",
+    "overview:overview": "/",
+    "collecting:rejected_list": "/operations/rejected/",
+    "people:settings": "/operations/settings/",
+    "people:sign_in": "/sign-in/",
+    "ledger:stored_list": "/agents/main/stored/",
+    "automation:subagent_list": "/agents/main/subagents/",
+    "people:token_list": "/operations/tokens/",
+    "people:user_list": "/operations/users/",
 }
 NO_PAGES = {
     "api:openapi-json": "a document for programs",
@@ -76,8 +76,8 @@ NO_PAGES = {
     "datasets:session_samples": "links for places on another page",
     "ledger:session_live": "what a session's page asks for while it is open",
     "operations:backup_file": "a file",
-    "operations:export_file": "a file",
-    "operations:healthz": "one word for a supervisor",
+    "datasets:export_file": "a file",
+    "overview:healthz": "one word for a supervisor",
 }
 FAILURES = {
     "404": "/nowhere/",
@@ -88,7 +88,7 @@ FAILURES = {
     "422 of an artifact": "/agents/main/artifacts/{artifact}/?mode=grep&pattern=(",
     "expired link": "/welcome/this-was-used/",
 }
-BEFORE_SIGN_IN = {"operations:sign_in", "operations:join", "operations:one_time_link"}
+BEFORE_SIGN_IN = {"people:sign_in", "people:join", "people:one_time_link"}
 # Both themes beside each other, whatever the browser prefers: every landmark is there twice.
 BOTH_AT_ONCE = "operations:component_list"
 NOT_ASKED = {BOTH_AT_ONCE: {"landmark-unique"}}
@@ -102,8 +102,11 @@ from datasets.models import DatasetExport, DatasetSample
 from ledger import around
 from ledger.collectors.trajectories import Step
 from ledger.models import Session
-from operations import accounts, checkpoints, invitations
-from operations.models import CronJob, JobRun, User
+from operations.checkpoints import services as checkpoints
+from people.accounts import invitations, services as accounts
+from automation.models import CronJob
+from jobs.models import JobRun
+from people.models import User
 accounts.add_user("mei", User.Role.LABELLER)
 session = Session.objects.using(alias("main")).order_by("-turn_count", "id")[0]
 main = Agent.objects.get(agent_id="main")

@@ -10,23 +10,23 @@ from django.apps import apps
 from django.conf import settings
 from django.urls import URLResolver, get_resolver
 
-from tests.test_roles import PAGES, ROUTES
+from tests.people.test_roles import PAGES, ROUTES
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDER = ["agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web"]
 LEAVES = {
-    "openclaw_web.chart_markup",
-    "openclaw_web.charts",
-    "openclaw_web.damage",
+    "openclaw_web.pages.chart_markup",
+    "openclaw_web.pages.charts",
+    "openclaw_web.sqlite.damage",
     "openclaw_web.disk",
     "openclaw_web.endpoints",
-    "openclaw_web.downloads",
-    "openclaw_web.glyphs",
-    "openclaw_web.home",
-    "openclaw_web.html",
-    "openclaw_web.lists",
-    "openclaw_web.paging",
-    "openclaw_web.reserve",
+    "openclaw_web.pages.downloads",
+    "openclaw_web.pages.glyphs",
+    "openclaw_web.disk.home",
+    "openclaw_web.pages.html",
+    "openclaw_web.lists.filters",
+    "openclaw_web.lists.paging",
+    "openclaw_web.disk.reserve",
     "openclaw_web.errors",
 }
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
@@ -351,7 +351,7 @@ def test_every_download_is_counted():
     """Answers that are sent in parts take a place: docs/decisions/0018."""
     names = {"StreamingHttpResponse", "FileResponse"}
     fail_for(
-        f"{where(path, line)}  {name} is for openclaw_web/downloads.py alone"
+        f"{where(path, line)}  {name} is for openclaw_web/pages/downloads.py alone"
         for path in MODULES
         if path != ROOT / "openclaw_web" / "downloads.py"
         for line, name in imports(path)

@@ -8,9 +8,9 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
-from agents.command_groups import Branch, Failed, Group, Outcome, WrongUse
-from agents.commands import PARTLY
-from openclaw_web import cli
+from openclaw_web.commands import cli
+from openclaw_web.commands.groups import Branch, Failed, Group, Outcome, WrongUse
+from openclaw_web.commands.verbs import PARTLY
 from openclaw_web.errors import Refused
 
 FAILURES = {"wrong": WrongUse("Not so."), "failed": Failed("It broke."), "refused": Refused("Not now.")}

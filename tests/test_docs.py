@@ -7,7 +7,7 @@ from pathlib import Path
 from django.apps import apps
 from django.core.management import BaseCommand, find_commands, load_command_class
 
-from agents.configuration import KEYS
+from people.configuration.keys import KEYS
 from tests.test_architecture import MODULES, ROOT, fail_for, lines_matching, where
 
 DOCS = ROOT / "docs"

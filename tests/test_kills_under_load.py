@@ -23,7 +23,7 @@ PREPARE = """
 import json
 from agents import services
 from datasets.models import DatasetSample
-from operations import accounts
+from people.accounts import services as accounts, tokens
 services.register("main")
 content = {"type": "annotated_turn", "context": [], "userMessage": "Q", "agentReply": "A " * 500}
 DatasetSample.objects.bulk_create(
@@ -34,7 +34,7 @@ DatasetSample.objects.bulk_create(
     for n in range(SAMPLES)
 )
 user, _link = accounts.add_user("root", "admin")
-print(accounts.make_token(user, name="x", role="admin")[1])
+print(tokens.make_token(user, name="x", role="admin")[1])
 """
 pytestmark = pytest.mark.kill
 

@@ -60,5 +60,5 @@ def test_nothing_of_ours_is_replaced():
 def test_a_replacement_would_be_found():
     code = "from artifacts import garbage\ndef test(monkeypatch):\n    monkeypatch.setattr(garbage, '_remove', None)\n"
     assert list(replaced(ast.parse(code))) == [(3, "_remove")]
-    code = "def test(monkeypatch):\n    monkeypatch.setattr('operations.jobs.start', None)\n"
+    code = "def test(monkeypatch):\n    monkeypatch.setattr('jobs.services.start', None)\n"
     assert list(replaced(ast.parse(code))) == [(2, "start")]

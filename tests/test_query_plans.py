@@ -17,12 +17,12 @@ from django.db import connections
 from django.urls import resolve
 from django.utils.module_loading import import_string
 
-from agents import time_limits
 from benchmarks import many_rows
 from guardian import services as guardian
-from tests import test_roles as routes
+from openclaw_web.sqlite import time_limits
 from tests.conftest import ALL
-from tests.test_api import operations
+from tests.openclaw_web.test_api import operations
+from tests.people import test_roles as routes
 
 pytestmark = pytest.mark.django_db
 ROWS = 130  # more than two pages of everything
@@ -91,15 +91,15 @@ NO_LISTS = {
     "operations:backup_file",
     "operations:checkpoint_detail",
     "operations:component_list",
-    "operations:cron_detail",
-    "operations:export_detail",
-    "operations:export_file",
-    "operations:healthz",
-    "operations:job_detail",
-    "operations:join",
-    "operations:one_time_link",
-    "operations:settings",
-    "operations:sign_in",
+    "automation:cron_detail",
+    "datasets:export_detail",
+    "datasets:export_file",
+    "overview:healthz",
+    "jobs:job_detail",
+    "people:join",
+    "people:one_time_link",
+    "people:settings",
+    "people:sign_in",
 }
 # A value for each parameter that no choice gives one.
 VALUES = {

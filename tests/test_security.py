@@ -11,18 +11,19 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from agents.models import AuditEntry
 from openclaw_web.hashers import OneAtATimeHasher
-from operations import accounts, invitations
-from operations.models import User
+from people.accounts import invitations, tokens
+from people.accounts import services as accounts
+from people.models import User
+from people.models.kept import AuditEntry
 from tests.factories import SessionFactory, UserFactory
-from tests.test_roles import ANYBODY, OPERATIONS, PAGES, api_address, page_address
+from tests.people.test_roles import ANYBODY, OPERATIONS, PAGES, api_address, page_address
 
 PASSWORD = "correct horse battery"
 SIGN_IN = "/sign-in/"
 CHOSEN = {"username": "lena", "password": PASSWORD, "again": PASSWORD}
 POSTS = sorted(name for name, (method, _role) in PAGES.items() if method == "POST")
-FORMS = ["operations:sign_in", "operations:one_time_link", "operations:join"]  # opened and sent by the same address
+FORMS = ["people:sign_in", "people:one_time_link", "people:join"]  # opened and sent by the same address
 GETS = sorted(name for name, (method, _role) in PAGES.items() if method == "GET")
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +74,7 @@ class TestRedirects:
         "http://testserver:80@evil.example",
         "http://[::1",
         "a-word",
-        "operations:sign_out",
+        "people:sign_out",
         "http://testserver/",
     )
 
@@ -118,9 +119,9 @@ class TestForgedForms:
     @pytest.mark.parametrize("name", FORMS)
     def test_so_do_the_forms_for_everybody(self, name, stranger):
         secrets = {
-            "operations:sign_in": SIGN_IN,
-            "operations:one_time_link": accounts.make_sign_in_link(stranger),
-            "operations:join": invitations.invite("viewer", by="root", days=1)[1],
+            "people:sign_in": SIGN_IN,
+            "people:one_time_link": accounts.make_sign_in_link(stranger),
+            "people:join": invitations.invite("viewer", by="root", days=1)[1],
         }
         client = Client(enforce_csrf_checks=True)
         assert client.post(secrets[name], {**CHOSEN, "username": "stranger"}).status_code == 403
@@ -205,7 +206,7 @@ class TestSessions:
 class TestTokens:
     @pytest.mark.parametrize("name", ["token", "access_token", "api_key", "authorization", "Authorization", "bearer"])
     def test_one_in_the_address_opens_nothing(self, admin, ada, name, log):
-        _, text = accounts.make_token(admin, name="x", role="admin")
+        _, text = tokens.make_token(admin, name="x", role="admin")
         assert Client().get("/api/v1/agents", {name: text}).status_code == 401
         assert Client().post("/api/v1/operations/collect", {name: text}).status_code == 401
         assert Client().get(f"/api/v1/agents/{text}").status_code == 401
@@ -218,13 +219,13 @@ class TestTokens:
         "scheme", ["Basic {}", "{}", "bearer{}", "Token {}", "Bearer  ", "Bearer {} x", "Bearer {}\x01"]
     )
     def test_only_the_one_header_counts(self, admin, scheme):
-        _, text = accounts.make_token(admin, name="x", role="admin")
+        _, text = tokens.make_token(admin, name="x", role="admin")
         headers = {"Authorization": scheme.format(text)}
         assert Client().get("/api/v1/agents", headers=headers).status_code == 401
 
     @pytest.mark.parametrize("days", [30, 90, 365])
     def test_one_out_of_date_is_dead(self, admin, ada, later, days):
-        _, text = accounts.make_token(admin, name="x", role="viewer", days=days)
+        _, text = tokens.make_token(admin, name="x", role="viewer", days=days)
         headers = {"Authorization": f"Bearer {text}"}
         later(hours=24 * days - 1)
         assert Client().get("/api/v1/agents", headers=headers).status_code == 200
@@ -232,12 +233,12 @@ class TestTokens:
         assert Client().get("/api/v1/agents", headers=headers).status_code == 401
 
     def test_one_for_ever_lives(self, admin, ada, later):
-        _, text = accounts.make_token(admin, name="x", role="viewer")
+        _, text = tokens.make_token(admin, name="x", role="viewer")
         later(hours=24 * 5000)
         assert Client().get("/api/v1/agents", headers={"Authorization": f"Bearer {text}"}).status_code == 200
 
     def test_it_stands_in_no_log_and_no_table(self, admin, ada, log):
-        _, text = accounts.make_token(admin, name="x", role="viewer")
+        _, text = tokens.make_token(admin, name="x", role="viewer")
         Client().get("/api/v1/agents/ada/sessions", headers={"Authorization": f"Bearer {text}"})
         Client().get(f"/api/v1/{text}", headers={"Authorization": f"Bearer {text}", "Referer": f"http://x/{text}"})
         secret = text.split("_", 2)[2]
@@ -355,12 +356,11 @@ class TestHeaders:
 
 def test_what_is_not_ones_own_does_not_show_that_it_exists(stranger, reviewer, ada):
     SessionFactory(id="s1")
-    token, _text = accounts.make_token(reviewer, name="x", role="viewer")
+    token, _text = tokens.make_token(reviewer, name="x", role="viewer")
     client = Client()
     client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
     answers = [
-        client.post(reverse("operations:token_revoke", args=[token_id])).status_code
-        for token_id in (token.id, "nothing")
+        client.post(reverse("people:token_revoke", args=[token_id])).status_code for token_id in (token.id, "nothing")
     ]
     assert answers == [404, 404]
 

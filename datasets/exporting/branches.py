@@ -7,10 +7,10 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from artifacts import flagging
-from ledger import outputs
+from artifacts.contents import flagging
+from ledger.collectors.records import ToolCall, facts
 from ledger.models import TranscriptEvent
-from ledger.records import ToolCall, facts
+from ledger.outputs import reading as outputs
 from openclaw_web.errors import Refused
 
 from ..exporters import changes

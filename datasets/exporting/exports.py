@@ -12,12 +12,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from agents import audit, clock
+from openclaw_web import clock
+from openclaw_web.disk import drafts as folders
 from openclaw_web.errors import Refused
+from people.audit import record as audit
 
 from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
-from . import folders, words
+from . import words
 from .branches import with_branches
 from .options import DEFAULT_TYPES, Options, check, check_name, read_options
 from .source import LISTED, Source
@@ -29,7 +31,7 @@ CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json"}
 
 
 class Progress(Protocol):
-    """What hears how far a build is: see operations.progress.Progress."""
+    """What hears how far a build is: see jobs.progress.Progress."""
 
     def update(self, done: int, total: int | None = None, message: str = "") -> None: ...
 

@@ -2,8 +2,8 @@
 
 from django.utils.translation import gettext as _
 
-from agents import audit
 from artifacts.downloading import Withheld
+from people.audit import record as audit
 
 from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport

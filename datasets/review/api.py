@@ -6,8 +6,8 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
-from agents.decorators import needs
 from openclaw_web.endpoints.schemas import failures
+from openclaw_web.pages.doors import needs
 
 from ..models import DatasetSample
 from . import bulk, claims, going_on, progress, skips, undo, verdicts

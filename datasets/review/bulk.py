@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
 
-from agents import audit, clock
+from openclaw_web import clock
 from openclaw_web.errors import Refused
+from people.audit import record as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..sample_lists import ORDER

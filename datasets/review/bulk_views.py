@@ -4,9 +4,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import needs
 from openclaw_web.errors import Refused
-from openclaw_web.html import after_post, refuse_post, render_page
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
 
 from .. import sample_lists
 from ..forms import BulkForm, SampleFilters

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from agents import clock, turns
+from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing as turns
 
 from ..models import SampleClaim
 from . import queues

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import orjson
 from django.db import connection
 
-from agents import clock
-from agents.models import KeyValue
+from openclaw_web import clock
+from people.models.kept import KeyValue
 
 SCOPE, KEY = "review", "copied_notes_listed"
 MOST = 1_000

@@ -4,8 +4,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from agents.decorators import needs
-from openclaw_web.html import after_post, safe_next
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, safe_next
 
 from .. import sample_page
 from ..forms import VerdictForm

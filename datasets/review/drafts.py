@@ -13,8 +13,9 @@ import orjson
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from agents import clock, turns
+from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing as turns
 
 from ..as_typed import as_typed
 from ..models import DatasetSample, SampleDraft, SampleLabel

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from agents import audit, turns
+from openclaw_web.sqlite import writing as turns
+from people.audit import record as audit
 
 from ..models import DatasetSample
 from . import claims, skips, verdicts

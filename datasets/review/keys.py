@@ -4,9 +4,9 @@ import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import clock
-from agents.models import KeyValue
+from openclaw_web import clock
 from openclaw_web.errors import Refused
+from people.models.kept import KeyValue
 
 SCOPE = "review_keys"
 TAKEN = {"?": gettext_lazy("shows the list of keys"), "/": gettext_lazy("goes to the search")}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import ngettext
 
-from agents import clock
+from openclaw_web import clock
 
 from . import queues
 from .queues import Queue

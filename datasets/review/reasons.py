@@ -4,8 +4,12 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from agents import audit, clock, configuration, rows, turns
+from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import rows
+from openclaw_web.sqlite import writing as turns
+from people.audit import record as audit
+from people.configuration import keys as configuration
 
 from ..models import DatasetSample, ReviewAction, SampleLabel
 

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents import clock
+from openclaw_web import clock
 from openclaw_web.errors import Refused
 
 from ..models import DatasetSample, ReviewAction, SampleClaim

@@ -9,8 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
 
-from agents import audit, clock, turns
+from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing as turns
+from people.audit import record as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS

@@ -8,8 +8,11 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from agents import audit, clock, rows, turns
+from openclaw_web import clock
 from openclaw_web.errors import Outdated, Refused
+from openclaw_web.sqlite import rows
+from openclaw_web.sqlite import writing as turns
+from people.audit import record as audit
 
 from ..as_typed import as_typed
 from ..models import DatasetSample, ReviewAction, SampleLabel

@@ -8,10 +8,10 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import needs
 from agents.models import Agent
 from openclaw_web.errors import Refused
-from openclaw_web.html import after_post, go, refuse_post, render_page
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, go, refuse_post, render_page
 
 from .. import sample_page
 from ..forms import VerdictForm

@@ -2,7 +2,7 @@
 
 from django import template
 
-from .. import diff_markup
+from ..diffs import markup as diff_markup
 
 register = template.Library()
 

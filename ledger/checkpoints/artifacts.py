@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from artifacts import content_types, handles
+from artifacts import handles
+from artifacts.contents import content_types
+from artifacts.looking.selectors import Selector
 from artifacts.models import Artifact
-from artifacts.selectors import Selector
 
-from ..trimming import stashed
+from ..transcripts.trimming import stashed
 from .compactions import Seen
 from .latest import Latest
 from .texts import words
@@ -17,7 +18,7 @@ from .texts import words
 ARTIFACTS, SUMMARY = 100, 240
 CHARS = 2_000  # of what a hint asks for
 JSON_BYTES = 16 * 1024 * 1024  # beyond it a path is refused
-# What a summary of `artifacts.summaries` begins with.
+# What a summary of `artifacts.contents.summaries` begins with.
 TYPES = {
     "JSON": content_types.JSON,
     "JSON lines": content_types.JSON_LINES,

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from artifacts import layout, services
+from artifacts import services
 from artifacts.models import Artifact
 from artifacts.services import Place
+from artifacts.store import layout
 from openclaw_web.errors import Refused
 
+from ..collectors.records import file_lists
 from ..models import Session
-from ..records import file_lists
 from . import bundle, decisions, index
 from .compactions import Compaction, part_of
 from .pack import KIND, SCHEMA, seal

@@ -10,7 +10,7 @@ from typing import Any
 from . import texts
 
 USUAL_CHARS, LEAST_CHARS, MOST_CHARS = 4_000, 1_200, 20_000
-# As `artifacts.adoption` knows context that was put into a prompt: it is never stashed again.
+# As `artifacts.contents.adoption` knows context that was put into a prompt: it is never stashed again.
 BEGIN, END = '<injected-context kind="checkpoint">', "</injected-context>"
 BORDER = re.compile(r"<(?=/?\s*injected-context)", re.IGNORECASE)  # what was said must not end the block
 SUMMARY_TITLE, SUMMARY_SHARE = "## Summary", 0.35

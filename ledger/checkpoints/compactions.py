@@ -8,9 +8,10 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from .. import reach, trimming
+from ..collectors.records import Facts, facts
 from ..models import Session, TranscriptEvent
-from ..records import Facts, facts
+from ..session import reach
+from ..transcripts import trimming
 
 LATEST, ALL = "latest", "all"
 BATCH = 100

@@ -7,8 +7,11 @@ from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import Field, ValidationError
 
-from artifacts import blobs, content_types, fetching, handles, layout
+from artifacts import handles
+from artifacts.contents import content_types
+from artifacts.looking import fetching
 from artifacts.models import Artifact
+from artifacts.store import blobs, layout
 from openclaw_web.errors import Refused
 
 SCHEMA, KIND = "openclaw-web.checkpoint_pack.v1", "checkpoint"

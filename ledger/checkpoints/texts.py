@@ -1,7 +1,7 @@
 """Words of a record for a pack: on one line, without hidden characters, cut where no handle is cut."""
 
 from artifacts import handles
-from openclaw_web import glyphs
+from openclaw_web.pages import glyphs
 
 CUT = "…"
 

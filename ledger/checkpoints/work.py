@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..records import ToolCall
-from ..timeline import MAIN_ARGUMENTS
-from ..trimming import stashed
+from ..collectors.records import ToolCall
+from ..session.timeline import MAIN_ARGUMENTS
+from ..transcripts.trimming import stashed
 from .compactions import Seen
 from .latest import Latest
 from .texts import clip, words

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..records import moment_ms
 from . import session_index
 from .database import Damaged, Database
 from .jsonl import MAX_LINE, Line, load_object, parse
 from .packed import read_packed_lines, unpack_record
+from .records import moment_ms
 from .session_index import SESSION_ID, IndexEntry
 
 KNOWN_VERSIONS = range(14, 24)

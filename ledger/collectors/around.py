@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..records import moment_ms
 from .agent_database import END, IS_PLACE, text
 from .database import MAX_VALUE, Database
 from .jsonl import Line, parse
+from .records import moment_ms
 from .session_index import SESSION_ID
 from .trajectories import Step, read_steps
 

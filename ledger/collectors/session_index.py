@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..envelopes import is_header
-from ..records import moment_ms
+from .envelopes import is_header
 from .jsonl import load_object
+from .records import moment_ms
 
 SESSION_ID = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from ..records import moment_ms
 from .jsonl import Line
+from .records import moment_ms
 
 SCHEMA = "openclaw-trajectory"
 # What is kept of `data`: how a run went. Prompts, messages, arguments and results are not in here.

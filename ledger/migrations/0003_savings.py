@@ -1,27 +1,27 @@
 from django.db import migrations, models
 
-import agents.fields
+import openclaw_web.sqlite.fields
 
 SUMS = [
     ("date", models.TextField(help_text="YYYY-MM-DD, UTC")),
     ("tool", models.TextField(help_text="empty when the record does not say")),
     ("channel_id", models.TextField(help_text="of the session when its first records came")),
-    ("call_count", agents.fields.Count(default=0)),
-    ("result_count", agents.fields.Count(default=0)),
-    ("failed_count", agents.fields.Count(default=0)),
-    ("chars", agents.fields.Count(default=0, help_text="of all results")),
-    ("stashed_count", agents.fields.Count(default=0, help_text="results' texts that are artifacts")),
-    ("stashed_chars", agents.fields.Count(default=0, help_text="of these, whole")),
-    ("kept_chars", agents.fields.Count(default=0, help_text="of what would stay of them: preview, summary, handle")),
+    ("call_count", openclaw_web.sqlite.fields.Count(default=0)),
+    ("result_count", openclaw_web.sqlite.fields.Count(default=0)),
+    ("failed_count", openclaw_web.sqlite.fields.Count(default=0)),
+    ("chars", openclaw_web.sqlite.fields.Count(default=0, help_text="of all results")),
+    ("stashed_count", openclaw_web.sqlite.fields.Count(default=0, help_text="results' texts that are artifacts")),
+    ("stashed_chars", openclaw_web.sqlite.fields.Count(default=0, help_text="of these, whole")),
+    ("kept_chars", openclaw_web.sqlite.fields.Count(default=0, help_text="of what would stay of them: preview, summary, handle")),
     (
         "carried_chars",
-        agents.fields.Count(
+        openclaw_web.sqlite.fields.Count(
             default=0, help_text="what would be saved, once for each later model call that read it again"
         ),
     ),
     (
         "prompt_tokens",
-        agents.fields.Count(default=0, help_text="what model calls read; counted in the row without a tool"),
+        openclaw_web.sqlite.fields.Count(default=0, help_text="what model calls read; counted in the row without a tool"),
     ),
 ]
 
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "conversationturn",
             "prompt_tokens",
-            agents.fields.Count(null=True, help_text="the prompt of its biggest model call; null: none is known"),
+            openclaw_web.sqlite.fields.Count(null=True, help_text="the prompt of its biggest model call; null: none is known"),
         ),
         migrations.AddIndex(
             "conversationturn",
@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
                 ("session", models.ForeignKey("ledger.Session", models.CASCADE, db_index=False, related_name="tools")),
                 (
                     "open_chars",
-                    agents.fields.Count(default=0, help_text="what would be saved of each model call from here on"),
+                    openclaw_web.sqlite.fields.Count(default=0, help_text="what would be saved of each model call from here on"),
                 ),
             ],
             options={"db_table": "session_tools"},

@@ -1,4 +1,4 @@
-import agents.fields
+import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
 
@@ -19,13 +19,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("session_id", models.TextField()),
-                ("seq", agents.fields.Count(help_text="within one attempt of a run")),
+                ("seq", openclaw_web.sqlite.fields.Count(help_text="within one attempt of a run")),
                 ("run_id", models.TextField(default="")),
                 (
                     "type",
                     models.TextField(help_text="session.started, context.compiled, tool.call, model.completed, ..."),
                 ),
-                ("created_at", agents.fields.EpochMs(null=True)),
+                ("created_at", openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ("about_json", models.TextField(default="{}")),
             ],
             options={
@@ -40,9 +40,9 @@ class Migration(migrations.Migration):
                 ("database", models.TextField(help_text="relative to the home")),
                 ("source", models.TextField(help_text="memory or sessions")),
                 ("path", models.TextField()),
-                ("size_bytes", agents.fields.Count(null=True)),
-                ("modified_at", agents.fields.EpochMs(null=True)),
-                ("chunk_count", agents.fields.Count(default=0)),
+                ("size_bytes", openclaw_web.sqlite.fields.Count(null=True)),
+                ("modified_at", openclaw_web.sqlite.fields.EpochMs(null=True)),
+                ("chunk_count", openclaw_web.sqlite.fields.Count(default=0)),
             ],
             options={"db_table": "indexed_files"},
         ),
@@ -53,14 +53,14 @@ class Migration(migrations.Migration):
                 ("namespace", models.TextField()),
                 ("path", models.TextField()),
                 ("kind", models.TextField(default="")),
-                ("bytes", agents.fields.Count(null=True)),
+                ("bytes", openclaw_web.sqlite.fields.Count(null=True)),
                 (
                     "handle",
                     models.TextField(
                         null=True, help_text="of the artifact that holds the content; null: a folder, or not kept"
                     ),
                 ),
-                ("updated_at", agents.fields.EpochMs(null=True)),
+                ("updated_at", openclaw_web.sqlite.fields.EpochMs(null=True)),
             ],
             options={"db_table": "vfs_entries"},
         ),

@@ -2,9 +2,9 @@
 
 from django import template
 
-from openclaw_web import glyphs
+from openclaw_web.pages import glyphs
 
-from .. import markdown, message_markup, section_markup, step_markup, table_markup
+from ..markup import markdown, message_markup, section_markup, step_markup, table_markup
 from ..words import COPY_WORDS, STATE_WORDS
 
 register = template.Library()

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from .. import paging
+from ..lists import paging
 
 BIGGEST = 2**53  # what JavaScript counts to exactly
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Problem(Schema):
 def failures(*statuses: int) -> dict[int, type[Schema]]:
     """The answers of an operation beside the good one: `response={200: AgentOut, **failures(404)}`.
 
-    401, 403 and 422 are in every list; 429, 503 and what every write may answer come with openclaw_web.api.promises.
+    401, 403 and 422 are in every list; 429, 503 and what every write may answer come with `promises`.
     """
     return dict.fromkeys(sorted({401, 403, 422, *statuses}), Problem)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from artifacts import layout
+from artifacts.store import layout
 
 GLOBAL, AGENT, CONFIG, ARTIFACT, EXPORT, ARCHIVE = "global", "agent", "config", "artifact", "export", "archive"
 GLOBAL_PATH = "state/openclaw.sqlite"

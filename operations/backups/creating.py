@@ -15,12 +15,14 @@ import orjson
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import configuration, snapshots
-from artifacts import inventory, layout, locks
-from datasets.exporting.folders import draft_of, sync_folder
+from artifacts.store import inventory, layout, locks
+from openclaw_web.disk import room
+from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import snapshots
+from people.configuration import keys as configuration
 
-from . import contents, reading, room, verifying
+from . import contents, reading, verifying
 from .archive import Writer, chunks_of
 from .manifest import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import adopted
 
 from . import contents
 
@@ -119,7 +120,8 @@ def misplaced(path: str) -> Refused:
 
 def refuse_newer(migrations: list[str]) -> None:
     """Raise Refused when a database has seen migrations that this version of the app does not know."""
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
+    disk = MigrationLoader(None).disk_migrations
+    known = {f"{app}.{name}" for app, name in (*disk, *adopted.REPLACED)}
     unknown = sorted(name for name in set(migrations) - known if name.partition(".")[0] not in FORMER_APPS)
     if unknown:
         sentence = _("This backup was made by a newer version of OpenClaw Web (%(migration)s). Update it first.")

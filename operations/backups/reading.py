@@ -16,7 +16,7 @@ from pathlib import Path
 import zstandard
 from django.utils.translation import gettext as _
 
-from agents import reasons
+from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
 from . import contents, manifest

@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from agents import amounts
-from agents.templatetags.formatting import at, size
-from operations.models import JobRun
+from jobs.models import JobRun
+from openclaw_web import amounts
+from openclaw_web.templatetags.formatting import at, size
 
 from .restoring import Restored
 

@@ -23,13 +23,13 @@ from django.conf import settings
 from django.db import connections
 from django.utils.translation import gettext as _
 
-from agents import clock, reasons
-from datasets.exporting.folders import draft_of, sync_folder
-from openclaw_web import home as homes
-from openclaw_web.disk import locks
+from openclaw_web import clock, reasons
+from openclaw_web.disk import home as homes
+from openclaw_web.disk import locks, room
+from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
 
-from . import contents, reading, room, verifying
+from . import contents, reading, verifying
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What a process makes in a home by only looking at it, or makes again.
@@ -187,7 +187,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _exchange_in_steps(restored, home):
-    # Whoever starts in between waits for us; when we have died, it puts right what is there (openclaw_web.home).
+    # Whoever starts in between waits for us; when we have died, it puts right what is there (openclaw_web.disk.home).
     between = homes.between(home)
     home.rename(between)
     try:

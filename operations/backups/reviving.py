@@ -40,11 +40,16 @@ def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:
     """End what was under way, make sums again, and write down where this home comes from; what is in it."""
     from django.db import connections
 
-    from agents import audit, clock
     from agents.models import Agent
-    from operations import summaries
-    from operations.backups import runs
-    from operations.models import AgentSummary, BackupRun, JobRun, SignIn, User
+    from jobs.models import JobRun
+    from openclaw_web import clock
+    from overview import summaries
+    from overview.models import AgentSummary
+    from people.audit import record as audit
+    from people.models import SignIn, User
+
+    from ..models import BackupRun
+    from . import runs
 
     now, sentence = clock.now_ms(), "The home was restored from a backup before this had ended."
     JobRun.objects.filter(state__in=[JobRun.State.QUEUED, JobRun.State.RUNNING]).update(

@@ -8,11 +8,12 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from agents import clock, configuration
+from jobs.progress import Cancelled
+from openclaw_web import clock
 from openclaw_web.errors import Refused
-from operations.models import BackupRun
-from operations.progress import Cancelled
+from people.configuration import keys as configuration
 
+from ..models import BackupRun
 from . import contents, reading
 
 PROVEN_FOR_MS = 30 * 86_400_000

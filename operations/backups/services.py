@@ -7,15 +7,16 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import amounts, clock, configuration
-from agents.templatetags.formatting import size
-from datasets.exporting.folders import draft_of, remove_drafts
-from openclaw_web.disk import locks
+from jobs.kinds import BY_ITSELF, DAY_MS, HOUR_MS, Every, Kind
+from openclaw_web import amounts, clock
+from openclaw_web.disk import locks, room
+from openclaw_web.disk.drafts import draft_of, remove_drafts
 from openclaw_web.errors import Refused
-from operations.job_kinds import BY_ITSELF, DAY_MS, HOUR_MS, Every, Kind
-from operations.models import BackupRun
+from openclaw_web.templatetags.formatting import size
+from people.configuration import keys as configuration
 
-from . import creating, reading, restoring, room, runs, verifying
+from ..models import BackupRun
+from . import creating, reading, restoring, runs, verifying
 
 
 def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from agents import snapshots
 from artifacts import handles
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import snapshots
 
 from . import contents, manifest, reading
 from .reading import Archive

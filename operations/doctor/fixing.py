@@ -10,23 +10,29 @@ from django.db import OperationalError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import amounts, audit, clock, databases, holdings, inspection, reasons
+from agents import databases, holdings
 from agents.database_copies import Copies
 from agents.homes import NotReadable
 from agents.sources import SourceBook
-from ledger import removing
-from openclaw_web.disk import locks
+from collecting import collect, runs
+from collecting.models import MigrationRun, MigrationSource
+from jobs import kinds as job_kinds
+from jobs.progress import Cancelled
+from ledger.transcripts import removing
+from openclaw_web import amounts, clock, reasons
+from openclaw_web.disk import locks, room
 from openclaw_web.errors import Refused
-from operations import collect, job_kinds
-from operations.backups import room
-from operations.backups import runs as backup_runs
-from operations.backups import services as backups
-from operations.models import BackupRun, MigrationRun, MigrationSource
-from operations.progress import Cancelled
+from openclaw_web.sqlite import inspection
+from people.audit import record as audit
 
-from . import gateway, looking, losses, own_store, plan, recovering, repairs, report, runs, source_files, verifying
+from ..backups import runs as backup_runs
+from ..backups import services as backups
+from ..models import BackupRun
+from . import plan, recovering, repairs, report
 from .plan import Plan
-from .sources import LEFT, LEFTOVER, LEGACY, Source
+from .sources import gateway, looking, source_files, verifying
+from .sources.home_sources import LEFT, LEFTOVER, LEGACY, Source
+from .store import losses, own_store
 
 Status = MigrationRun.Status
 INCOMPLETE = BackupRun.Status.INCOMPLETE.value

@@ -10,13 +10,14 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from agents import audit
 from agents.models import CollectorSource
+from collecting import collect, runs
+from collecting.models import MigrationRun, MigrationSource
+from jobs import kinds as job_kinds
 from openclaw_web.errors import Refused
-from operations import collect, job_kinds
-from operations.models import MigrationRun, MigrationSource
+from people.audit import record as audit
 
-from . import report, runs
+from . import report
 
 Kind = CollectorSource.Kind
 Status = MigrationSource.Status

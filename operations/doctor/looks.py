@@ -6,8 +6,9 @@ import orjson
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from operations import jobs
-from operations.models import JobRun, MigrationRun
+from collecting.models import MigrationRun
+from jobs import services as jobs
+from jobs.models import JobRun
 
 KINDS = ("doctor_look", "doctor")
 UNDOABLE = (MigrationRun.Status.COMPLETED, MigrationRun.Status.WARNING)

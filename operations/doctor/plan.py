@@ -9,22 +9,28 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import amounts, clock, configuration, home_configuration
+from agents import home_configuration
 from agents.database_copies import Copies
 from agents.homes import read_home
 from agents.models import Agent
 from agents.sources import SourceBook, names_here
-from ledger import stashing
+from collecting import collect, runs
+from collecting.report import OF_DATABASES
+from jobs import kinds as job_kinds
+from ledger.outputs import stashing
+from openclaw_web import amounts, clock
 from openclaw_web.errors import Refused
-from operations import collect, job_kinds
-from operations.collect_report import OF_DATABASES
+from people.configuration import keys as configuration
 
-from . import deep, ignoring, looking, losses, own_store, places, report, runs, sources, things
-from .deep import Compared
+from . import ignoring, report
 from .findings import FINDING, Finding
-from .losses import Counts
-from .secrets import places_left
-from .sources import LEFT, UNCHANGED, Source
+from .sources import deep, looking, places, things
+from .sources import home_sources as sources
+from .sources.deep import Compared
+from .sources.home_sources import LEFT, UNCHANGED, Source
+from .sources.secrets import places_left
+from .store import losses, own_store
+from .store.losses import Counts
 
 TRANSCRIPTS = "transcript_events"
 UNREADABLE = ("integrity", "schema")

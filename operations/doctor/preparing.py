@@ -9,11 +9,10 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from agents import inspection, snapshots
-from openclaw_web import damage
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import damage, inspection, snapshots
 
-from . import own_store
+from .store import own_store
 
 
 def bring_up_to_date(say: Callable[[str], object]) -> None:

@@ -9,12 +9,15 @@ from agents import databases, holdings
 from agents.database_copies import Copies
 from agents.models import Agent, CollectorSource
 from agents.services import is_lost
-from ledger import counting
-from operations import collect, collect_counts
+from collecting import collect
+from collecting.stages import counts as collect_counts
+from ledger.transcripts import counting
 
-from . import losses, plan, searching
-from .losses import Loss
+from . import plan
 from .plan import Plan
+from .sources import searching
+from .store import losses
+from .store.losses import Loss
 
 IMPORT_PARAMS = ("source", "as", "include_deleted")
 LISTED = 500

@@ -12,14 +12,15 @@ from django.db import connection, connections, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import databases, inspection, services
+from agents import databases, services
 from agents.models import Agent
 from artifacts import services as services_of_artifacts
-from operations import summaries
-from operations.models import AgentSummary
+from openclaw_web.sqlite import inspection
+from overview import summaries
+from overview.models import AgentSummary
 
-from . import copied_notes, own_store, sums
 from .findings import Finding
+from .store import copied_notes, own_store, sums
 
 
 def mend(finding: Finding) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import amounts
-from agents.templatetags.formatting import size
+from openclaw_web import amounts
+from openclaw_web.templatetags.formatting import size
 
 SCHEMA = "openclaw-web.doctor.v1"
 SHOWN = 20

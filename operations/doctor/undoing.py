@@ -8,15 +8,19 @@ from django.db import connections, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from agents import audit, databases, holdings
+from agents import databases, holdings
 from agents.models import Agent, CollectorSource
-from ledger import rebuilding, session_rows, tool_days
+from collecting import collect
+from collecting.models import MigrationRun
+from jobs import kinds as job_kinds
 from ledger.models import Session, SessionDay
+from ledger.rebuilding import sums as rebuilding
+from ledger.transcripts import session_rows, tool_days
 from openclaw_web.errors import Refused
-from operations import collect, job_kinds, summaries
-from operations.models import MigrationRun
-from operations.retention import choosing
+from overview import summaries
+from people.audit import record as audit
 
+from ..retention import choosing
 from . import fixing, ignoring, report
 
 Status = MigrationRun.Status

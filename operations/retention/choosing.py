@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import clock, databases
+from agents import databases
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
 from gate.models import MemoryGateDecision
 from ledger.checkpoints import pack
 from ledger.models import ConversationContext, Session
+from openclaw_web import clock
 from openclaw_web.errors import Refused
-from operations import mentions
+
+from ..clearing import mentions
 
 PAGE = 500
 DAY_MS = 86_400_000

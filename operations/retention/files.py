@@ -22,14 +22,15 @@ import zstandard
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import reasons
-from artifacts import blobs, handles, layout
+from artifacts import handles
 from artifacts.models import Artifact
-from datasets.exporting.folders import sync_folder
-from ledger import session_rows
+from artifacts.store import blobs, layout
 from ledger.models import TranscriptEvent
-from ledger.row_checks import is_session_id
-from ledger.trimming import stashed
+from ledger.transcripts import session_rows
+from ledger.transcripts.row_checks import is_session_id
+from ledger.transcripts.trimming import stashed
+from openclaw_web import reasons
+from openclaw_web.disk.drafts import sync_folder
 from openclaw_web.errors import Refused
 
 SCHEMA = "openclaw-web.archive.v1"
@@ -48,7 +49,7 @@ class Wrong(Refused):
 
 @dataclass(slots=True)
 class Summary:
-    """What an archive holds. `rows_sha256` is the digest of `ledger.session_rows`."""
+    """What an archive holds. `rows_sha256` is the digest of `ledger.transcripts.session_rows`."""
 
     agent: str
     session: str

@@ -6,9 +6,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import amounts
-from operations import clearing
+from openclaw_web import amounts
 
+from ..clearing import services as clearing
 from .choosing import WHY, days_ago
 
 RETENTION, ARCHIVE = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"

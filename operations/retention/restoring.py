@@ -12,16 +12,21 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import audit, configuration, databases, holdings, reasons
+from agents import databases, holdings
 from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
-from ledger import counting, origins, removing, session_rows
+from collecting import collect
+from collecting.stages import consent as collect_consent
 from ledger.models import Session
-from ledger.trimming import stashed
+from ledger.transcripts import counting, origins, removing, session_rows
+from ledger.transcripts.trimming import stashed
+from openclaw_web import reasons
+from openclaw_web.disk import room
 from openclaw_web.errors import Refused
-from operations import collect, collect_consent, summaries
-from operations.backups import room
+from overview import summaries
+from people.audit import record as audit
+from people.configuration import keys as configuration
 
 from . import files
 from .files import SUFFIX, Reader, Summary

@@ -11,17 +11,21 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from agents import amounts, audit, clock, configuration, databases, holdings, reasons
+from agents import databases, holdings
 from agents.models import Agent
 from artifacts.errors import Damaged, NoSuchArtifact
-from datasets.exporting.folders import draft_of, remove_drafts
-from ledger import removing, session_rows
+from collecting import collect
+from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
 from ledger.models import RemovedSession, Session
-from openclaw_web import reserve
+from ledger.transcripts import removing, session_rows
+from openclaw_web import amounts, clock, reasons
+from openclaw_web.disk import reserve, room
+from openclaw_web.disk.drafts import draft_of, remove_drafts
 from openclaw_web.errors import Refused
-from operations import collect, summaries
-from operations.backups import room
-from operations.job_kinds import BY_ITSELF, DAY_MS, Every, Kind
+from openclaw_web.sqlite import waiting
+from overview import summaries
+from people.audit import record as audit
+from people.configuration import keys as configuration
 
 from . import choosing, files, report
 from .choosing import Found
@@ -139,13 +143,13 @@ def _drafts(out):
 def _agent(work, agent_id, db, draft):
     full = room.refusing(databases.path(agent_id).parent, _("What was not removed yet is still here."))
     work.is_short = reserve.is_short(settings.HOME_DIR)
-    databases.expect_little_room(db) if work.is_short else databases.expect_many_writes(db)
+    waiting.expect_little_room(db) if work.is_short else waiting.expect_many_writes(db)
     try:
         with full:
             _sessions(work, agent_id, db, draft)
             removing.tidy(db, little_room=work.is_short)
     finally:
-        databases.expect_few_writes(db)
+        waiting.expect_few_writes(db)
         summaries.refresh(Agent.objects.get(agent_id=agent_id))
 
 
@@ -161,7 +165,7 @@ def _sessions(work, agent_id, db, draft):
             continue
         found.add(session)
         if work.is_short:
-            databases.shorten_log(db)
+            waiting.shorten_log(db)
         done = work.sums()["sessions"]
         work.progress.update(done, max(done, work.total), _("Removing sessions of %(agent)s") % {"agent": agent_id})
 

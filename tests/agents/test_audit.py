@@ -3,8 +3,8 @@
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from agents import audit
-from agents.models import AuditEntry
+from people.audit import record as audit
+from people.models.kept import AuditEntry
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 from django.db import OperationalError
 
-from agents import reasons
+from openclaw_web import reasons
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import threading
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from agents import audit, turns
-from agents.models import AuditEntry
 from openclaw_web.disk import locks
+from openclaw_web.sqlite import writing as turns
+from people.audit import record as audit
+from people.models.kept import AuditEntry
 
 pytestmark = pytest.mark.django_db
 

@@ -1,6 +1,6 @@
 import pytest
 
-from artifacts import layout
+from artifacts.store import layout
 
 
 @pytest.fixture

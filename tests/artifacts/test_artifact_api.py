@@ -5,15 +5,14 @@ import base64
 import orjson
 import pytest
 
-from agents.models import AuditEntry
 from artifacts import services
 from artifacts.models import Artifact
 from artifacts.services import Place
 from ledger.checkpoints import pack
-from tests.test_api import bearer
-from tests.test_roles import browser_of
-
-from .test_artifact_detail import DB, HOSTILE, LINES, path_of, stash
+from people.models.kept import AuditEntry
+from tests.artifacts.test_artifact_detail import DB, HOSTILE, LINES, path_of, stash
+from tests.openclaw_web.test_api import bearer
+from tests.people.test_roles import browser_of
 
 ADA = "/api/v1/agents/ada/artifacts"
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents import services as agents
-from artifacts import layout, services
+from artifacts import services
+from artifacts.store import layout
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "artifacts"
 RECORDED = json.loads((DATA / "recorded_commands.json").read_text())

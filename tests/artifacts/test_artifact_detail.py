@@ -7,12 +7,13 @@ import orjson
 import pytest
 from django.test import Client
 
-from agents import configuration
-from agents.models import AuditEntry
-from artifacts import blobs, layout, services
+from artifacts import services
 from artifacts.models import Artifact
 from artifacts.services import Place
-from tests.test_roles import browser_of
+from artifacts.store import blobs, layout
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
+from tests.people.test_roles import browser_of
 
 DB = "agent_ada"
 HTMX = {"HX-Request": "true"}

@@ -5,13 +5,12 @@ import tracemalloc
 import orjson
 import pytest
 
-from agents import configuration
-from agents.models import AuditEntry
 from artifacts import services
 from artifacts.errors import Damaged
-from tests.test_roles import browser_of
-
-from .test_artifact_detail import DB, HOSTILE, page_of, path_of, stash
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
+from tests.artifacts.test_artifact_detail import DB, HOSTILE, page_of, path_of, stash
+from tests.people.test_roles import browser_of
 
 pytestmark = pytest.mark.django_db
 SECRET = "password: hunter2\n"

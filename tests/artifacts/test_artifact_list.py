@@ -8,12 +8,12 @@ import re
 import orjson
 import pytest
 
-from agents import configuration
-from agents.models import AuditEntry
 from artifacts import services
 from artifacts.models import Artifact
 from artifacts.services import Place
-from openclaw_web import paging
+from openclaw_web.lists import paging
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
 
 ADA, DB = "/agents/ada/artifacts/", "agent_ada"
 T0 = 1_767_571_200_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents import configuration
-from artifacts import flagging, secrets
+from artifacts.contents import flagging, secrets
 from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
 
 pytestmark = pytest.mark.django_db
 SHAPES = ["private_key", "aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key"]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artifacts import secrets
+from artifacts.contents import secrets
 
 KEY = "sk-" + "a1" * 12
 

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from artifacts import adoption
-from artifacts.measuring import measure
-from artifacts.previews import preview
-from artifacts.summaries import LINE, summarise
+from artifacts.contents import adoption
+from artifacts.contents.measuring import measure
+from artifacts.contents.summaries import LINE, summarise
+from artifacts.looking.previews import preview
 
 PDF = b"%PDF-1.7\n1 0 obj <</Type /Pages /Kids [] /Count 12>>\n" + bytes(range(256))
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 50

@@ -3,7 +3,7 @@
 import orjson
 
 from ledger.collectors.jsonl import Line, parse
-from ledger.services import Transcript, store_transcript
+from ledger.transcripts.storing import Transcript, store_transcript
 from tests.factories import T0
 
 

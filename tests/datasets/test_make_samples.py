@@ -2,12 +2,12 @@
 
 import pytest
 
-from agents import configuration
 from datasets import services
 from datasets.models import DatasetSample
 from datasets.review import verdicts
 from ledger.models import ConversationContext, ConversationTurn
 from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.factories import DecisionFactory
 

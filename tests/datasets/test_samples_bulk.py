@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.models import AuditEntry
 from datasets.models import DatasetSample, SampleLabel
 from datasets.review import bulk, claims
+from people.models.kept import AuditEntry
 from tests.factories import T0, SampleFactory
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 
 from datasets.models import DatasetSample
 from datasets.services import make_samples
-from tests.ledger.transcripts import tell, working_turns
+from tests.ledger.talks import tell, working_turns
 
 pytestmark = pytest.mark.django_db
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian import diffs, unified, word_marks
-from guardian.diff_markup import diff as markup
+from guardian.diffs import comparing as diffs
+from guardian.diffs import unified, word_marks
+from guardian.diffs.markup import diff as markup
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "a b c", "the quick fox", "the slow fox", "早上好", "\r", "x\x00y"]))
 TEXTS = st.one_of(LINES.map("\n".join), LINES.map("\r\n".join), st.text(), st.text(alphabet="ab \n"))

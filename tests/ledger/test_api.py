@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from ledger import api
+from ledger.session import api
 from tests.factories import EventFactory, IdentityFactory, RejectedFactory, SessionFactory, TurnFactory
 
 ADA = "/api/v1/agents/ada"

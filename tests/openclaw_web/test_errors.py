@@ -8,13 +8,13 @@ from agents.databases import LostAgentFile, OldAgentFile, UnknownAgent
 from artifacts.downloading import Withheld
 from artifacts.errors import Damaged, Gone, NoSuchArtifact
 from artifacts.handles import NotAHandle
-from ledger.contexts import NoSuchTurn
+from ledger.transcripts.contexts import NoSuchTurn
 from openclaw_web.api import api
-from openclaw_web.api.problems import CODES
-from openclaw_web.downloads import TooManyDownloads
+from openclaw_web.endpoints.problems import CODES
 from openclaw_web.errors import Answerable, Outdated, Refused
-from openclaw_web.middleware import SayWhyMiddleware
-from operations.file_answers import NoSuchRange
+from openclaw_web.pages.downloads import TooManyDownloads
+from openclaw_web.pages.files import NoSuchRange
+from openclaw_web.pages.middleware import SayWhyMiddleware
 
 SENTENCE = "Do that first."
 ANSWERS = [

@@ -1,6 +1,8 @@
-from agents import databases, reasons, services
-from agents.commands import DONE, INTERRUPTED, PARTLY, WRONG_USE, Verb
-from agents.models import Agent
+from openclaw_web import reasons
+from openclaw_web.commands.verbs import DONE, INTERRUPTED, PARTLY, WRONG_USE, Verb
+
+from ... import databases, services
+from ...models import Agent
 
 
 class Command(Verb):

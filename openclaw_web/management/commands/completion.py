@@ -2,8 +2,9 @@ from argparse import ArgumentParser, _SubParsersAction
 
 from django.core.management import get_commands, load_command_class
 
-from agents.commands import DONE, WRONG_USE, Verb
-from openclaw_web import VERSION, cli
+from ... import VERSION
+from ...commands import cli
+from ...commands.verbs import DONE, WRONG_USE, Verb
 
 # What the values of options and words are, by their names in the help.
 FILES, FOLDERS = {"ARCHIVE", "FILE", "PATH"}, {"DIR", "FOLDER"}

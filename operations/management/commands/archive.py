@@ -2,12 +2,13 @@ from pathlib import Path
 
 import orjson
 
-from agents.command_groups import Failed, Group, Outcome, WrongUse
-from agents.commands import PARTLY, REFUSED
+from jobs import services as jobs
+from jobs.progress import Progress, listener_on
+from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
+from openclaw_web.commands.verbs import PARTLY, REFUSED
 from openclaw_web.errors import Refused
-from operations import jobs
-from operations.progress import Progress, listener_on
-from operations.retention import report, restoring
+
+from ...retention import report, restoring
 
 
 class Sessions:

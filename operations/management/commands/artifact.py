@@ -4,12 +4,12 @@ import sys
 import orjson
 from django.core.management.base import CommandError
 
-from agents.command_groups import Group
-from agents.commands import FAILED, WRONG_USE
 from artifacts.errors import Damaged, NoRoom, NoSuchArtifact, WrongSelector
 from artifacts.handles import NotAHandle
-from operations.clearing import WrongAge
+from openclaw_web.commands.groups import Group
+from openclaw_web.commands.verbs import FAILED, WRONG_USE
 
+from ...clearing.services import WrongAge
 from .artifact_verbs import fetch, gc, import_, lint, list_, peek, rm, stash, verify
 
 HINT = "openclaw-web artifact VERB --help tells the options."

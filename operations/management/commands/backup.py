@@ -1,12 +1,13 @@
 from pathlib import Path
 
-from agents.command_groups import Failed, Group, Outcome, WrongUse
-from agents.commands import PARTLY
+from jobs import services as jobs
+from jobs.progress import Progress, listener_on
+from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
+from openclaw_web.commands.verbs import PARTLY
 from openclaw_web.errors import Refused
-from operations import jobs
-from operations.backups import report, restoring, runs, services
-from operations.models import BackupRun
-from operations.progress import Progress, listener_on
+
+from ...backups import report, restoring, runs, services
+from ...models import BackupRun
 
 BY = "command line"
 KINDS = {"create": "backup", "verify": "backup_verify", "drill": "backup_drill"}

@@ -1,11 +1,12 @@
-from agents import audit
-from agents.command_groups import Group, Outcome, WrongUse
-from agents.commands import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE
 from agents.models import Agent
 from artifacts.handles import NotAHandle
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
+from openclaw_web.commands.groups import Group, Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE
 from openclaw_web.errors import Refused
-from operations import checkpoints
+from people.audit import record as audit
+
+from ...checkpoints import services as checkpoints
 
 BY = "command line"
 

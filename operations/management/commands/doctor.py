@@ -1,13 +1,14 @@
 import orjson
 from django.conf import settings
 
-from agents.commands import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
 from agents.homes import is_text
+from jobs import services as jobs
+from jobs.progress import Progress, listener_on
+from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
+from openclaw_web.disk import room
 from openclaw_web.errors import Refused
-from operations import jobs
-from operations.backups import room
-from operations.doctor import plan, preparing, report
-from operations.progress import Progress, listener_on
+
+from ...doctor import plan, preparing, report
 
 BY = "command line"
 ONLY_FIX = ("sources", "force", "accept_losses")

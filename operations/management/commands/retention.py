@@ -1,9 +1,10 @@
 import orjson
 
-from agents.commands import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
-from operations import jobs
-from operations.progress import listener_on
-from operations.retention import report
+from jobs import services as jobs
+from jobs.progress import listener_on
+from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
+
+from ...retention import report
 
 
 class Command(Verb):

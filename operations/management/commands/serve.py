@@ -1,7 +1,8 @@
 from django.utils.translation import gettext as _
 
-from agents.commands import DONE, FAILED, REFUSED, WRONG_USE, Verb
-from operations import supervisor
+from openclaw_web.commands.verbs import DONE, FAILED, REFUSED, WRONG_USE, Verb
+
+from ...serving import supervisor
 
 
 class Command(Verb):

@@ -1,11 +1,13 @@
 import sys
 
-from agents import audit, configuration
-from agents.commands import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from agents.models import Agent
-from ledger import contexts
+from ledger.transcripts import contexts
+from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from openclaw_web.errors import Refused
-from operations import checkpoints
+from people.audit import record as audit
+from people.configuration import keys as configuration
+
+from ...checkpoints import services as checkpoints
 
 BY = "command line"
 

@@ -5,10 +5,10 @@ from django.utils.translation import gettext as _
 
 from agents import databases
 from agents import services as agents
-from agents.command_groups import WrongUse
 from agents.models import Agent
 from artifacts import handles
 from artifacts.errors import NoSuchArtifact
+from openclaw_web.commands.groups import WrongUse
 from openclaw_web.errors import Refused
 
 

@@ -1,8 +1,8 @@
 import sys
 
-from agents.command_groups import Outcome
-from artifacts import fetching
-from artifacts.selectors import MODES, USUAL_CHARS, Selector
+from artifacts.looking import fetching
+from artifacts.looking.selectors import MODES, USUAL_CHARS, Selector
+from openclaw_web.commands.groups import Outcome
 
 from . import checked, db_of
 

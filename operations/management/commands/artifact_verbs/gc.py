@@ -1,5 +1,6 @@
-from agents.command_groups import Outcome
-from operations import clearing
+from openclaw_web.commands.groups import Outcome
+
+from ....clearing import services as clearing
 
 HELP = "Remove contents that nothing refers to, and what writers that died left behind."
 EXAMPLES = ("artifact gc --dry-run", "artifact gc --older-than 30d --json")

@@ -2,9 +2,9 @@ from pathlib import Path
 
 from django.utils.translation import ngettext
 
-from agents.command_groups import Outcome
-from agents.commands import PARTLY
-from artifacts import importing
+from artifacts.store import importing
+from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.verbs import PARTLY
 
 from . import db_of
 

@@ -4,11 +4,11 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents.command_groups import Outcome, WrongUse
-from agents.commands import FAILED
 from artifacts.lint import LINT_SCHEMA, lint_paths
-from operations import linting
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import FAILED
 
+from ....linting import findings
 from . import agent_of
 
 HELP = "Find lines of prompts and playbooks that would pour whole outputs into a context."
@@ -25,7 +25,7 @@ def add_arguments(parser):
 def run(paths, collected, agent, **options):
     if bool(paths) == collected:
         raise WrongUse(_("Say which files to look at, or --collected for what was collected of an agent."))
-    found = linting.as_hits(linting.everything(agent_of(agent))) if collected else lint_paths(paths)
+    found = findings.as_hits(findings.everything(agent_of(agent))) if collected else lint_paths(paths)
     hits = [asdict(hit) for hit in found]
     lines = [f"{hit['file']}:{hit['line']}: {hit['rule']}: {hit['text']}\n    {hit['better']}" for hit in hits]
     receipt = {"schema": LINT_SCHEMA, "hits": hits}

@@ -2,11 +2,11 @@ import sys
 
 from django.utils.translation import gettext as _
 
-from agents.command_groups import Outcome, WrongUse
 from artifacts import receipts
 from artifacts.models import Artifact
+from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
-from openclaw_web.paging import page_of
+from openclaw_web.lists.paging import page_of
 
 from . import db_of
 

@@ -1,6 +1,6 @@
-from agents.command_groups import Outcome
-from artifacts import fetching
-from artifacts.selectors import MOST_PEEK_CHARS, PEEK_CHARS
+from artifacts.looking import fetching
+from artifacts.looking.selectors import MOST_PEEK_CHARS, PEEK_CHARS
+from openclaw_web.commands.groups import Outcome
 
 from . import checked, db_of
 

@@ -1,8 +1,8 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents.command_groups import Outcome
 from artifacts import receipts, services
+from openclaw_web.commands.groups import Outcome
 
 from . import checked, db_of
 

@@ -2,9 +2,9 @@ import sys
 
 from django.utils.translation import gettext as _
 
-from agents import reasons
-from agents.command_groups import Outcome, WrongUse
 from artifacts import receipts, services
+from openclaw_web import reasons
+from openclaw_web.commands.groups import Outcome, WrongUse
 
 from . import db_of, json_object
 

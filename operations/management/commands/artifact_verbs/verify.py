@@ -1,8 +1,9 @@
 from django.utils.translation import ngettext
 
-from agents.command_groups import Outcome
-from agents.commands import FAILED
-from artifacts import handles, verifying
+from artifacts import handles
+from artifacts.store import verifying
+from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.verbs import FAILED
 
 from . import checked, db_of
 

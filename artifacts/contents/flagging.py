@@ -1,0 +1,26 @@
+"""Which artifacts count as holding a secret: what was found in them, as far as the operator counts it."""
+
+import orjson
+
+from people.configuration import keys as configuration
+
+KEY = "artifacts.flaggedKinds"
+
+
+def counted() -> frozenset[str]:
+    """The kinds of secrets that flag an artifact, as the setting has it. One query: ask once for many rows."""
+    return frozenset(configuration.get(KEY))
+
+
+def flags(secret_kinds: str | list[str], kinds: frozenset[str] | None = None) -> list[str]:
+    """Those of an artifact's `secret_kinds` (a list, or its JSON) that flag it; `kinds` is what `counted` answers."""
+    found = orjson.loads(secret_kinds) if isinstance(secret_kinds, str) else secret_kinds
+    if not found:
+        return []
+    kinds = counted() if kinds is None else kinds
+    return [kind for kind in found if kind in kinds]
+
+
+def is_flagged(secret_kinds: str | list[str], kinds: frozenset[str] | None = None) -> bool:
+    """Whether an artifact is for admins only, as a whole; parts of known size are for all who may see its session."""
+    return bool(flags(secret_kinds, kinds))

@@ -1,0 +1,1 @@
+"""Bounded looks into contents."""

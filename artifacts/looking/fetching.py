@@ -1,0 +1,249 @@
+"""Answering a selector: always bounded, always the same for the same content, and honest about what it leaves out."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from openclaw_web import amounts
+from openclaw_web.errors import Refused
+from people.audit import record as audit
+
+from .. import handles
+from ..contents import content_types
+from ..errors import NoSuchArtifact, WrongSelector
+from ..models import Artifact
+from ..store import blobs, layout
+from . import jsonpaths, previews, windows
+from .selectors import MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
+from .windows import Part, Window
+
+FETCH_SCHEMA, PEEK_SCHEMA = "openclaw-mem.artifact.fetch.v1", "openclaw-mem.artifact.peek.v1"
+# A plain blob larger than this is not read whole for its ends: then only its size is checked, and the answer says so.
+WHOLE_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Fetched:
+    """An answer. `verified` is `sha256` when all bytes were hashed on the way, `size` when only the ends were read."""
+
+    row: Artifact
+    selector: Selector
+    window: Window
+    next: Selector | None = None
+    verified: str = "sha256"
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return self.window.text
+
+    def as_receipt(self) -> dict[str, Any]:
+        """The answer as JSON values."""
+        left_out = {name: asdict(getattr(self.window, name)) for name in ("before", "between", "after")}
+        return {
+            "schema": FETCH_SCHEMA,
+            "handle": self.row.handle,
+            "selector": self.selector.as_receipt(),
+            "text": self.text,
+            "contentType": self.row.content_type,
+            "bytes": self.row.bytes,
+            "lines": self.row.lines,
+            "leftOut": {name: part for name, part in left_out.items() if part["chars"]},
+            "next": self.next.as_receipt() if self.next else None,
+            "verified": self.verified,
+            **self.counts,
+        }
+
+    def in_words(self, agent_id: str) -> Iterator[str]:
+        """What was left out, and the command that shows more of this content of an agent."""
+        for name in ("before", "between", "after"):
+            part = getattr(self.window, name)
+            if part.chars:
+                sizes = {"chars": amounts.of("characters", part.chars), "where": name}
+                sizes["lines"] = amounts.of("line breaks", part.lines)
+                yield _("Left out %(where)s: %(chars)s, %(lines)s.") % sizes
+        if self.next:
+            command = handles.fetch_command(self.row.handle, agent_id, self.next.as_options())
+            yield _("More: %(command)s") % {"command": command}
+
+
+def find(db: str, handle: str) -> Artifact:
+    """The first use of a content by an agent. Raises NotAHandle, or NoSuchArtifact when this agent never used it."""
+    handles.parse(handle)
+    row = Artifact.objects.using(db).filter(handle=handle).order_by("created_at", "id").first()
+    if row is None:
+        raise NoSuchArtifact(_("This agent has no artifact %(handle)s.") % {"handle": handle})
+    return row
+
+
+def fetch(db: str, handle: str, selector: Selector, *, by: str = "", agent_id: str = "") -> Fetched:
+    """A part of a content that the agent whose file is `db` has used.
+
+    Raises NotAHandle, NoSuchArtifact, Damaged, and Refused for what cannot be asked. An answer of more than the usual
+    size is written to the operator audit log, as asked for `by` somebody about `agent_id`.
+    """
+    selector.check()
+    row = find(db, handle)
+    with blobs.opened(layout.root(), row.sha256) as blob:
+        answer = (
+            _binary(row, selector, blob) if not content_types.is_text(row.content_type) else _text(row, selector, blob)
+        )
+    if selector.max_chars > USUAL_CHARS:
+        told = {"max_chars": selector.max_chars, "mode": selector.mode, "reason": selector.reason}
+        audit.record(by, "fetched", object_type="artifact", object_id=handle, agent_id=agent_id, **told)
+    return answer
+
+
+def peek(db: str, handle: str, *, chars: int = PEEK_CHARS) -> dict[str, Any]:
+    """A small preview of a content and what is known of it, as JSON values. Raises like `fetch`."""
+    if not 1 <= chars <= MOST_PEEK_CHARS:
+        raise (WrongSelector if chars < 1 else Refused)(
+            _("A preview has 1 to %(most)s characters; fetch gives more.") % {"most": MOST_PEEK_CHARS}
+        )
+    answer = fetch(db, handle, Selector(max_chars=chars))
+    row, about = answer.row, first_meta(answer.row)
+    return {
+        "schema": PEEK_SCHEMA,
+        "handle": handle,
+        "sha256": row.sha256,
+        "bytes": row.bytes,
+        "createdAt": about["createdAt"],
+        "kind": about["kind"],
+        "compression": "gzip" if row.is_compressed else "none",
+        "meta": about["meta"],
+        "preview": answer.text,
+        "previewChars": chars,
+        "storedBytes": row.stored_bytes,
+        "lines": row.lines,
+        "chars": row.chars,
+        "contentType": row.content_type,
+        "summary": row.summary,
+        "secretKinds": orjson.loads(row.secret_kinds),
+        "verified": answer.verified,
+    }
+
+
+def first_meta(row: Artifact, root: Path | None = None) -> dict[str, Any]:
+    """`createdAt`, `kind` and `meta` of whoever stashed the content first; from the row when the file is gone."""
+    about = blobs.meta(root or layout.root(), row.sha256) or {}
+    kind, meta = about.get("kind"), about.get("meta")
+    return {
+        "createdAt": about.get("createdAt") or layout.iso(row.created_at),
+        "kind": kind if isinstance(kind, str) else row.kind,
+        "meta": meta if isinstance(meta, dict) else orjson.loads(row.meta_json),
+    }
+
+
+def _text(row, selector, blob):
+    if selector.mode in ("grep", "jsonpath"):
+        return _searched(row, selector, blob)
+    partly = not blob.is_compressed and row.bytes > WHOLE_BYTES and not selector.offset and selector.mode != "range"
+    if partly:
+        window = _read_ends(row, selector, blob)
+    else:
+        window = _window(windows.decoded(blob.chunks(expected=row.bytes)), selector)
+    return Fetched(row, selector, window, _next(selector, window), "size" if partly else "sha256")
+
+
+def _window(pieces: Iterator[str], selector: Selector) -> Window:
+    if selector.mode == "headtail":
+        return windows.both_ends(pieces, selector.max_chars)
+    if selector.mode == "tail":
+        return windows.last(pieces, selector.max_chars)
+    if selector.mode == "range":
+        pieces = lines_of(pieces, *selector.line_numbers())
+    return windows.from_offset(pieces, selector.offset, selector.max_chars, at_line=selector.mode == "range")
+
+
+def _read_ends(row, selector, blob):
+    """The window of head, tail or headtail from both ends of the file; what is between is known from the row."""
+    cap = selector.max_chars
+    head, tail = blob.ends(4 * cap + 8, expected=row.bytes)
+    first, last = {"head": (cap, 0), "tail": (0, cap)}.get(selector.mode) or previews.shares(cap)
+    begin = head.decode("utf-8", "replace")[:first]
+    ending = previews.aligned(tail)[-last:] if last else ""
+    breaks = row.lines - (not tail.endswith(b"\n"))
+    left = Part(row.chars - len(begin) - len(ending), breaks - begin.count("\n") - ending.count("\n"))
+    if selector.mode == "tail":
+        return Window(ending, left, Part(), Part())
+    if not last:
+        return Window(begin, Part(), Part(), left)
+    return Window(begin + previews.GAP + ending, Part(), left, Part())
+
+
+def _searched(row, selector, blob):
+    content = blob.chunks(expected=row.bytes)
+    if selector.mode == "grep":
+        search = selector.grep()
+        window = windows.from_offset(search.pieces(content), selector.offset, selector.max_chars, at_line=True)
+        counts = {"matches": search.matches, "longLinesCut": search.cut}
+    else:
+        if row.bytes > jsonpaths.MAX_BYTES:
+            raise Refused(_("This JSON is too long for a path. Use grep, range or head."))
+        search = selector.matches()
+        pieces = search.pieces(b"".join(content))
+        window = windows.from_offset(pieces, selector.offset, selector.max_chars, at_line=True)
+        counts = {"matches": search.matches}
+    return Fetched(row, selector, window, _next(selector, window), counts=counts)
+
+
+def _binary(row, selector, blob):
+    if selector.mode in ("range", "grep", "jsonpath"):
+        raise Refused(
+            _("This artifact is no text (%(type)s): only its first bytes can be shown.") % {"type": row.content_type}
+        )
+    wanted = 16 * previews.HEX_ROWS
+    partly = not blob.is_compressed and row.bytes > WHOLE_BYTES
+    head = blob.ends(wanted, expected=row.bytes)[0] if partly else _first_bytes(blob.chunks(expected=row.bytes), wanted)
+    window = Window(previews.hex_rows(head, selector.max_chars), Part(), Part(), Part())
+    shown = min(len(head), 16 * window.text.count("\n"))
+    counts = {"binary": True, "bytesLeftOut": row.bytes - shown}
+    return Fetched(row, selector, window, None, "size" if partly else "sha256", counts)
+
+
+def _first_bytes(chunks: Iterable[bytes], wanted: int) -> bytes:
+    """The first bytes, with all the others read and checked."""
+    head = b""
+    for chunk in chunks:
+        head += chunk[: wanted - len(head)]
+    return head
+
+
+def _next(selector, window):
+    """The selector that gives what comes next; None when nothing was left out there."""
+    if selector.mode == "tail":
+        start = max(0, window.before.chars - selector.max_chars)
+        wanted = min(window.before.chars, selector.max_chars)
+        return replace(selector, mode="head", offset=start, max_chars=wanted) if wanted else None
+    if selector.mode == "headtail" and (window.between.chars or window.after.chars):
+        shown = previews.shares(selector.max_chars)[0]
+        return replace(selector, mode="head", offset=shown)
+    if window.after.chars:
+        return replace(selector, offset=window.before.chars + len(window.text))
+    return None
+
+
+def lines_of(pieces: Iterable[str], first: int, last: int | None) -> Iterator[str]:
+    """The lines `first` to `last` of a text in pieces; it is read to its end all the same."""
+    number = 1  # of the line the next piece begins in
+    for piece in pieces:
+        breaks = piece.count("\n")
+        start = _after_breaks(piece, first - number) if number < first else 0
+        end = _after_breaks(piece, last - number + 1) if last is not None and number <= last else len(piece)
+        if number + breaks >= first and (last is None or number <= last):
+            yield piece[start:end]
+        number += breaks
+
+
+def _after_breaks(text: str, count: int) -> int:
+    """Where the text goes on after so many line breaks; its end when there are fewer."""
+    place = -1
+    for _break in range(count):
+        place = text.find("\n", place + 1)
+        if place < 0:
+            return len(text)
+    return place + 1

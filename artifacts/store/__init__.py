@@ -1,0 +1,1 @@
+"""Contents as files named by their hash."""

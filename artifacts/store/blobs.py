@@ -1,0 +1,142 @@
+"""Reading one blob: bounded, hashed while it passes, and refused when it is not what was stashed."""
+
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from openclaw_web import reasons
+
+from .. import handles
+from ..errors import Damaged, NoSuchArtifact
+from . import layout
+
+CHUNK = 1024 * 1024
+MAX_BYTES = 4_000_000_000  # of one artifact, unpacked
+MAX_META_BYTES = 1024 * 1024
+
+
+class Blob:
+    """One stored content, open for reading: `stored_bytes` on disk, `changed_at` (seconds), `is_compressed`."""
+
+    def __init__(self, sha256: str, handle: int, *, is_compressed: bool):
+        self.sha256 = sha256
+        self.is_compressed = is_compressed
+        about = os.fstat(handle)
+        self.stored_bytes, self.changed_at = about.st_size, about.st_mtime
+        self._handle = handle
+
+    def chunks(self, *, expected: int | None = None) -> Iterator[bytes]:
+        """The content, unpacked, in chunks of at most 1 MB. Raises Damaged.
+
+        It raises as soon as there are more bytes than `expected`, and after the last chunk when number or hash are
+        wrong: whoever stops before the end has read unchecked bytes.
+        """
+        limit = MAX_BYTES if expected is None else expected
+        digest, size = hashlib.sha256(), 0
+        for chunk in _unpacked(self._raw()) if self.is_compressed else self._raw():
+            size += len(chunk)
+            if size > limit:
+                raise Damaged(_("%(handle)s unpacks to more than was stashed. It was not read on.") % self._named)
+            digest.update(chunk)
+            yield chunk
+        if digest.hexdigest() != self.sha256 or expected not in (None, size):
+            raise Damaged(_("%(handle)s is damaged: its content is not what was stashed.") % self._named)
+
+    def ends(self, size: int, *, expected: int) -> tuple[bytes, bytes]:
+        """The first and last `size` bytes of a plain blob; they may overlap. Only its size is checked: `expected`."""
+        if self.is_compressed or self.stored_bytes != expected:
+            raise Damaged(_("%(handle)s is damaged: its size is not what was stashed.") % self._named)
+        return os.pread(self._handle, size, 0), os.pread(self._handle, size, max(0, expected - size))
+
+    @property
+    def _named(self):
+        return {"handle": handles.of(self.sha256)}
+
+    def _raw(self):
+        place = 0
+        while chunk := os.pread(self._handle, CHUNK, place):
+            place += len(chunk)
+            yield chunk
+
+
+@contextmanager
+def opened(root: Path, sha256: str) -> Iterator[Blob]:
+    """The blob of a content. Raises NoSuchArtifact when it is gone, Damaged when its place holds something else."""
+    try:
+        with layout.folder(root, layout.BLOBS, *layout.parts(sha256)) as folder:
+            handle, is_compressed = _either(folder, sha256)
+    except FileNotFoundError as exc:
+        raise NoSuchArtifact(_("The content of %(handle)s is gone.") % {"handle": handles.of(sha256)}) from exc
+    try:
+        yield Blob(sha256, handle, is_compressed=is_compressed)
+    finally:
+        os.close(handle)
+
+
+def whole(root: Path, sha256: str, *, expected: int) -> bytes:
+    """A content of `expected` bytes, all of it, checked. Raises NoSuchArtifact, or Damaged, also when unreadable."""
+    try:
+        with opened(root, sha256) as blob:
+            return b"".join(blob.chunks(expected=expected))
+    except OSError as exc:
+        told = {"handle": handles.of(sha256), "reason": reasons.of_system(exc)}
+        raise Damaged(_("%(handle)s cannot be read: %(reason)s.") % told) from exc
+
+
+def unchecked(root: Path, sha256: str) -> Iterator[bytes]:
+    """A content in chunks as it is found, ending where it cannot be read: for looking through it, never for showing."""
+    with suppress(Damaged, NoSuchArtifact, OSError), opened(root, sha256) as blob:
+        yield from _unpacked(blob._raw()) if blob.is_compressed else blob._raw()
+
+
+def meta(root: Path, sha256: str) -> dict[str, Any] | None:
+    """The metadata file of a content; None when there is none or it is not about this content."""
+    try:
+        with layout.folder(root, layout.META, *layout.parts(sha256)) as folder:
+            handle = layout.open_file(f"{sha256}.json", folder)
+    except (FileNotFoundError, Damaged):
+        return None
+    with os.fdopen(handle, "rb") as file:
+        try:
+            found = orjson.loads(file.read(MAX_META_BYTES))
+        except orjson.JSONDecodeError:
+            return None
+    sound = isinstance(found, dict) and found.get("sha256") == sha256 and isinstance(found.get("createdAt"), str)
+    return found if sound else None
+
+
+def _either(folder, sha256):
+    """A plain blob is found first; both exist only when two versions of a program wrote at once, and both are right."""
+    try:
+        return layout.open_file(sha256 + layout.PLAIN, folder), False
+    except FileNotFoundError:
+        return layout.open_file(sha256 + layout.GZIPPED, folder), True
+
+
+def _unpacked(chunks):
+    """Gzip members unpacked; never more than CHUNK bytes at once, however much they promise."""
+    unpacker = zlib.decompressobj(wbits=31)
+    fed = False
+    try:
+        for chunk in chunks:
+            while chunk:
+                if unpacker.eof:
+                    unpacker = zlib.decompressobj(wbits=31)
+                piece = unpacker.decompress(chunk, CHUNK)
+                chunk = unpacker.unconsumed_tail or unpacker.unused_data
+                fed = True
+                if piece:
+                    yield piece
+        while piece := unpacker.decompress(unpacker.unconsumed_tail, CHUNK):
+            yield piece
+    except zlib.error as exc:
+        raise Damaged(_("A compressed artifact is damaged and cannot be unpacked.")) from exc
+    if not (fed and unpacker.eof):
+        raise Damaged(_("A compressed artifact is damaged: it ends too early."))

@@ -1,0 +1,184 @@
+"""Removing contents that nobody refers to any more. When in doubt, it removes nothing."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+from django.utils.translation import gettext as _
+
+from agents import databases
+from agents.models import Agent
+from openclaw_web.errors import Refused
+
+from .. import handles
+from ..models import Artifact
+from . import inventory, layout, locks
+
+GC_SCHEMA = "openclaw-mem.artifact.gc.v1"
+REMOVERS = 8
+BATCH = 5_000  # contents that are looked at again, and removed, while others wait to adopt
+
+
+class _Files(NamedTuple):
+    """The files of a content: bytes on disk, and their names."""
+
+    size: int
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Collected:
+    """What a collection did, or would do."""
+
+    is_dry_run: bool
+    kept: int = 0
+    young: int = 0  # nobody refers to them, but they are not old enough
+    removed: int = 0
+    removed_bytes: int = 0  # on disk
+    drafts: int = 0
+
+    def as_receipt(self) -> dict:
+        """Sums only: a receipt of what was removed names no content."""
+        return {
+            "schema": GC_SCHEMA,
+            "dryRun": self.is_dry_run,
+            "kept": self.kept,
+            "young": self.young,
+            "removed": self.removed,
+            "removedBytes": self.removed_bytes,
+            "draftsRemoved": self.drafts,
+        }
+
+
+def collect(
+    *, older_than: float = 0, is_dry_run: bool = False, also_kept: Callable[[list[str]], Iterable[str]] | None = None
+) -> Collected:
+    """Remove every content that no agent refers to and that was stashed more than `older_than` seconds ago.
+
+    `also_kept(handles)` names those of these handles that something else refers to: asked once for all that may go,
+    while others work on, and once more for each batch just before it goes, while nobody adopts. Raises Refused when
+    an agent's file cannot be read: what it refers to is not known then, and nothing is removed.
+    """
+    root, result = layout.root(), Collected(is_dry_run)
+    waiting = _unreferred(root, time.time() - older_than, result)
+    if waiting and also_kept:
+        result.kept += _take_out(waiting, also_kept([handles.of(sha256) for sha256 in waiting]))
+    if is_dry_run:
+        _count(result, waiting.values())
+        return result
+    todo = iter(waiting.items())
+    while batch := dict(islice(todo, BATCH)):
+        _remove(root, batch, also_kept, result)
+    result.drafts = _remove_drafts(root)
+    return result
+
+
+def referred_among(db: str, wanted: list[str]) -> set[str]:
+    """Those of these handles that the agent whose file is `db` refers to."""
+    with reading(db):
+        return set(Artifact.objects.using(db).filter(handle__in=wanted).values_list("handle", flat=True))
+
+
+def agent_files() -> list[str]:
+    """The alias of every agent there is a file or a row for; Refused when one cannot be read."""
+    files = (settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")
+    names = {file.parts[-3] for file in files} | set(Agent.objects.values_list("agent_id", flat=True))
+    try:
+        return [databases.alias(name) for name in sorted(names)]
+    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
+        raise _unknown(exc) from exc
+
+
+def _referred(db):
+    with reading(db):
+        yield from Artifact.objects.using(db).values_list("handle", flat=True).distinct().iterator(5_000)
+
+
+@contextmanager
+def reading(db: str) -> Iterator[None]:
+    """Hundreds of agents are read one after the other: what was opened for one is closed again."""
+    was_open = connections[db].connection is not None
+    try:
+        yield
+    except DatabaseError as exc:
+        raise _unknown(exc) from exc
+    finally:
+        if not was_open:
+            connections[db].close()
+
+
+def _unknown(exc):
+    return Refused(
+        _("Nothing was removed: the file of an agent cannot be read, and what it refers to is not known. %(reason)s")
+        % {"reason": exc}
+    )
+
+
+def _unreferred(root, before, result):
+    """What may go, by hash: contents that no agent refers to and that are older than `before`."""
+    referred = {handle[-64:] for db in agent_files() for handle in _referred(db)}
+    found: dict[str, _Files] = {}
+    for sha256, paths in inventory.stored(root):
+        if sha256 in referred:
+            result.kept += 1
+            continue
+        size, changed_at = inventory.size_and_time(paths)
+        if changed_at > before:
+            result.young += 1
+        else:
+            found[sha256] = _Files(size, tuple(path.rpartition("/")[2] for path in paths))
+    return found
+
+
+def _take_out(waiting, kept):
+    """Take contents off the list of those that may go; how many they were."""
+    return sum(waiting.pop(handle[-64:], None) is not None for handle in set(kept))
+
+
+def _remove(root, waiting, also_kept, result):
+    """Remove contents that are still nobody's: from here on nobody can adopt one until it is gone."""
+    with locks.clearing(root):
+        wanted = [handles.of(sha256) for sha256 in waiting]
+        kept = {handle for db in agent_files() for handle in referred_among(db, wanted)}
+        kept |= set(also_kept(wanted)) if also_kept else set()
+        result.kept += _take_out(waiting, kept)
+        folders: dict[tuple[str, ...], list[str]] = {}
+        for sha256 in waiting:
+            folders.setdefault(layout.parts(sha256)[:-1], []).append(sha256)
+        with ThreadPoolExecutor(REMOVERS) as pool:  # each mostly waits for the file system
+            gone = pool.map(partial(_remove_files, root, waiting), folders, folders.values())
+            removed = [waiting.pop(sha256) for part in gone for sha256 in part]
+    _count(result, removed)
+    result.kept += len(waiting)  # behind a link, or not to be removed
+
+
+def _remove_files(root, waiting, above, unwanted):
+    """Remove contents whose hashes begin alike; those of them that are gone. No folder that is a link is followed."""
+    stuck: set[str] = set()
+    for kind in (layout.META, layout.BLOBS):
+        # The blob last: a death in between leaves a content without metadata, which can be read and adopted.
+        leaves: dict[str, list[str]] = {}
+        for sha256 in unwanted:
+            names = [name for name in waiting[sha256].names if name.endswith(".json") == (kind == layout.META)]
+            if names and sha256 not in stuck:
+                leaves.setdefault(sha256[2:4], []).extend(names)
+        stuck |= {name[:64] for name in layout.remove_many(root, (kind, *above), leaves)}
+    return [sha256 for sha256 in unwanted if sha256 not in stuck]
+
+
+def _count(result, removed):
+    result.removed += len(removed)
+    result.removed_bytes += sum(files.size for files in removed)
+
+
+def _remove_drafts(root):
+    """Remove what writers that died left behind: while nobody adopts, every draft is one of those."""
+    with locks.clearing(root):
+        return layout.remove_drafts(root)

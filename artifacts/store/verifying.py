@@ -1,0 +1,63 @@
+"""Reading every content of the store and comparing it with its name."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from .. import handles
+from ..models import Artifact
+from . import blobs, inventory, layout
+
+VERIFY_SCHEMA = "openclaw-mem.artifact.verify.v1"
+
+
+@dataclass(slots=True)
+class Verified:
+    """How many contents are sound, how many bytes that are, and a row for each that is not."""
+
+    sound: int = 0
+    bytes: int = 0
+    problems: list[dict[str, str]] = field(default_factory=list)
+
+    def as_receipt(self) -> dict:
+        return {"schema": VERIFY_SCHEMA, "sound": self.sound, "bytes": self.bytes, "problems": self.problems}
+
+
+def verify(wanted: Iterable[str]) -> Verified:
+    """Check these contents (hashes), and that their metadata is there."""
+    root, result = layout.root(), Verified()
+    for sha256 in wanted:
+        try:
+            with blobs.opened(root, sha256) as blob:
+                about = blobs.meta(root, sha256)
+                result.bytes += sum(map(len, blob.chunks(expected=about.get("bytes") if about else None)))
+            reason = _unlike(about, blob)
+        except Refused as exc:
+            reason = exc.sentence
+        if reason:
+            result.problems.append({"id": handles.of(sha256), "reason": reason})
+        else:
+            result.sound += 1
+    return result
+
+
+def everything(db: str) -> Iterator[str]:
+    """The hash of every content that is in the store, or that the agent whose file is `db` refers to and is not."""
+    seen = set()
+    for sha256, _paths in inventory.stored(layout.root()):
+        seen.add(sha256)
+        yield sha256
+    for handle in Artifact.objects.using(db).values_list("handle", flat=True).distinct().order_by("handle"):
+        if handle[-64:] not in seen:
+            yield handle[-64:]
+
+
+def _unlike(about, blob):
+    if about is None:
+        return _("Its metadata is missing or damaged; the content is sound.")
+    if about.get("compression") != ("gzip" if blob.is_compressed else "none"):
+        return _("Its metadata says another compression; the content is sound.")
+    return ""

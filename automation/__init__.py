@@ -1,0 +1,1 @@
+"""What an agent does by itself: schedules, sub-agents, background tasks."""

@@ -1,0 +1,71 @@
+"""Scheduled jobs, their runs, and runs of sub-agents."""
+
+from django.http import Http404
+from ninja import Query, Router
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.pages.doors import needs
+
+from . import schedules, subagent_runs
+from .schemas import CronJobDetail, CronJobOut, CronRunOut, SubagentQuery, SubagentRunOut
+
+router = Router(tags=["schedules"])
+
+
+@router.get(
+    "/agents/{agent}/cron",
+    operation_id="operations_schedules_api_cron_list",
+    response={200: Page[CronJobOut], **failures(404, 409)},
+)
+@agent_view
+@needs("viewer")
+def cron_list(request, agent, filters: Query[PageQuery]):
+    """Scheduled jobs of an agent by name, with how their last runs went."""
+    page = schedules.page(agent, **filters.place)
+    return listed(page)
+
+
+@router.get(
+    "/agents/{agent}/cron/{job_id}",
+    operation_id="operations_schedules_api_cron_detail",
+    response={200: CronJobDetail, **failures(404)},
+)
+@agent_view
+@needs("viewer")
+def cron_detail(request, agent, job_id: str):
+    """One job with its definition."""
+    job = schedules.find(agent, job_id)
+    if job is None:
+        raise Http404
+    job.words = schedules.definition(job).words
+    job.numbers = schedules.numbers(schedules.runs_of(agent, job_id))
+    return job
+
+
+@router.get(
+    "/agents/{agent}/cron/{job_id}/runs",
+    operation_id="operations_schedules_api_cron_runs",
+    response={200: Page[CronRunOut], **failures(404, 409)},
+)
+@agent_view
+@needs("viewer")
+def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
+    """The runs of a job, the newest first; also of one that is no longer defined."""
+    page = schedules.run_page(schedules.runs_of(agent, job_id), **filters.place)
+    if not page and not filters.after and not filters.before and schedules.find(agent, job_id) is None:
+        raise Http404
+    return listed(page)
+
+
+@router.get(
+    "/agents/{agent}/subagents",
+    operation_id="operations_schedules_api_subagent_list",
+    response={200: Page[SubagentRunOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def subagent_list(request, agent, filters: Query[SubagentQuery]):
+    """Runs of sub-agents that an agent's sessions asked for, the newest first; or those on either side of `session`."""
+    page = subagent_runs.page(agent, session=filters.session, **filters.place)
+    return listed(page)

@@ -1,0 +1,62 @@
+"""Background tasks, flows and deliveries that OpenClaw keeps in its state database."""
+
+from django.utils.translation import gettext_lazy as _
+
+from ledger.lists.stored import Shown, row_of
+from openclaw_web.templatetags.formatting import ago, duration, number
+
+from .models import DeliveryQueueEntry, FlowRun, TaskRun
+
+
+def _task(one):
+    took = max(0, one.ended_at - one.started_at) if one.ended_at and one.started_at else None
+    note = one.terminal_summary or one.progress_summary or (one.task if one.label else "")
+    cells = (duration(took), ago(one.created_at or None))
+    return row_of(one.label or one.task or one.task_id, *cells, note=note, error=one.error, state=one.status)
+
+
+def _flow(one):
+    note = one.blocked_summary or one.current_step
+    return row_of(
+        one.goal or one.flow_id, ago(one.updated_at), ago(one.created_at or None), note=note, state=one.status
+    )
+
+
+def _delivery(one):
+    note = " · ".join(word for word in (one.channel, one.session_key) if word)
+    cells = (number(one.retry_count), ago(one.enqueued_at or None))
+    return row_of(one.entry_kind or one.queue_name, *cells, note=note, error=one.last_error, state=one.status)
+
+
+BACKGROUND = (
+    Shown(
+        "tasks",
+        _("Tasks"),
+        (_("State"), _("Took"), _("Started")),
+        True,
+        _("Tasks that OpenClaw runs beside conversations appear here."),
+        ("-created_at", "-task_id"),
+        lambda agent: TaskRun.objects.filter(agent_id=agent.agent_id),
+        _task,
+    ),
+    Shown(
+        "flows",
+        _("Flows"),
+        (_("State"), _("Changed"), _("Started")),
+        True,
+        _("Flows, which are tasks that belong together, appear here."),
+        ("-created_at", "-flow_id"),
+        lambda agent: FlowRun.objects.filter(agent_id=agent.agent_id),
+        _flow,
+    ),
+    Shown(
+        "deliveries",
+        _("Deliveries"),
+        (_("State"), _("Tries"), _("Queued")),
+        True,
+        _("Messages on their way out appear here while they wait; what they say and to whom is not read."),
+        ("-enqueued_at", "-queue_name", "-id"),
+        lambda agent: DeliveryQueueEntry.objects.filter(agent_id=agent.agent_id),
+        _delivery,
+    ),
+)

@@ -1,0 +1,20 @@
+"""Background work."""
+
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from ledger.lists.stored_views import tabs_and_rows
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from . import background as automation_background
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def background_list(request, agent):
+    """Tasks, flows or deliveries of an agent (`?kind=`)."""
+    return render_page(
+        request, "automation/background_list.html", tabs_and_rows(request, agent, automation_background.BACKGROUND)
+    )

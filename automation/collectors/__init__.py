@@ -1,0 +1,1 @@
+"""Readers of formats: they give records back and know no table."""

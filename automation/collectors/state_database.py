@@ -1,0 +1,197 @@
+"""The state database of a home: scheduled jobs and their runs, sub-agent runs, and other work in the background."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from ledger.collectors.agent_database import text
+from ledger.collectors.database import Database
+from ledger.collectors.jsonl import load_object
+from ledger.collectors.records import moment_ms
+
+from . import cron, subagents
+
+KNOWN_VERSIONS = range(1, 19)
+MAX_TEXT = 20_000  # characters of one column
+TASK = (
+    *("task_id", "runtime", "task_kind", "source_id", "requester_session_key", "child_session_key"),
+    *("parent_flow_id", "parent_task_id", "run_id", "label", "task", "status", "delivery_status"),
+    *("last_tool_name", "error", "progress_summary", "terminal_summary", "terminal_outcome"),
+    *("tool_use_count", "created_at", "started_at", "ended_at"),
+)
+FLOW = (
+    *("flow_id", "shape", "owner_key", "status", "goal", "current_step", "blocked_summary"),
+    *("created_at", "updated_at", "ended_at"),
+)
+DELIVERY = (
+    *("queue_name", "id", "status", "entry_kind", "session_key", "channel", "last_error"),
+    *("retry_count", "last_attempt_at", "enqueued_at", "updated_at", "failed_at"),
+)
+ORDERS = ("created_at", "enqueued_at")  # what lists are ordered by is never empty
+RECEIPT_STATUSES = {"running": "", "interrupted": "error", "superseded": "skipped"}
+
+
+@dataclass(slots=True)
+class TimedRun:
+    """A run of a scheduled job and when it began, which is its name: every table tells the same moment."""
+
+    run: cron.Run
+    began_at: int
+    agent: str
+    entry: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Item:
+    """A row of one of the other tables: its columns by the names they have there, and the agent it belongs to."""
+
+    agent: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def jobs(database: Database) -> Iterator[cron.Job]:
+    """Scheduled jobs; one whose definition is no JSON object is known by its columns."""
+    columns = ("job_id", "name", "enabled", "agent_id", "updated_at", "job_json", "state_json")
+    for job_id, name, enabled, agent, updated, job_json, state_json in database.rows("cron_jobs", *columns):
+        if not text(job_id):
+            continue
+        raw = {"name": text(name), "enabled": enabled != 0, "agentId": text(agent), "updatedAtMs": updated}
+        raw |= _object(job_json) | {"id": text(job_id)}
+        if state := _object(state_json):
+            raw["state"] = state
+        raw.setdefault("updatedAtMs", updated)
+        yield cron.job_of(raw)
+
+
+def runs(database: Database) -> Iterator[TimedRun]:
+    """Runs of scheduled jobs, each once: what a task says, else the run log, else a receipt."""
+    seen: set[tuple[str, int]] = set()
+    for found in (*_of_tasks(database), *_of_run_logs(database), *_of_receipts(database)):
+        key = (found.run.job_id, found.began_at)
+        if key not in seen:
+            seen.add(key)
+            yield found
+
+
+def subagent_runs(database: Database) -> Iterator[subagents.SubagentRun]:
+    """Sub-agent runs: the payload, with the columns of versions that have no payload."""
+    columns = ("run_id", "child_session_key", "requester_session_key", "controller_session_key", "created_at")
+    more = ("started_at", "ended_at", "task", "label", "model", "outcome_json", "ended_reason", "cleanup_handled")
+    for row in database.rows("subagent_runs", *columns, *more, "payload_json"):
+        values = dict(zip((*columns, *more), row, strict=False))
+        run_id, outcome = text(values.pop("run_id")), _object(values.pop("outcome_json"))
+        handled = values.pop("cleanup_handled")
+        run: dict[str, Any] = {_camel(name): _plain(value) for name, value in values.items() if value is not None}
+        if outcome:
+            run["outcome"] = outcome
+        if handled is not None:
+            run["cleanupHandled"] = bool(handled)
+        if run_id:
+            yield subagents.run_of(run_id, _object(row[-1]) | run)
+
+
+def tasks(database: Database) -> Iterator[Item]:
+    """Tasks that are no runs of scheduled jobs."""
+    for row in database.rows("task_runs", *TASK, "agent_id", "owner_key", order="created_at"):
+        item = _item(TASK, row)
+        item.agent = text(row[-2]) or _agent_of(item.values["requester_session_key"] or text(row[-1]))
+        if item.values["runtime"] != "cron" and item.values["task_id"]:
+            yield item
+
+
+def flows(database: Database) -> Iterator[Item]:
+    """Flows: tasks that belong together."""
+    for row in database.rows("flow_runs", *FLOW, order="created_at"):
+        item = _item(FLOW, row)
+        item.agent = _agent_of(item.values["owner_key"])
+        if item.values["flow_id"]:
+            yield item
+
+
+def deliveries(database: Database) -> Iterator[Item]:
+    """What waits to be delivered or could not be: where and since when, never what is said and to whom."""
+    for row in database.rows("delivery_queue_entries", *DELIVERY, order="enqueued_at"):
+        item = _item(DELIVERY, row)
+        item.agent = _agent_of(item.values["session_key"])
+        if item.values["queue_name"] and item.values["id"]:
+            yield item
+
+
+def _of_tasks(database):
+    columns = ("source_id", "agent_id", "status", "error", "terminal_summary", "started_at", "ended_at", "created_at")
+    for row in database.rows("task_runs", *columns, "detail_json", where="runtime = 'cron'", order="created_at"):
+        job, agent, status, error, summary, started, ended, created, detail = row
+        entry = _object(detail)
+        entry.setdefault("status", text(status))
+        entry.setdefault("error", text(error))
+        entry.setdefault("summary", text(summary))
+        entry.setdefault("runAtMs", started or created)
+        entry.setdefault("ts", ended or started or created)
+        yield from _timed(entry, text(job), text(agent))
+
+
+def _of_run_logs(database):
+    columns = ("job_id", "ts", "status", "error", "summary", "session_id", "run_at_ms", "duration_ms")
+    for row in database.rows("cron_run_logs", *columns, "entry_json", order="ts"):
+        job, ts, status, error, summary, session, run_at, duration = row[:-1]
+        entry = {"ts": ts, "status": text(status), "error": text(error), "summary": text(summary)}
+        entry |= {"sessionId": text(session), "runAtMs": run_at or ts, "durationMs": duration}
+        entry |= _object(row[-1])
+        yield from _timed(entry, text(job), "")
+
+
+def _of_receipts(database):
+    columns = ("job_id", "agent_id", "status", "started_at_ms", "finished_at_ms", "error_text")
+    for job, agent, status, started, finished, error in database.rows("cron_run_receipts", *columns):
+        word = text(status)
+        entry = {"ts": finished or started, "runAtMs": started, "status": RECEIPT_STATUSES.get(word, word)}
+        entry |= {"error": text(error), "receiptStatus": word}
+        if isinstance(started, int) and isinstance(finished, int):
+            entry["durationMs"] = finished - started
+        yield from _timed(entry, text(job), text(agent))
+
+
+def _timed(entry, job_id, agent):
+    began_at = moment_ms(entry.get("runAtMs"))
+    if began_at is None or not job_id:
+        return
+    entry = {name: value for name, value in entry.items() if value not in (None, "")} | {"jobId": job_id}
+    try:
+        yield TimedRun(cron.read_run({"ts": began_at, **entry}, job_id=job_id), began_at, agent, entry)
+    except ValueError:
+        return
+
+
+def _item(columns, row):
+    return Item("", {name: _typed(name, value) for name, value in zip(columns, row, strict=False)})
+
+
+def _typed(name, value):
+    if name.endswith("_at"):
+        return moment_ms(value) or (0 if name in ORDERS else None)
+    if name.endswith("_count"):
+        return value if isinstance(value, int) and 0 <= value < 2**31 else 0
+    return text(value)[:MAX_TEXT].replace("\x00", "\ufffd")
+
+
+def _plain(value):
+    return text(value) if isinstance(value, bytes) else value
+
+
+def _camel(name):
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _agent_of(key):
+    parts = key.split(":")
+    return parts[1] if len(parts) > 1 and parts[0] == "agent" else "main"
+
+
+def _object(value):
+    try:
+        return load_object(value) if isinstance(value, bytes) else {}
+    except (ValueError, orjson.JSONDecodeError):
+        return {}

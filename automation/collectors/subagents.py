@@ -1,0 +1,50 @@
+"""Sub-agent runs: `subagents/runs.json`."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ledger.collectors.jsonl import load_object
+from ledger.collectors.records import moment_ms
+
+
+@dataclass(slots=True)
+class SubagentRun:
+    """One run of a sub-agent."""
+
+    run_id: str
+    child_session_key: str
+    requester_session_key: str
+    controller_session_key: str | None
+    created_at: int
+    ended_at: int | None
+    cleanup_handled: bool
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+def read_runs(data: bytes) -> list[SubagentRun]:
+    """The runs of the file. Raises ValueError when it is not what it should be."""
+    runs = load_object(data).get("runs")
+    if isinstance(runs, list):
+        runs = {run["runId"]: run for run in runs if isinstance(run, dict) and isinstance(run.get("runId"), str)}
+    if not isinstance(runs, dict):
+        raise ValueError("there are no runs")
+    return [run_of(run_id, run) for run_id, run in runs.items() if isinstance(run, dict)]
+
+
+def run_of(run_id: str, run: dict[str, Any]) -> SubagentRun:
+    """One run as its object says."""
+
+    def text(name):
+        value = run.get(name)
+        return value if isinstance(value, str) else None
+
+    return SubagentRun(
+        run_id=run_id,
+        child_session_key=text("childSessionKey") or "",
+        requester_session_key=text("requesterSessionKey") or "",
+        controller_session_key=text("controllerSessionKey"),
+        created_at=moment_ms(run.get("createdAt")) or moment_ms(run.get("startedAt")) or 0,
+        ended_at=moment_ms(run.get("endedAt")),
+        cleanup_handled=run.get("cleanupHandled") is True,
+        payload=run,
+    )

@@ -1,0 +1,80 @@
+"""Scheduled jobs and sub-agents of OpenClaw."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class CronJob(models.Model):
+    """A scheduled job of an OpenClaw home."""
+
+    id = models.TextField(primary_key=True)
+    agent_id = models.TextField()
+    name = models.TextField(default="")
+    enabled = models.BooleanField(default=True)
+    prompt = models.TextField(default="")
+    schedule_json = models.TextField(default="{}")
+    created_at = EpochMs(null=True)
+    updated_at = EpochMs(null=True)
+    next_run_at = EpochMs(null=True)
+    job_json = models.TextField(help_text="the definition as it was found")
+
+    class Meta:
+        db_table = "cron_jobs"
+        indexes = [models.Index(fields=["agent_id", "name", "id"], name="idx_cron_agent")]
+
+    def __str__(self):
+        return self.name or self.id
+
+
+class CronRunLog(models.Model):
+    """One run of a scheduled job."""
+
+    pk = models.CompositePrimaryKey("job_id", "seq")
+    job_id = models.TextField()
+    seq = Count(help_text="byte offset in the run log; of a run in a database, the moment it began")
+    agent_id = models.TextField()
+    ts = EpochMs()
+    status = models.TextField(default="")
+    error = models.TextField(default="")
+    summary = models.TextField(default="")
+    duration_ms = Count(null=True)
+    session_id = models.TextField(null=True)
+    entry_json = models.TextField()
+
+    class Meta:
+        db_table = "cron_run_logs"
+        indexes = [
+            models.Index(fields=["agent_id", "ts"], name="idx_cron_run_ts"),
+            models.Index(fields=["job_id", "ts", "seq"], name="idx_cron_run_job"),
+            models.Index(fields=["session_id"], name="idx_cron_run_session"),
+        ]
+
+    def __str__(self):
+        return f"{self.job_id} {self.ts}"
+
+
+class SubagentRun(models.Model):
+    """One sub-agent run (columns of the database-first state spec)."""
+
+    run_id = models.TextField(primary_key=True)
+    child_session_key = models.TextField()
+    requester_session_key = models.TextField(default="")
+    controller_session_key = models.TextField(null=True)
+    created_at = EpochMs()
+    ended_at = EpochMs(null=True)
+    cleanup_handled = models.BooleanField(default=False)
+    payload_json = models.TextField()
+    # Ours.
+    agent_id = models.TextField(help_text="the agent that asked for it")
+
+    class Meta:
+        db_table = "subagent_runs"
+        indexes = [
+            models.Index(fields=["child_session_key", "created_at", "run_id"], name="idx_subagent_child"),
+            models.Index(fields=["requester_session_key", "created_at", "run_id"], name="idx_subagent_requester"),
+            models.Index(fields=["agent_id", "created_at", "run_id"], name="idx_subagent_agent"),
+        ]
+
+    def __str__(self):
+        return self.run_id

@@ -1,0 +1,87 @@
+"""How long the runs of a job took, drawn: a chart for its page, a few small bars for the list. Pure."""
+
+from collections.abc import Mapping
+from html import escape
+from math import sqrt
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
+from openclaw_web.templatetags.formatting import at, duration
+
+from .schedules import FAILED, SKIPPED, SUCCEEDED, Numbers, Run
+
+BARS = 50
+SMALL_BARS = 20
+WIDTH, GAP, HEIGHT, BASE = 5, 2, 24, 19  # pixels; failed runs hang below the base line, so that colour is not alone
+TONES = {SUCCEEDED: "ok", FAILED: "bad"}
+
+
+def durations(numbers: Numbers, addresses: Mapping[str, str]) -> Chart:
+    """The latest runs, the oldest first; a bar leads to the session of its run when that is in the store."""
+    runs = [run for run in numbers.runs[:BARS] if run.duration_ms is not None][::-1]
+    in_seconds = max((run.duration_ms for run in runs), default=0) >= 10_000
+    title = _("How long the latest runs took, in seconds") if in_seconds else _("How long the latest runs took, in ms")
+    series = (Series(_("Succeeded"), "ok"), Series(_("Failed"), "bad"), Series(_("Neither"), "muted"))
+    days = {f"{at(run.ts):%Y-%m-%d}" if at(run.ts) else "" for run in runs}
+    unit, short = 1000 if in_seconds else 1, "%H:%M" if len(days) == 1 else "%-d %b"
+    points = [_point(run, unit, short, addresses) for run in runs]
+    chart = bar_chart(points, title=title, unit=_("Run"), series=series)
+    places = [_place(run) for run in runs]
+    chart.totals = [places.count(place) for place in range(len(series))]  # a sum of durations says little
+    return chart
+
+
+def small_bars(numbers: Numbers) -> SafeString:
+    """The last runs as an SVG, the oldest first; a word about them for who cannot see it."""
+    runs = numbers.runs[:SMALL_BARS][::-1]
+    if not runs:
+        return SafeString("–")
+    longest = max((run.duration_ms or 0 for run in runs), default=0)
+    bars = "".join(_bar(run, place, longest) for place, run in enumerate(runs))
+    width = len(runs) * (WIDTH + GAP) - GAP
+    words = escape(_spoken(runs))
+    return SafeString(
+        f'<svg class="runs" width="{width}" height="{HEIGHT}" role="img" aria-label="{words}">'
+        f"<title>{words}</title>{bars}</svg>"
+    )
+
+
+def _point(run, unit, short, addresses):
+    moment = at(run.ts)
+    day = f"{moment:%Y-%m-%d %H:%M}" if moment else "–"
+    value = max(1, round(run.duration_ms / unit))
+    place = _place(run)
+    return Point(
+        name=f"{day}, {duration(run.duration_ms)}",
+        short=f"{moment:{short}}" if moment else "–",
+        values=tuple(value if number == place else 0 for number in range(3)),
+        href=addresses.get(run.session_id),
+    )
+
+
+def _place(run):
+    return {SUCCEEDED: 0, FAILED: 1}.get(run.outcome, 2)
+
+
+def _bar(run: Run, place, longest):
+    share = sqrt((run.duration_ms or 0) / longest) if longest else 0
+    height = max(2, round(BASE * share))
+    below = HEIGHT - BASE if run.outcome == FAILED else 0
+    tone = TONES.get(run.outcome, "muted")
+    return (
+        f'<rect class="chart__bar series--{tone}" x="{place * (WIDTH + GAP)}" y="{BASE - height}" '
+        f'width="{WIDTH}" height="{height + below}"/>'
+    )
+
+
+def _spoken(runs):
+    counts = {name: sum(run.outcome == name for run in runs) for name in (SUCCEEDED, FAILED, SKIPPED)}
+    words = ngettext(
+        "Last run: %(succeeded)s succeeded, %(failed)s failed, %(skipped)s skipped",
+        "Last %(runs)s runs: %(succeeded)s succeeded, %(failed)s failed, %(skipped)s skipped",
+        len(runs),
+    )
+    return words % {"runs": len(runs), **counts}

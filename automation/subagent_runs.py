@@ -1,0 +1,128 @@
+"""Runs of sub-agents with the sessions on both sides, as pages and the API read them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import TextField, Value
+from django.db.models.functions import Coalesce
+
+from agents.models import Agent
+from ledger.models import Session
+from openclaw_web.lists.paging import Page, page_of
+
+from .models import SubagentRun
+from .schedules import LONGEST_NAME, read_object, session_address
+
+ORDER = ("-created_at", "-run_id")
+BUDGET_CHARACTERS = 1_000_000  # of payloads read for one page
+SESSIONS_ASKED = 2_000  # a key that is reset every day has many sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A session by its key, and where it is read when it is in this agent's store."""
+
+    key: str
+    session_id: str | None
+    address: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: what was asked of whom, and how it ended; `outcome` is empty while it goes on."""
+
+    run_id: str
+    label: str
+    task: str
+    model: str
+    outcome: str
+    error: str
+    created_at: int | None
+    ended_at: int | None
+    requester: Side
+    child: Side
+
+    @property
+    def duration_ms(self):
+        """How long it took, None while it goes on or when a time is missing."""
+        if not self.created_at or self.ended_at is None:
+            return None
+        return max(0, self.ended_at - self.created_at)
+
+
+def page(agent: Agent, *, session: str = "", **place: Any) -> Page:
+    """The runs that sessions of an agent asked for, the newest first; those on either side of one `session`.
+
+    `place`: see page_of.
+    """
+    if session:
+        key = key_of(agent, session)
+        # A child may be another agent's; keys of children are unique, those of requesters are not.
+        asked = SubagentRun.objects.alias(by=_checked("agent_id")).filter(requester_session_key=key, by=agent.agent_id)
+        done = SubagentRun.objects.filter(child_session_key=key)
+        runs = (asked, done.exclude(agent_id=agent.agent_id, requester_session_key=key))
+    else:
+        runs = SubagentRun.objects.filter(agent_id=agent.agent_id)
+    found = page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
+    sessions = _sessions(agent, found)
+    shown = Page(_run(agent, run, sessions) for run in found)
+    shown.next, shown.previous = found.next, found.previous
+    return shown
+
+
+def _checked(column):
+    """A column as an expression: its index is not the one to use."""
+    return Coalesce(column, Value(""), output_field=TextField())
+
+
+def key_of(agent: Agent, session: str) -> str:
+    """The key of a session that is named by its id or its key."""
+    if len(session) > LONGEST_NAME:
+        return session[:LONGEST_NAME]
+    known = Session.objects.using(agent.db).filter(id=session).values_list("session_key", flat=True).first()
+    return known or session
+
+
+def _sessions(agent, runs):
+    """The sessions of every key of a page as (created at, id), the newest first."""
+    keys = {key for run in runs for key in (run.requester_session_key, run.child_session_key) if key}
+    rows = Session.objects.using(agent.db).filter(session_key__in=keys).order_by("-created_at", "-id")
+    found: dict[str, list[tuple[int, str]]] = {}
+    for key, created_at, session_id in rows.values_list("session_key", "created_at", "id")[:SESSIONS_ASKED]:
+        found.setdefault(key, []).append((created_at, session_id))
+    return found
+
+
+def _run(agent, run, sessions):
+    payload = read_object(run.payload_json)
+    outcome = payload.get("outcome") if isinstance(payload.get("outcome"), dict) else {}
+    ended = _text(outcome, "status") or _text(payload, "endedReason") or "ended"
+    return Run(
+        run_id=run.run_id,
+        label=_text(payload, "label"),
+        task=_text(payload, "task"),
+        model=_text(payload, "model"),
+        outcome="" if run.ended_at is None else ended,
+        error=_text(outcome, "error"),
+        created_at=run.created_at or None,
+        ended_at=run.ended_at,
+        requester=_side(agent, run.requester_session_key, sessions, run.created_at),
+        child=_side(agent, run.child_session_key, sessions, None),
+    )
+
+
+def _side(agent, key, sessions, moment):
+    """The session that had a key at a moment: the last one that had begun by then."""
+    known = sessions.get(key, [])
+    begun = [session_id for created_at, session_id in known if moment is None or created_at <= moment]
+    session_id = (begun or [session_id for _, session_id in known[-1:]] or [None])[0]
+    return Side(key, session_id, session_address(agent, session_id) if session_id else None)
+
+
+def _weight(run):
+    return len(run.payload_json)
+
+
+def _text(entry, name):
+    value = entry.get(name)
+    return value if isinstance(value, str) else ""

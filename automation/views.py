@@ -1,0 +1,71 @@
+"""What an agent does without being asked by a person: scheduled jobs, and the sub-agents its sessions start."""
+
+from django.http import Http404
+from django.shortcuts import redirect
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from . import linting, schedule_charts, schedule_markup, schedules, subagent_runs
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def cron_list(request, agent):
+    """The jobs of an agent; with `?session=`, an id or a key, the job that started that session."""
+    session = request.GET.get("session", "")
+    job_id = schedules.job_of_session(agent, session) if session else None
+    if job_id:
+        return redirect("automation:cron_detail", agent.agent_id, job_id)
+    context = {"agent": agent, "session": session[: schedules.LONGEST_NAME]}
+    if not session:
+        context["jobs"] = schedules.page(agent, **places(request))
+        for job in context["jobs"]:
+            job.bars = schedule_charts.small_bars(job.numbers)
+    return render_page(request, "automation/cron_list.html", context, status=404 if session else 200)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def cron_detail(request, agent, job_id):
+    """One job: what it is to do, how it went, and its runs."""
+    job = schedules.find(agent, job_id)
+    runs = schedules.runs_of(agent, job_id)
+    numbers = schedules.numbers(runs)
+    if job is None and not numbers.runs:
+        raise Http404
+    page = schedules.run_page(runs, **places(request))
+    shown = numbers.runs[: schedule_charts.BARS]
+    addresses = schedules.addresses(agent, [run.session_id for run in (*page, *shown)])
+    context = {
+        "agent": agent,
+        "job_id": job_id,
+        "job": job,
+        "definition": schedules.definition(job) if job else None,
+        "hits": [found.hit for found in linting.in_job(job)] if job else [],
+        "numbers": numbers,
+        "counted_up_to": schedules.COUNTED_UP_TO,
+        "chart": schedule_charts.durations(numbers, addresses),
+        "runs": page,
+        "rows": schedule_markup.runs(page, addresses),
+    }
+    return render_page(request, "automation/cron_detail.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def subagent_list(request, agent):
+    """The sub-agent runs of an agent, or those on either side of one session."""
+    session = request.GET.get("session", "")[: schedules.LONGEST_NAME]
+    context = {
+        "agent": agent,
+        "session": session,
+        "runs": subagent_runs.page(agent, session=session, **places(request)),
+    }
+    return render_page(request, "automation/subagent_list.html", context)

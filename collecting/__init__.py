@@ -1,0 +1,1 @@
+"""Reads OpenClaw homes into the store."""

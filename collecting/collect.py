@@ -1,0 +1,281 @@
+"""Collect: read an OpenClaw home into the store. What the page's button, the command and the watcher run."""
+
+import gc
+from collections import Counter
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents import presence
+from agents.database_copies import Copies
+from agents.homes import Home, read_home
+from agents.models import Agent
+from agents.services import is_lost
+from agents.sources import Claimed, SourceBook, claim, names_here
+from jobs.kinds import MINUTE_MS, Every, Kind
+from ledger.outputs import stashing
+from openclaw_web import amounts
+from openclaw_web.clock import now_ms
+from openclaw_web.disk import locks, reserve, room
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import waiting
+from overview import summaries
+from people.configuration import keys as configuration
+
+from . import again as collect_again
+from . import report as collect_report
+from . import still_held
+from .runs import ignored_sessions
+from .stages import agent as collect_agent
+from .stages import mem_store as collect_mem_store
+from .stages import schedules as collect_schedules
+from .stages import state as collect_state
+
+
+@dataclass(slots=True)
+class AgentReport:
+    """What a collect found for one agent."""
+
+    transcripts: Counter[str] = field(default_factory=Counter)  # new, appended, replaced, truncated, unchanged, ...
+    records: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # records by why: senders.Why
+    unknown_envelopes: int = 0
+    repeated: int = 0
+    unfinished: int = 0
+    opted_out_sessions: int = 0
+    unnamed_sessions: int = 0
+    ignored_sessions: int = 0
+    sessions_indexed: int = 0
+    file_versions: int = 0
+    steps: int = 0
+    indexed_files: int = 0
+    contents: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Collection:
+    """One collect under way: the home, its agents here, what was read before, and what it found so far."""
+
+    home: Home
+    agents: dict[str, Agent]  # by the home's names
+    book: SourceBook
+    opted_out: frozenset[str]
+    include_deleted: bool
+    progress: Any
+    stashes_outputs: bool
+    copies: Copies
+    ignored: dict[str, frozenset[str]] = field(default_factory=dict)  # by agent: sessions that were undone
+    lost: dict[str, str] = field(default_factory=dict)  # agents whose file is gone: what is said of it
+    only: str | None = None  # the one agent that is read
+    is_again: bool = False  # sessions are made anew afterwards:
+    again: frozenset[str] | None = None  # these, or all
+    made_again: dict[str, collect_again.Again] = field(default_factory=dict)
+    reports: dict[str, AgentReport] = field(default_factory=dict)
+    total_bytes: int = 0
+    bytes_read: int = 0
+    # What is being read, an agent or the state database: bytes planned for it, and where it began.
+    stage_bytes: int = 0
+    stage_done: int = 0
+    stage_read: int = 0
+
+    def add_bytes(self, count: int) -> None:
+        """Tell whoever watches how far it is: never past the plan, although files grow while they are read."""
+        self.bytes_read += count
+        self._tell(min(self.bytes_read - self.stage_read, self.stage_bytes))
+
+    def begin(self, planned: int, message: str = "") -> None:
+        """Go on with what `planned` bytes are to be read of; what came before is done, however much it was."""
+        self.stage_done += self.stage_bytes
+        self.stage_bytes, self.stage_read = planned, self.bytes_read
+        self._tell(0, message)
+
+    def _tell(self, of_stage, message=""):
+        self.progress.update(self.stage_done + of_stage, self.total_bytes or None, message)
+
+
+def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> dict[str, Any]:
+    """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
+
+    `params` may hold `as` (another name for the agents), `include_deleted`, and `agent` (read only this one). Raises
+    Refused when there is nothing to read, a name is taken, a session is nowhere or the disk is full. Running it again
+    is harmless and reads only what is new. With `again`, sessions are made anew from their sources after that: those in
+    `session` (ids or keys), else all. `copies` are those that a watcher keeps of databases.
+    """
+    source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
+    if source.resolve() == settings.HOME_DIR.resolve():
+        raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": source})
+    room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the last of it is for who makes room
+    kept = room.refusing(settings.HOME_DIR, _("What was read is kept. Make room and collect again."))
+    with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
+        home = read_home(source)
+        _check_sessions(home, params, own_copies, progress)
+        return _collect(_collection(home, _claimed(home, params), params, own_copies, progress))
+
+
+def _collection(home, claimed, params, copies, progress):
+    return Collection(
+        home=home,
+        agents=claimed.agents,
+        lost=claimed.lost,
+        book=SourceBook(home.root),
+        opted_out=frozenset(configuration.get("collector.optedOutSenders")),
+        include_deleted=bool(params.get("include_deleted")),
+        progress=progress,
+        stashes_outputs=configuration.get(stashing.SETTING),
+        copies=copies,
+        ignored=ignored_sessions(home.root),
+        only=params.get("agent"),
+        again=frozenset(params["session"]) if params.get("session") else None,
+        is_again=bool(params.get("again")),
+    )
+
+
+def _check_sessions(home, params, copies, progress):
+    """A session that is nowhere is refused before anything is collected: not even a lost file is made anew for it."""
+    if params.get("again") and params.get("session"):
+        looking = _collection(replace(home, notes=[]), Claimed({}, {}), params, copies, progress)
+        collect_again.check(looking, _names(home, params), AgentReport())
+
+
+def _names(home, params):
+    """The names here of the agents that are to be read, by those of the home. Raises Refused for one it has not."""
+    only, names = params.get("agent"), names_here(home, as_name=params.get("as"))
+    if only and only not in names.values():
+        words = {"agent": only, "names": ", ".join(names.values())}
+        raise Refused(_("This home has no agent %(agent)s. Its agents: %(names)s.") % words)
+    return {name: agent_id for name, agent_id in names.items() if only in (None, agent_id)}
+
+
+def _claimed(home, params):
+    """The agents of the home. To be collected again, one whose file is gone gets an empty one, to be filled now."""
+    names = _names(home, params).values()
+    anew = frozenset(one for one in names if params.get("again") and is_lost(one))
+    claimed = claim(home, as_name=params.get("as"), anew=anew)
+    for agent_id in anew:
+        collect_again.prepare(home.root, agent_id)
+    return claimed
+
+
+def _collect(collection):
+    here = [found for found in collection.home.agents if _is_chosen(collection, found)]
+    plans = {found.home_name: collect_agent.plan(collection, found) for found in here}
+    others = collect_state.bytes_to_read(collection), collect_mem_store.bytes_to_read(collection)
+    collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values()) + sum(others)
+    for found in here:
+        agent = collection.agents[found.home_name]
+        report = collection.reports[agent.agent_id] = AgentReport()
+        message = _("Reading %(agent)s") % {"agent": agent.agent_id}
+        collection.begin(plans[found.home_name].bytes_to_read, message)
+        waiting.expect_many_writes(agent.db)
+        collect_agent.collect(collection, found, agent, plans[found.home_name], report)
+        short = frozenset(plans[found.home_name].short)
+        if collection.is_again or short:
+            wanted = collection.again if collection.is_again else short
+            collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
+        if problem := presence.problem_of(agent):
+            collection.lost[agent.agent_id] = problem
+        waiting.expect_few_writes(agent.db)
+        summaries.refresh(agent, collected_at=now_ms())
+    collection.begin(others[0])
+    schedules = collect_schedules.collect(collection)
+    collect_state.collect(collection, schedules)
+    collection.begin(others[1])
+    artifacts = collect_mem_store.collect(collection)
+    if schedules["rejected"] or artifacts["rejected"]:  # they are counted in the sums of agents
+        for found in here:
+            summaries.refresh(collection.agents[found.home_name])
+    collection.begin(0)
+    return _result(collection, schedules, artifacts)
+
+
+def _is_chosen(collection, found):
+    agent = collection.agents.get(found.home_name)
+    return agent is not None and collection.only in (None, agent.agent_id)
+
+
+def _result(collection, schedules, artifacts):
+    reports = collection.reports.values()
+    records = sum(report.records.total() for report in reports)
+    rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"] + artifacts["rejected"]
+    counts = {"records": amounts.of("new records", records), "agents": amounts.of("agents", len(reports))}
+    counts["rejected"] = amounts.of("rejected lines", rejected)
+    return {
+        "message": _("%(records)s of %(agents)s, %(rejected)s.") % counts,
+        "source": str(collection.home.root),
+        "bytes_read": collection.bytes_read,
+        "records": records,
+        "rejected": rejected,
+        "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
+        "schedules": schedules,
+        "artifacts": artifacts,
+        "notes": collection.home.notes,
+        "lost": collection.lost,
+        "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},
+        "still_held": still_held.tell(collection.made_again),
+    }
+
+
+def _as_json(report):
+    return {
+        "transcripts": dict(sorted(report.transcripts.items())),
+        "records": dict(sorted(report.records.items())),
+        "rejected": dict(sorted(report.rejected.items())),
+        "withheld": dict(sorted(report.withheld.items())),
+        "unknown_envelopes": report.unknown_envelopes,
+        "repeated": report.repeated,
+        "unfinished": report.unfinished,
+        "opted_out_sessions": report.opted_out_sessions,
+        "unnamed_sessions": report.unnamed_sessions,
+        "ignored_sessions": report.ignored_sessions,
+        "sessions_indexed": report.sessions_indexed,
+        "file_versions": report.file_versions,
+        "steps": report.steps,
+        "indexed_files": report.indexed_files,
+        "contents": report.contents,
+        "notes": report.notes,
+    }
+
+
+@contextmanager
+def _no_cycle_collector():
+    """Records hold no reference cycles; walking through millions of them to find none took a fifth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def only_one(progress):
+    """One collect at a time in a home; the lock goes with its process, however that ends."""
+    (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+
+    def say_so():
+        progress.update(0, None, _("Another collect is running; waiting for it."))
+
+    return locks.lock(locks.COLLECTING, before_waiting=say_so)
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Collect"),
+    started=gettext_lazy("started a collect"),
+    kept=gettext_lazy("What was read until then is kept, and the next collect goes on from there."),
+    done=collect_report.in_words,
+    page="overview:agent_list",
+    every=Every(
+        "schedule.collectMinutes",
+        MINUTE_MS,
+        lambda: {"source": str(settings.STATE_DIR)},
+        lambda: settings.STATE_DIR.is_dir(),
+    ),
+)

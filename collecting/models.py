@@ -1,0 +1,74 @@
+"""What `doctor --fix` did (columns of the database-first state spec): runs, and each source with what became of it."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
+
+
+class MigrationRun(models.Model):
+    """One `doctor --fix`: what it found, did and left, as a receipt."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        COMPLETED = "completed"
+        WARNING = "warning", "Completed with warnings"
+        FAILED = "failed"
+        UNDONE = "undone"
+
+    id = models.TextField(primary_key=True)
+    started_at = EpochMs()
+    finished_at = EpochMs(null=True)
+    status = models.TextField(choices=Status.choices, default=Status.RUNNING)
+    report_json = models.TextField(default="{}", help_text="the receipt; names the backup that was made before")
+    # Ours.
+    root = models.TextField(default="", help_text="the OpenClaw home")
+    made_by = models.TextField(default="")
+    message = models.TextField(default="", help_text="the sentence it ended with")
+    before_json = models.TextField(default="{}", help_text="sessions by agent that were there before it began")
+
+    class Meta:
+        db_table = "migration_runs"
+        indexes = [models.Index(fields=["started_at", "id"], name="idx_migration_started")]
+
+    def __str__(self):
+        return self.id
+
+
+class MigrationSource(models.Model):
+    """One file as it was when a run imported it; the same file with other content is another row."""
+
+    class Status(models.TextChoices):
+        IMPORTED = "imported"
+        WARNING = "warning"
+        IGNORED = "ignored"
+
+    source_key = models.TextField(
+        primary_key=True, help_text="sha256 of home, path, modification time, size, hash and target"
+    )
+    migration_kind = models.TextField(help_text="transcript, session_index, database, cron_jobs, ...")
+    source_path = models.TextField(help_text="relative to the home, or absolute for a workspace elsewhere")
+    target_table = models.TextField()
+    source_sha256 = models.TextField(default="", help_text="empty: it could not be read")
+    source_size_bytes = Count(default=0)
+    source_record_count = Count(default=0)
+    last_run = models.ForeignKey(MigrationRun, models.CASCADE, related_name="sources", db_column="last_run_id")
+    status = models.TextField(choices=Status.choices)
+    imported_at = EpochMs(null=True)
+    removed_source = SpecBoolean(default=False)
+    report_json = models.TextField(default="{}", help_text="why it is a warning, tables left alone, ignored sessions")
+    # Ours.
+    root = models.TextField(default="", help_text="the OpenClaw home")
+    agent_id = models.TextField(default="")
+    mtime_ns = Count(default=0)
+
+    class Meta:
+        db_table = "migration_sources"
+        indexes = [
+            models.Index(fields=["root", "source_path"], name="idx_migration_source_path"),
+            models.Index(fields=["last_run", "source_key"], name="idx_migration_run"),
+            models.Index(fields=["root"], name="idx_migration_removed", condition=models.Q(removed_source=True)),
+            models.Index(fields=["migration_kind", "status", "agent_id", "source_key"], name="idx_migration_kind"),
+        ]
+
+    def __str__(self):
+        return self.source_path

@@ -1,0 +1,175 @@
+"""What a collect found, for a terminal and for programs."""
+
+import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+
+from ledger.collectors.senders import Why
+from openclaw_web import amounts
+
+SCHEMA = "openclaw-web.collect.v1"
+WITHHELD = {
+    Why.SENDER: gettext_lazy("sender opted out"),
+    Why.UNKNOWN_SENDER: gettext_lazy("sender cannot be told"),
+    Why.QUOTE: gettext_lazy("may quote somebody who opted out"),
+    Why.ANSWER: gettext_lazy("follows one of these"),
+}
+# Reasons that stand for a whole database, which is no line.
+OF_DATABASES = ("bad_database", "database_not_copied")
+FOUND = {
+    "file_versions": ngettext_lazy("%(count)s file version", "%(count)s file versions", "count"),
+    "steps": ngettext_lazy("%(count)s step of runs", "%(count)s steps of runs", "count"),
+    "indexed_files": ngettext_lazy(
+        "%(count)s file of the memory index", "%(count)s files of the memory index", "count"
+    ),
+    "contents": ngettext_lazy(
+        "%(count)s content of databases and bundles", "%(count)s contents of databases and bundles", "count"
+    ),
+    "unfinished": ngettext_lazy(
+        "%(count)s last line still being written", "%(count)s last lines still being written", "count"
+    ),
+    "opted_out_sessions": ngettext_lazy(
+        "%(count)s session of people who opted out", "%(count)s sessions of people who opted out", "count"
+    ),
+    "unnamed_sessions": ngettext_lazy(
+        "%(count)s session that nobody can be told for, while somebody opted out",
+        "%(count)s sessions that nobody can be told for, while somebody opted out",
+        "count",
+    ),
+    "ignored_sessions": ngettext_lazy(
+        "%(count)s session that was undone before and stays out",
+        "%(count)s sessions that were undone before and stay out",
+        "count",
+    ),
+    "repeated": ngettext_lazy("%(count)s already there", "%(count)s already there", "count"),
+}
+
+
+def result_of(job) -> dict | None:
+    """What a finished collect found; None for one that was refused or failed."""
+    return orjson.loads(job.result_json) if job.state == job.State.FINISHED else None
+
+
+def in_words(result: dict) -> str:
+    """A short report: a line an agent, then what needs a person's eye."""
+    lines = [_("Collected %(source)s") % {"source": result["source"]}]
+    for agent_id, agent in result["agents"].items():
+        lines.append(f"  {agent_id}: {_agent_line(agent)}")
+        lines += [f"    {note}" for note in agent["notes"]]
+        lines += _again_lines(result["again"].get(agent_id))
+    schedules = result["schedules"]
+    if any(schedules.values()):
+        lines.append(
+            _("  schedules: %(jobs)s, %(runs)s, %(subagents)s")
+            % {
+                "jobs": amounts.of("cron jobs", schedules["cron_jobs"]),
+                "runs": amounts.of("runs", schedules["cron_runs"]),
+                "subagents": amounts.of("sub-agent runs", schedules["subagent_runs"]),
+            }
+        )
+    if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
+        told = {name: amounts.of(name, schedules[name]) for name in ("tasks", "flows", "deliveries")}
+        lines.append(_("  background: %(tasks)s, %(flows)s, %(deliveries)s") % told)
+    artifacts = result["artifacts"]
+    if artifacts["imported"] or artifacts["known"] or artifacts["withheld"] or artifacts["rejected"]:
+        words = _("  artifacts of openclaw-mem: %(imported)s imported, %(known)s here already, %(unchanged)s unchanged")
+        words += _(", %(withheld)s withheld because somebody opted out") if artifacts["withheld"] else ""
+        lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
+    lines += [f"  {note}" for note in result["notes"]]
+    lines += _held_lines(result["still_held"])
+    lines += _problems(result)
+    return "\n".join(lines)
+
+
+def is_partly(result: dict) -> bool:
+    """Whether something was not imported as it should be."""
+    return bool(result["rejected"] or result["lost"])
+
+
+def problems(result: dict) -> str:
+    """What was not imported as it should be, in sentences."""
+    return "\n".join(_problems(result))
+
+
+def _problems(result):
+    return [*result["lost"].values(), *([rejected_words(result)] if result["rejected"] else [])]
+
+
+def rejected_words(result: dict) -> str:
+    """What could not be read, and where that is listed: lines, and databases as a whole."""
+    databases = sum(agent["rejected"].get(why, 0) for agent in result["agents"].values() for why in OF_DATABASES)
+    databases += result["schedules"].get("unread_databases", 0)
+    lines = result["rejected"] - databases
+    parts = []
+    if databases:
+        words = ngettext("%(count)s database could not be read.", "%(count)s databases could not be read.", databases)
+        parts.append(words % {"count": f"{databases:,}"})
+    if lines:
+        words = ngettext("%(count)s line was not a record.", "%(count)s lines were not records.", lines)
+        parts.append(words % {"count": f"{lines:,}"})
+    return " ".join([*parts, _("See Operations, Rejected records.")])
+
+
+def _again_lines(again):
+    if again is None:
+        return []
+    told = {"rebuilt": amounts.of("sessions", again["rebuilt"]), "new": again["new"], "unchanged": again["unchanged"]}
+    told["added"] = amounts.of("records", sum(again["added"].values()))
+    parts = [_("again: %(rebuilt)s rebuilt, %(new)s new, %(unchanged)s unchanged; %(added)s added") % told]
+    for what, number, words in (
+        ("records", again["kept"], _("kept though no source holds them any more: %(what)s")),
+        ("records", sum(again["withheld"].values()), _("withheld: %(what)s")),
+        ("sessions", len(again["taken_out"]), _("removed because of opting out: %(what)s")),
+        ("sessions", len(again["without_source"]), _("kept, no source is left: %(what)s")),
+        ("sessions", len(again["undecided"]), _("kept, the owner cannot be told: %(what)s")),
+    ):
+        if number:
+            parts.append(words % {"what": amounts.of(what, number)})
+    return ["    " + "; ".join(parts)]
+
+
+def _held_lines(held):
+    """Where words that were withheld or taken out still are."""
+    words = {
+        "samples": _("Samples that still hold words withheld now: %(what)s"),
+        "artifacts": _("Artifacts that still hold them, until “openclaw-web artifact gc” removes them: %(what)s"),
+        "backups": _("Backups that still hold them: %(what)s"),
+    }
+    named = {**held, "artifacts": [one["handle"] for one in held["artifacts"]]}
+    return [words[kind] % {"what": ", ".join(found)} for kind, found in named.items() if found]
+
+
+def _withheld(agent):
+    """What was not kept while somebody is opted out, and what nobody can tell; older reports say neither."""
+    withheld, unknown = agent.get("withheld", {}), agent.get("unknown_envelopes", 0)
+    if withheld:
+        why = ", ".join(f"{WITHHELD[reason]} {count:,}" for reason, count in withheld.items())
+        yield _("withheld: %(why)s") % {"why": why}
+    if unknown:
+        words = ngettext(
+            "%(count)s record with an envelope that is not understood (see Operations, Rejected records)",
+            "%(count)s records with an envelope that is not understood (see Operations, Rejected records)",
+            unknown,
+        )
+        yield words % {"count": f"{unknown:,}"}
+
+
+def _agent_line(agent):
+    transcripts, records = agent["transcripts"], agent["records"]
+    read = sum(count for why, count in transcripts.items() if why in ("new", "appended", "replaced", "truncated"))
+    unchanged = f"{transcripts.get('unchanged', 0):,}"
+    parts = [
+        _("%(read)s read, %(unchanged)s unchanged") % {"read": amounts.of("transcripts", read), "unchanged": unchanged},
+        amounts.of("records", sum(records.values())),
+    ]
+    if records:
+        parts[-1] += " (" + ", ".join(f"{kind} {count:,}" for kind, count in records.items()) + ")"
+    skipped = {why.removeprefix("skipped_"): n for why, n in transcripts.items() if why.startswith("skipped_")}
+    if skipped:
+        parts.append(_("skipped: %(what)s") % {"what": ", ".join(f"{n} {state}" for state, n in skipped.items())})
+    parts += [words % {"count": agent[key]} for key, words in FOUND.items() if agent[key]]
+    parts += _withheld(agent)
+    if agent["rejected"]:
+        why = ", ".join(f"{reason} {count}" for reason, count in agent["rejected"].items())
+        parts.append(_("rejected: %(why)s") % {"why": why})
+    return "; ".join(parts)

@@ -1,0 +1,1 @@
+"""The stages of a collect: each reads one kind of source."""

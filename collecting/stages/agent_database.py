@@ -1,0 +1,316 @@
+"""Collect an agent's own database: its session index, the records of its sessions and what was archived of them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import holdings
+from agents.sources import Part
+from ledger.collectors import agent_database
+from ledger.collectors.agent_database import Archive, Contents
+from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database_tables import AGENT
+from ledger.collectors.records import moment_ms
+from ledger.collectors.session_index import IndexEntry
+from ledger.models import Session
+from ledger.outputs.stashing import Outputs
+from ledger.transcripts import storing as ledger
+from openclaw_web import reasons
+from openclaw_web.clock import now_ms
+
+from . import archives as collect_archives
+from . import consent as collect_consent
+from . import counts as collect_counts
+from . import databases as collect_databases
+from . import outputs as collect_outputs
+from .databases import Stats, Unreadable
+from .guard import guarding
+
+GROUP_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Plan:
+    """Whether an agent's database has to be read, known without opening it."""
+
+    source: Path | None
+    is_unchanged: bool = True
+    bytes_to_read: int = 0
+
+
+def plan(collection: Any, source: Path | None, uncounted: set[str] = frozenset()) -> Plan:
+    """Compare an agent's database with what was read before; `uncounted` sessions of it are to be read again."""
+    if source is None:
+        return Plan(source)
+    start = f"{collection.book.name(source)}#"
+    is_short = uncounted and any(name.removeprefix(start) in uncounted for name in collection.book.parts(start))
+    if collect_databases.is_known(collection, source) and not is_short:
+        return Plan(source)
+    return Plan(source, is_unchanged=False, bytes_to_read=collect_databases.size_of(source))
+
+
+@dataclass(slots=True)
+class Source:
+    """An agent's database on its way into the agent's file; without `database` there is nothing to read."""
+
+    collection: Any
+    path: Path | None
+    agent: Any
+    report: Any
+    database: Database | None = None
+    stats: Stats | None = None
+    entries: list[IndexEntry] = field(default_factory=list)
+    put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
+    names: set[str] = field(default_factory=set)  # files that the database holds as well
+    from_start: set[str] = field(default_factory=set)  # sessions that are read whole, whatever was read of them before
+    were_read: set[str] = field(default_factory=set)
+    short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
+    is_whole: bool = True  # nothing of it has to be tried again
+
+    @property
+    def live(self) -> set[str]:
+        """Sessions whose records are in the database, as far as they were read."""
+        start = self.prefix
+        return {name.removeprefix(start) for name in self.collection.book.parts(start)} if start else set()
+
+    @property
+    def known(self) -> set[str]:
+        """Sessions that were read from the database or its archives."""
+        start = f"{self.collection.book.name(self.path)}!" if self.path else ""
+        names = self.collection.book.parts(start) if start else []
+        return self.live | {name.removeprefix(start).partition("/")[0] for name in names}
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the database's transcripts begin with."""
+        return f"{self.collection.book.name(self.path)}#" if self.path else ""
+
+    def index(self) -> None:
+        """Bring sessions up to what nodes and windows say; without the people who opted out."""
+        with self.reading() as database:
+            if database is None:
+                return
+            found = agent_database.index(database)
+            named = {one.session_id for one in found.entries}
+            for archive in agent_database.archives(database):
+                entry = agent_database.archived_entry(archive)
+                if entry is not None and entry.session_id not in named:
+                    self.put_away[entry.session_id] = entry
+            kept = collect_consent.kept(self.collection, self.agent, self.report, found.entries)
+            self.report.sessions_indexed += ledger.store_index(self.agent.db, kept)
+            self.entries = [*found.entries, *self.put_away.values()]
+            if found.unusable:
+                detail = ngettext(
+                    "%(count)s entry is no JSON object", "%(count)s entries are no JSON objects", found.unusable
+                )
+                self._reject("bad_index", detail % {"count": found.unusable})
+
+    def archives(self, may_read: Callable[[str], bool]) -> None:
+        """Read what was put away, or only note that it was."""
+        with self.reading() as database:
+            if database is None:
+                return
+            live = {one.session_id for one in agent_database.contents(database)}
+            with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
+                for archive in agent_database.archives(database):
+                    self.names.add(archive.name)
+                    is_live = archive.session_id in live or archive.reason == agent_database.COLD
+                    state = Session.State.LIVE if is_live else archive.reason
+                    if not self.collection.include_deleted:
+                        self.report.transcripts[f"skipped_{archive.reason}"] += 1
+                        ledger.mark_state(self.agent.db, archive.session_id, state)
+                    elif may_read(archive.session_id):
+                        with self.guarding(archive.session_id):
+                            self._archive(database, archive, state, outputs)
+
+    def transcripts(self, may_read: Callable[[str], bool]) -> None:
+        """Read the records that are new of every session."""
+        with self.reading() as database:
+            if database is None:
+                return
+            contents = list(agent_database.contents(database))
+            per_record = collect_databases.size_of(self.path) / (sum(one.count for one in contents) or 1)
+            generations = agent_database.generations(database)
+            for group in _groups(contents, per_record):
+                with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
+                    self._write_ahead(database, group, may_read, outputs)
+                    for one in group:
+                        self._refuse_odd(one)
+                        if one.session_id and may_read(one.session_id):
+                            with self.guarding(one.session_id):
+                                self._transcript(database, one, generations.get(one.session_id, ""), outputs)
+                        self.collection.add_bytes(int(per_record * one.count))
+            for gone in self.live - {one.session_id for one in contents}:
+                self.collection.book.forget_part(self.prefix + gone)
+
+    def open(self, stack: ExitStack) -> None:
+        """Have a copy made and opened; what cannot be read says so in the report."""
+        self.stats = collect_databases.stats_of(self.path)
+        try:
+            database = stack.enter_context(collect_databases.opened(self.collection, self.path, AGENT))
+        except Unreadable as exc:
+            self._fail(exc.reason, str(exc))
+            return
+        self.database = database
+        if database.version not in agent_database.KNOWN_VERSIONS:
+            words = _("%(file)s has the unknown version %(version)s; what is known of it was read.")
+            self.report.notes.append(words % {"file": self.path.name, "version": database.version})
+
+    def finish(self) -> None:
+        """Remember a database that was read to its end."""
+        if self.database is not None and self.is_whole:
+            collect_databases.remember(self.collection, self.path, self.stats, self.agent.agent_id)
+
+    @contextmanager
+    def guarding(self, part: str) -> Iterator[None]:
+        """What fails in the block costs itself, and this database is read again next time."""
+        with guarding(self.report, f"{self.collection.book.name(self.path)} {part}", "unreadable_session") as failed:
+            yield
+        self.is_whole = self.is_whole and not failed
+
+    def _write_ahead(
+        self, database: Database, group: list[Contents], may_read: Callable[[str], bool], outputs: Outputs
+    ):
+        """Write the outputs of new sessions; with somebody opted out it is not known yet which of them are kept."""
+        if self.collection.opted_out or outputs.batch is None:
+            return
+        for one in group:
+            is_new = one.session_id and self.collection.book.part(self.prefix + one.session_id) is None
+            if is_new and may_read(one.session_id):
+                outputs.write_ahead(agent_database.raw_events(database, one.session_id))
+
+    def _refuse_odd(self, one):
+        if not one.session_id:
+            self._reject("bad_session", _("a session has an id that no page could name"))
+        elif one.misplaced:
+            detail = ngettext(
+                "%(count)s record has no usable seq", "%(count)s records have no usable seq", one.misplaced
+            )
+            self._reject("bad_seq", detail % {"count": one.misplaced}, of=f"#{one.session_id}")
+
+    def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:
+        book, name = self.collection.book, self.prefix + one.session_id
+        part = None if one.session_id in self.from_start else book.part(name)
+        mark = generation or agent_database.prefix(database, one.session_id, part.end if part else 0)
+        why = why_read(part, one, mark)
+        if why == "unchanged":
+            self.report.transcripts[why] += 1
+            return
+        if collect_counts.is_short(self.agent, one.session_id):
+            self.short.add(one.session_id)
+            return
+        start = part.end if part and why == "appended" else 0
+        lines = agent_database.events(database, one.session_id, start)
+        about = self._about(one.session_id, name)
+        about.goes_on = start > 0
+        stored = ledger.store_transcript(self.agent.db, about, lines, outputs=outputs)
+        self._count(why, stored)
+        end = max(stored.end, start)
+        mark = generation or agent_database.prefix(database, one.session_id, end)
+        with transaction.atomic():
+            holdings.note(self.agent.agent_id, one.session_id, stored.held)
+            book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+        self.were_read.add(one.session_id)
+
+    def _archive(self, database: Database, archive: Archive, state: str, outputs: Outputs) -> None:
+        book = self.collection.book
+        name = f"{book.name(self.path)}!{archive.session_id}/{archive.generation}"
+        if book.part(name):
+            self.report.transcripts["unchanged"] += 1
+            return
+        about = self._about(archive.session_id, name, state, archive.created_at)
+        blob = agent_database.blob_of(database, archive)
+        if blob is not None:
+            lines = agent_database.archived_lines(archive, blob)
+            stored = ledger.store_transcript(self.agent.db, about, lines, outputs=outputs)
+        else:
+            file = self.path.parent.parent / "sessions" / "cold" / archive.name
+            stored = collect_archives.store_packed(self.collection, self.agent, file, about, self.report, outputs)
+        if stored is not None:
+            self._count("new", stored)
+            if archive.session_id in self.put_away:
+                ledger.store_index(self.agent.db, [self.put_away[archive.session_id]])
+            with transaction.atomic():
+                holdings.note(self.agent.agent_id, archive.session_id, stored.held)
+                book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
+
+    def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
+        modified = (self.stats[0] and moment_ms(self.stats[0].st_mtime_ns // 1_000_000)) or now_ms()
+        entry = self.put_away.get(session_id)
+        key = entry.session_key if entry else ""
+        return ledger.Transcript(session_id, name, created_at or modified, state, self.collection.opted_out, key)
+
+    def _count(self, why, stored):
+        self.report.transcripts[why] += 1
+        self.report.records += stored.kinds
+        self.report.rejected += stored.rejected
+        self.report.withheld += stored.withheld
+        self.report.unknown_envelopes += stored.unknown_envelopes
+        self.report.repeated += stored.repeated
+
+    @contextmanager
+    def reading(self) -> Iterator[Database | None]:
+        """What a step does with the database; one that stumbles ends the reading of this database, not of the rest."""
+        try:
+            yield self.database
+        except Damaged as exc:
+            self._fail("bad_database", reasons.of_sqlite(str(exc)))
+
+    def _fail(self, reason, detail):
+        self.database = None
+        words = {"file": self.collection.book.name(self.path), "reason": detail}
+        self.report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        if reason == "bad_database":
+            self._reject(reason, detail)
+        else:
+            self.report.rejected[reason] += 1
+
+    def _reject(self, reason, detail, of=""):
+        self.report.rejected[reason] += 1
+        collect_databases.reject(self.collection, self.agent, self.path, reason, detail, of=of)
+
+
+@contextmanager
+def source_of(collection: Any, plan: Plan, agent: Any, report: Any) -> Iterator[Source]:
+    """An agent's database to read from; when the block ends well it is remembered as read."""
+    source = Source(collection, plan.source, agent, report)
+    with ExitStack() as stack:
+        if plan.is_unchanged:
+            report.transcripts["unchanged"] += len(source.live)
+        else:
+            source.open(stack)
+        yield source
+        source.finish()
+
+
+def _groups(contents: list[Contents], per_record: float) -> Iterator[list[Contents]]:
+    """Sessions whose outputs become durable together: syncing for each alone would take longer than the rest."""
+    group: list[Contents] = []
+    size = 0.0
+    for one in contents:
+        group.append(one)
+        size += per_record * one.count
+        if size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0.0
+    if group:
+        yield group
+
+
+def why_read(part: Part | None, one: Contents, mark: str) -> str:
+    """Why a session in a database is to be read; `unchanged` when it is not."""
+    if part is None:
+        return "new"
+    if part.mark != mark:
+        return "replaced"
+    if one.last_seq + 1 < part.end:
+        return "truncated"
+    if (one.last_seq + 1, one.count) == (part.end, part.count):
+        return "unchanged"
+    return "appended" if one.last_seq + 1 > part.end else "replaced"

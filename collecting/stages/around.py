@@ -1,0 +1,147 @@
+"""Collect what is around the transcripts of an agent: steps of runs, bundles of them, indexed memory, contents."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, look, names_in, open_regular
+from agents.models import CollectorSource
+from agents.sources import HEAD, Part
+from ledger.collectors import around, jsonl, trajectories
+from ledger.collectors.database import Damaged
+from ledger.collectors.database_tables import MEMORY
+from ledger.collectors.session_index import SESSION_ID
+from ledger.transcripts import around as store
+
+from . import databases as collect_databases
+from .databases import Unreadable
+from .guard import guarding
+
+Kind = CollectorSource.Kind
+TRAJECTORY = re.compile(r"(?P<id>[0-9a-fA-F-]{36})\.trajectory\.jsonl")
+BUNDLES = (".openclaw", "trajectory-exports")
+MAX_MANIFEST, MAX_PART = 4 * 1024 * 1024, 64 * 1024 * 1024
+PARTS = {"system-prompt.txt": store.SYSTEM_PROMPT, "tools.json": store.TOOL_SCHEMAS}
+MAX_BUNDLES = 1_000
+
+
+def database(source: Any, may_read: Any) -> None:
+    """Read what an agent's opened database holds besides its sessions."""
+    with source.reading() as opened:
+        if opened is None:
+            return
+        name = source.collection.book.name(source.path)
+        for session_id, last in around.step_counts(opened).items():
+            part = source.collection.book.part(f"{name}~{session_id}")
+            start = part.end if part else 0
+            if last >= start and may_read(session_id):
+                with source.guarding(f"trajectory_runtime_events {session_id}"):
+                    source.report.steps += store.store_steps(source.agent.db, around.steps(opened, session_id, start))
+                    done = Part(last + 1, 0, "")
+                    source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
+        if opened.has("memory_index_sources"):
+            with source.guarding("memory_index_sources"):
+                found = around.indexed_files(opened)
+                source.report.indexed_files += store.store_indexed(source.agent.db, name, found)
+        if any(opened.has(table) for table in store.KINDS):
+            secrets = NEVER_NAMES | NEVER_FOLDERS
+            with source.guarding("vfs_entries"):
+                kept = store.store_contents(source.agent.db, around.contents(opened), is_secret=secrets)
+                source.report.contents += kept
+
+
+def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -> None:
+    """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
+    for path in trajectory_files(found.sessions, report.notes):
+        if may_read(path.name[:36]):
+            with guarding(report, path.name):
+                _trajectory(collection, path, agent, report)
+    for folder in _bundles(found.workspace, report.notes):
+        with guarding(report, folder.name):
+            _bundle(collection, found.workspace, folder, agent, report, may_read)
+    memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
+    if look(memory) and not collect_databases.is_known(collection, memory):
+        _memory(collection, memory, agent, report)
+
+
+def trajectory_files(sessions: Path | None, notes: list[str]) -> list[Path]:
+    """Trajectories that lie beside transcripts; `notes` as for `homes.names_in`."""
+    paths = (sessions / name for name in names_in(sessions, notes) if TRAJECTORY.fullmatch(name))
+    return [path for path in paths if not path.is_symlink()]
+
+
+def _trajectory(collection, path: Path, agent, report):
+    stat = look(path)
+    if stat and collection.book.is_known(Kind.TRANSCRIPT, path, stat):
+        return
+    try:
+        opened = open_regular(collection.home.root, path)
+    except NotReadable as exc:
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
+        return
+    with opened:
+        stat = os.fstat(opened.fileno())
+        reading = collection.book.reading(Kind.TRANSCRIPT, path, opened)
+        opened.seek(0)
+        head = opened.read(HEAD)
+        lines = jsonl.read_lines(opened, reading.offset, take=reading.tail.take)
+        report.steps += store.store_steps(agent.db, trajectories.read_steps(lines))
+    collection.book.save_appended(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail)
+
+
+def _bundles(workspace, notes):
+    folder = workspace.joinpath(*BUNDLES) if workspace else None
+    if folder is None or not folder.is_dir() or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
+        return []
+    bundles = (folder / name for name in names_in(folder, notes))
+    return [one for one in bundles if one.is_dir() and not one.is_symlink()][:MAX_BUNDLES]
+
+
+def _bundle(collection, workspace, folder: Path, agent, report, may_read):
+    """Of a bundle only the prompt and the tools are new: the rest is in transcripts and steps."""
+    manifest = folder / "manifest.json"
+    stat = look(manifest)
+    if stat is None or collection.book.is_known(Kind.TRANSCRIPT, manifest, stat):
+        return
+    try:
+        with open_regular(workspace, manifest) as file:
+            session_id = _session_of(jsonl.load_object(file.read(MAX_MANIFEST)))
+        if not session_id or not may_read(session_id):
+            return
+        for name, kind in PARTS.items():
+            if (folder / name).is_file():
+                with open_regular(workspace, folder / name) as file:
+                    content = file.read(MAX_PART)
+                store.store_prompt(agent.db, session_id, kind, content, {"bundle": folder.name[:500]})
+                report.contents += 1
+    except (NotReadable, ValueError, orjson.JSONDecodeError) as exc:
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder.name, "reason": exc})
+        return
+    collection.book.save(Kind.TRANSCRIPT, manifest, stat, agent_id=agent.agent_id, offset=stat.st_size)
+
+
+def _session_of(manifest):
+    for holder in (manifest, manifest.get("session"), manifest.get("source")):
+        for name in ("sessionId", "traceId"):
+            found = holder.get(name) if isinstance(holder, dict) else None
+            if isinstance(found, str) and SESSION_ID.fullmatch(found):
+                return found
+    return ""
+
+
+def _memory(collection, path: Path, agent, report):
+    stats, size = collect_databases.stats_of(path), collect_databases.size_of(path)
+    try:
+        with collect_databases.opened(collection, path, MEMORY) as opened:
+            found = around.indexed_files(opened)
+            report.indexed_files += store.store_indexed(agent.db, collection.book.name(path), found)
+    except (Unreadable, Damaged) as exc:
+        words = {"file": path.name, "reason": collect_databases.why(exc)}
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    collection.add_bytes(size)
+    collect_databases.remember(collection, path, stats, agent.agent_id)

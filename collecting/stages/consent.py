@@ -1,0 +1,121 @@
+"""Whose conversations may be read. With somebody opted out, what cannot be told apart is not read."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, open_regular
+from ledger.collectors import session_index
+from ledger.collectors.senders import is_of
+from ledger.collectors.session_index import IndexEntry, origin_of
+from ledger.models import Session
+from ledger.transcripts import origins
+
+MAX_INDEX_BYTES = 64 * 1024 * 1024
+
+
+def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
+    """A direct conversation is its person's: with them opted out, none of it is kept."""
+    origin = _dict(entry.metadata.get("origin"))
+    names = {entry.target, *(value for key, value in origin.items() if key in ("from", "to", "label"))}
+    return entry.origin == "direct" and is_of(names, opted_out)
+
+
+def is_of_opted_out(session: Session, opted_out: frozenset[str]) -> bool:
+    """Whether a session that is in the store is a direct conversation with somebody who has opted out since."""
+    is_direct = origin_of(session.session_key)[0] == "direct" if session.session_key else session.origin == "direct"
+    return is_direct and is_of(_names(session.conversation_target, session.metadata), opted_out)
+
+
+def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Callable[[str], bool]:
+    """A function that says of a session whether its transcript may be read; `in_database` is its database's index.
+
+    With nobody opted out: yes. Else only when the index of now, or what the index said earlier, names the session
+    and it is not a direct conversation with somebody who opted out.
+    """
+    if not collection.opted_out:
+        return lambda session_id: True
+    named_now = [*in_database, *entries(collection, found, report, in_database)]
+    withheld = {entry.session_id for entry in named_now if has_opted_out(entry, collection.opted_out)}
+    named = {entry.session_id for entry in named_now} | _named_before(agent, collection.opted_out)
+
+    def may_read(session_id):
+        report.unnamed_sessions += session_id not in named
+        return session_id in named and session_id not in withheld
+
+    return may_read
+
+
+def kept(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntry]:
+    """The entries of a session index that may be stored."""
+    wanted = [entry for entry in entries if not has_opted_out(entry, collection.opted_out)]
+    report.opted_out_sessions += len(entries) - len(wanted)
+    ignored = collection.ignored.get(agent.agent_id, frozenset())
+    kept_entries = [entry for entry in wanted if entry.session_id not in ignored]
+    return [untitled(entry) for entry in kept_entries] if collection.opted_out else kept_entries
+
+
+def untitled(entry):
+    """A shared session without a title that OpenClaw may have made of the first message, whoever sent that."""
+    if entry.origin in origins.ALONE:
+        return entry
+    own = (f"{entry.channel}:", f"{entry.origin}:")
+    metadata = {
+        name: value
+        for name, value in entry.metadata.items()
+        if name not in ("label", "displayName") or str(value).startswith(own)
+    }
+    return replace(entry, label=metadata.get("label") or metadata.get("displayName") or "", metadata=metadata)
+
+
+def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:
+    """`may_read` without the sessions that `doctor --undo` took out: they stay out."""
+    ignored = collection.ignored.get(agent.agent_id, frozenset())
+    if not ignored:
+        return may_read
+    met: set[str] = set()
+
+    def may_read_now(session_id):
+        if session_id in ignored:
+            met.add(session_id)
+            report.ignored_sessions = len(met)
+            return False
+        return may_read(session_id)
+
+    return may_read_now
+
+
+def entries(collection, found, report, in_database) -> list[IndexEntry]:
+    """What sessions.json says now; nothing, with a note, when it cannot be read."""
+    path = found.sessions / "sessions.json" if found.sessions else None
+    if path is None or (in_database and not path.exists()):
+        return []
+    try:
+        with open_regular(collection.home.root, path) as file:
+            return list(session_index.read(file.read(MAX_INDEX_BYTES)))
+    except (NotReadable, ValueError):
+        report.notes.append(
+            _("Somebody opted out and there is no readable sessions.json: new conversations wait until there is.")
+        )
+        return []
+
+
+def _named_before(agent, opted_out):
+    rows = Session.objects.using(agent.db).filter(session_key__isnull=False)
+    return {
+        session_id
+        for session_id, key, target, metadata in rows.values_list(
+            "id", "session_key", "conversation_target", "metadata"
+        )
+        if not (origin_of(key)[0] == "direct" and is_of(_names(target, metadata), opted_out))
+    }
+
+
+def _names(target, metadata):
+    origin = _dict(origins.about(metadata).get("origin"))
+    return {target, *(name for key in ("from", "to", "label") if isinstance(name := origin.get(key), str))}
+
+
+def _dict(value):
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,92 @@
+"""OpenClaw's databases under collect: which are new, and a private copy of one to read from."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agents import database_copies
+from agents.database_copies import NotCopied
+from agents.homes import NotReadable, look
+from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database_tables import Tables
+from ledger.collectors.jsonl import Line
+from ledger.transcripts import storing as ledger
+from openclaw_web import reasons
+
+READER = 1  # raised when readers learn to read more: databases that have not changed are then read again
+Stats = tuple[os.stat_result | None, os.stat_result | None]
+
+
+class Unreadable(Exception):
+    """There is no copy to read: `reason` is a word of the report, the text is a sentence's end."""
+
+    def __init__(self, reason: str, detail: str):
+        super().__init__(detail)
+        self.reason = reason
+
+
+@contextmanager
+def opened(collection: Any, source: Path, tables: Tables) -> Iterator[Database]:
+    """A checked copy of the database `source`. Raises Unreadable when there is none."""
+    try:
+        with collection.copies.of(collection.home.root, source) as copy, Database(copy.path, tables) as database:
+            if not copy.is_checked:
+                database.check()
+                copy.is_checked = True
+            yield database
+    except Damaged as exc:
+        raise Unreadable("bad_database", reasons.of_sqlite(str(exc))) from exc
+    except (NotReadable, NotCopied) as exc:
+        raise Unreadable("database_not_copied", str(exc)) from exc
+
+
+def why(exc: Unreadable | Damaged) -> str:
+    """Why a database was not read, as the end of a sentence."""
+    return reasons.of_sqlite(str(exc)) if isinstance(exc, Damaged) else str(exc)
+
+
+def is_known(collection: Any, source: Path) -> bool:
+    """Whether nothing is new in a database and its log since it was read in a way that covers this one."""
+    stat, wal = stats_of(source)
+    return stat is not None and any(
+        collection.book.was_read(source, stat, how) and (wal is None or collection.book.was_read(log(source), wal, how))
+        for how in _ways(collection)
+    )
+
+
+def remember(collection: Any, source: Path, stats: Stats, agent_id: str) -> None:
+    """A database was read to its end, as it was when `stats` were taken."""
+    how = _ways(collection)[0]
+    for path, stat in zip((source, log(source)), stats, strict=True):
+        if stat is not None:
+            collection.book.save_read(path, stat, how, agent_id=agent_id)
+
+
+def stats_of(source: Path) -> Stats:
+    """What a database and its log look like now; None for what is not there."""
+    return look(source), database_copies.log_of(source)
+
+
+def size_of(source: Path) -> int:
+    """How many bytes a copy takes."""
+    return sum(stat.st_size for stat in stats_of(source) if stat)
+
+
+def log(source: Path) -> Path:
+    """The `-wal` beside a database."""
+    return source.with_name(source.name + database_copies.WAL)
+
+
+def reject(collection: Any, agent: Any, source: Path, reason: str, detail: str, *, of: str = "") -> None:
+    """Show under Rejected records that a database, or the part `of` it, was not read."""
+    line = Line(0, 0 if of else size_of(source), b"", None, reason, detail)
+    ledger.reject(agent.db, collection.book.name(source) + of, [line])
+
+
+def _ways(collection):
+    """How this collect reads, and what covers it: with deleted sessions everything is read that is read without."""
+    opted_out = ",".join(sorted(collection.opted_out))
+    ways = [f"{READER} live {opted_out}", f"{READER} deleted {opted_out}"]
+    return ways[1:] if collection.include_deleted else ways

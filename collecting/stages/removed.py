@@ -1,0 +1,69 @@
+"""Sessions that were removed because of their age: their transcripts are passed over, unless they went on since."""
+
+from collections.abc import Callable
+from typing import Any
+
+from agents.homes import NotReadable, open_regular
+from agents.models import CollectorSource
+from agents.sources import Part
+from ledger.collectors import agent_database
+
+from . import archives as collect_archives
+
+TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
+
+
+def without(removed: set[str], may_read: Callable[[str], bool]) -> Callable[[str], bool]:
+    """`may_read` without the sessions that are in `removed` when it is asked."""
+    return lambda session_id: session_id not in removed and may_read(session_id)
+
+
+def files(collection: Any, agent: Any, files: list[Any], removed: set[str], report: Any) -> list[Any]:
+    """Those of these transcripts that are to be read. One that went on is read from its start, and its session taken
+    out of `removed`; the others of removed sessions are noted as read."""
+    if not removed:
+        return files
+    for file in files:
+        if file.session_id in removed and _went_on(collection, file):
+            collection.book.forget_part(collection.book.name(file.path))
+            removed.discard(file.session_id)
+    for file in files:
+        if file.session_id in removed:
+            report.transcripts["removed"] += 1
+            collection.add_bytes(file.stat.st_size)
+            stat, size = file.stat, file.stat.st_size
+            collection.book.save(TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, offset=size)
+    return [file for file in files if file.session_id not in removed]
+
+
+def transcripts(source: Any, removed: set[str]) -> None:
+    """The same for the transcripts in an agent's opened database."""
+    with source.reading() as database:
+        for one in agent_database.contents(database) if database and removed else ():
+            if one.session_id in removed:
+                _transcript(source, one, removed)
+
+
+def _transcript(source, one, removed):
+    book, name = source.collection.book, source.prefix + one.session_id
+    part = book.part(name)
+    if part and one.last_seq + 1 > part.end:
+        book.forget_part(name)
+        removed.discard(one.session_id)
+        return
+    source.report.transcripts["removed"] += 1
+    if part is None:
+        book.save_part(name, Part(one.last_seq + 1, one.count, ""), agent_id=source.agent.agent_id)
+
+
+def _went_on(collection, file):
+    """Whether there is more in a transcript than when it was read last, also when it was written anew."""
+    offset = collection.book.offset(TRANSCRIPT, file.path)
+    if file.path.suffix == collect_archives.SUFFIX or not offset:
+        return False
+    try:
+        with open_regular(collection.home.root, file.path) as opened:
+            why = collection.book.reading(TRANSCRIPT, file.path, opened).why
+            return why == "appended" or (why == "replaced" and file.stat.st_size > offset)
+    except NotReadable:
+        return False

@@ -1,0 +1,207 @@
+"""Collect what belongs to a home as a whole: scheduled jobs and their runs, sub-agent runs."""
+
+import os
+from collections import defaultdict
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, gone, look, names_in, open_regular
+from agents.models import CollectorSource
+from agents.sources import HEAD
+from automation.collectors import cron, subagents
+from automation.models import CronJob, CronRunLog, SubagentRun
+from ledger.collectors import jsonl
+from ledger.transcripts import storing as ledger
+
+Kind = CollectorSource.Kind
+MAX_BYTES = 64 * 1024 * 1024
+FIRST_TIME = 10**11  # a `seq` from here on is the moment a run began, below it is a byte offset in a run log
+
+
+def collect(collection) -> dict[str, int]:
+    """Read what changed; returns how many jobs, runs and sub-agent runs were read, and what was rejected."""
+    counts = {"cron_jobs": 0, "cron_runs": 0, "subagent_runs": 0, "rejected": 0}
+    _whole(collection, "cron/jobs.json", Kind.CRON_JOBS, cron.read_jobs, store_jobs, counts, "cron_jobs")
+    _whole(
+        collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, store_runs, counts, "subagent_runs"
+    )
+    folder = collection.home.root / "cron" / "runs"
+    for name in names_in(folder, collection.home.notes):
+        if name.endswith(".jsonl"):
+            _run_log(collection, folder / name, counts)
+    return counts
+
+
+def _whole(collection, name, kind, read, store, counts, key):
+    """A file that is rewritten whole: read it again when it changed."""
+    path = collection.home.root / name
+    if not path.exists():
+        return
+    try:
+        stat = path.lstat()
+    except OSError:
+        collection.home.notes.append(gone(name))
+        return
+    if collection.book.is_known(kind, path, stat):
+        return
+    try:
+        with open_regular(collection.home.root, path) as file:
+            items = read(file.read(MAX_BYTES))
+    except (NotReadable, ValueError) as exc:
+        counts["rejected"] += 1
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": name, "reason": exc})
+        return
+    with transaction.atomic():
+        store(collection, items)
+    counts[key] = len(items)
+    collection.book.save(kind, path, stat, agent_id="", offset=stat.st_size)
+
+
+def store_jobs(collection, jobs):
+    """Write scheduled jobs as they are now."""
+    for job in jobs:
+        CronJob.objects.update_or_create(
+            id=job.id,
+            defaults={
+                "agent_id": name_here(collection, job.agent),
+                "name": job.name,
+                "enabled": job.enabled,
+                "prompt": job.prompt,
+                "schedule_json": orjson.dumps(job.schedule).decode(),
+                "created_at": job.created_at,
+                "updated_at": job.updated_at,
+                "next_run_at": job.next_run_at,
+                "job_json": orjson.dumps(job.raw).decode(),
+            },
+        )
+
+
+def store_runs(collection, runs):
+    """Write sub-agent runs as they are now."""
+    for run in runs:
+        parts = run.requester_session_key.split(":")
+        SubagentRun.objects.update_or_create(
+            run_id=run.run_id,
+            defaults={
+                "child_session_key": run.child_session_key,
+                "requester_session_key": run.requester_session_key,
+                "controller_session_key": run.controller_session_key,
+                "created_at": run.created_at,
+                "ended_at": run.ended_at,
+                "cleanup_handled": run.cleanup_handled,
+                "payload_json": orjson.dumps(run.payload).decode(),
+                "agent_id": name_here(collection, parts[1] if len(parts) > 1 else "main"),
+            },
+        )
+
+
+def _run_log(collection, path, counts):
+    stat = look(path)
+    if stat and collection.book.is_known(Kind.CRON_RUNS, path, stat):
+        return
+    job_id = path.stem
+    agent_id = owner_of(collection, job_id)
+    try:
+        opened = open_regular(collection.home.root, path)
+    except NotReadable as exc:
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
+        return
+    with opened:
+        stat = os.fstat(opened.fileno())  # before it is read: what comes later is found the next time
+        reading = collection.book.reading(Kind.CRON_RUNS, path, opened)
+        opened.seek(0)
+        head = opened.read(HEAD)
+        rows, bad = [], []
+        for line in jsonl.read_lines(opened, reading.offset, take=reading.tail.take):
+            row = run_row(line, job_id, agent_id)
+            rows.append(row) if row else bad.append(line)
+    counts["cron_runs"] += store_logged(job_id, rows, goes_on=reading.goes_on)
+    agent = next((agent for agent in collection.agents.values() if agent.agent_id == agent_id), None)
+    if bad and agent:
+        ledger.reject(agent.db, collection.book.name(path), bad)
+    counts["rejected"] += len(bad)
+    collection.book.save_appended(Kind.CRON_RUNS, path, stat, agent_id=agent_id, head=head, tail=reading.tail)
+
+
+def store_logged(job_id, rows, *, goes_on=False):
+    """Add those of the runs of a run log that are new, and return how many."""
+    return len(CronRunLog.objects.bulk_create(new_of_log(job_id, rows, goes_on=goes_on), batch_size=500))
+
+
+def new_of_log(job_id, rows, *, goes_on=False):
+    """The runs of a run log, whose `seq` is their place in it, that are not in the store.
+
+    A log that was cut and has grown again has other runs in the same places, and the same ones in others: read from
+    its start, a run that says what a stored one says is that one, each stored one for one of the log. Read on from
+    where the last reading stopped, it is one that was stored in its own place. A place that is taken by another run
+    is given up for the next one. A line may name another job than the log is of, `job_id`.
+    """
+    by_job = {job_id: []}
+    for row in rows:
+        by_job.setdefault(row.job_id, []).append(row)
+    return [row for name, own in by_job.items() for row in _new_of_job(name, own, goes_on=goes_on)]
+
+
+def _new_of_job(job_id, rows, *, goes_on):
+    stored = CronRunLog.objects.filter(job_id=job_id, seq__lt=FIRST_TIME)
+    if goes_on and rows:
+        stored = stored.filter(seq__gte=rows[0].seq)
+    said, taken = defaultdict(set), set()
+    for seq, entry in stored.values_list("seq", "entry_json").iterator():
+        said[entry].add(seq)
+        taken.add(seq)
+    new = []
+    for row in rows:
+        seqs = said.get(row.entry_json, set())
+        if goes_on:
+            known = {seq for seq in seqs if row.seq <= seq < row.seq + len(row.entry_json)}
+        else:
+            known = seqs & {row.seq} or seqs
+        if known:
+            seqs.remove(min(known))
+            continue
+        while row.seq in taken:
+            row.seq += 1
+        taken.add(row.seq)
+        new.append(row)
+    return new
+
+
+def run_row(line, job_id, agent_id):
+    """A line of a run log; run logs have no record types, so a missing `type` is no fault here."""
+    record = line.record
+    if record is None and line.reason == "missing_type":
+        record = orjson.loads(line.raw)
+    if record is None:
+        return None
+    try:
+        run = cron.read_run(record, job_id=job_id)
+    except ValueError as exc:
+        line.reason, line.detail = "bad_run", str(exc)
+        return None
+    return CronRunLog(
+        job_id=run.job_id,
+        seq=line.offset,
+        agent_id=agent_id,
+        ts=run.ts,
+        status=run.status,
+        error=run.error,
+        summary=run.summary,
+        duration_ms=run.duration_ms,
+        session_id=run.session_id,
+        entry_json=line.raw.decode(),
+    )
+
+
+def owner_of(collection, job_id):
+    """The agent whose job it is."""
+    owner = CronJob.objects.filter(id=job_id).values_list("agent_id", flat=True).first()
+    return owner or name_here(collection, "main")
+
+
+def name_here(collection, home_name):
+    """The name an agent of the home has here; its own name when the home no longer has it."""
+    agent = collection.agents.get(home_name)
+    return agent.agent_id if agent else home_name

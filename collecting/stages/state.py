@@ -1,0 +1,151 @@
+"""Collect the state database of a home: schedules, sub-agent runs and other work in the background."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.db import models, transaction
+from django.utils.translation import gettext as _
+
+from agents.homes import STATE_DATABASE, NotReadable, look, names_in, open_regular
+from agents.models import CollectorSource
+from automation.collectors import state_database
+from automation.models import CronRunLog, DeliveryQueueEntry, FlowRun, TaskRun
+from ledger.collectors import jsonl
+from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database_tables import STATE
+
+from . import databases as collect_databases
+from . import schedules as collect_schedules
+from .databases import Unreadable
+
+MIGRATED = ".jsonl.migrated"
+ROWS = 500
+
+
+def collect(collection: Any, counts: dict[str, int]) -> None:
+    """Read the state database when it changed, and the run logs it was made from; adds to `counts`."""
+    counts.update(tasks=0, flows=0, deliveries=0)
+    if bytes_to_read(collection):
+        _database(collection, collection.home.root / STATE_DATABASE, counts)
+    folder = collection.home.root / "cron" / "runs"
+    for name in names_in(folder, collection.home.notes):
+        if name.endswith(MIGRATED):
+            _migrated_log(collection, folder / name, counts)
+
+
+def bytes_to_read(collection: Any) -> int:
+    """How big the state database is; 0 when nothing in it is new, or there is none."""
+    source = collection.home.root / STATE_DATABASE
+    if look(source) is None or collect_databases.is_known(collection, source):
+        return 0
+    return collect_databases.size_of(source)
+
+
+def _database(collection, source, counts):
+    stats, size = collect_databases.stats_of(source), collect_databases.size_of(source)
+    try:
+        with collect_databases.opened(collection, source, STATE) as database:
+            if database.version not in state_database.KNOWN_VERSIONS:
+                words = _("%(file)s has the unknown version %(version)s; what is known of it was read.")
+                collection.home.notes.append(words % {"file": STATE_DATABASE, "version": database.version})
+            _read(collection, database, counts)
+    except (Unreadable, Damaged) as exc:
+        counts["rejected"] += 1
+        counts["unread_databases"] = 1
+        words = {"file": STATE_DATABASE, "reason": collect_databases.why(exc)}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    collection.add_bytes(size)
+    collect_databases.remember(collection, source, stats, "")
+
+
+def _read(collection, database: Database, counts):
+    jobs = list(state_database.jobs(database))
+    runs = list(state_database.subagent_runs(database))
+    with transaction.atomic():
+        collect_schedules.store_jobs(collection, jobs)
+        collect_schedules.store_runs(collection, runs)
+        counts["cron_jobs"] += len(jobs)
+        counts["subagent_runs"] += len(runs)
+        owners = {job.id: job.agent for job in jobs}
+        counts["cron_runs"] += _store_cron_runs(collection, list(state_database.runs(database)), owners)
+        counts["tasks"] += _store(collection, TaskRun, state_database.tasks(database))
+        counts["flows"] += _store(collection, FlowRun, state_database.flows(database))
+        counts["deliveries"] += _store(collection, DeliveryQueueEntry, state_database.deliveries(database))
+
+
+def _store_cron_runs(collection, runs, owners):
+    """Runs by the moment they began; one that a run log told before stays as it is there."""
+    told = told_by_files({found.run.job_id for found in runs})
+    rows = [
+        CronRunLog(
+            job_id=found.run.job_id,
+            seq=found.began_at,
+            agent_id=collect_schedules.name_here(collection, found.agent or owners.get(found.run.job_id) or "main"),
+            ts=found.run.ts,
+            status=found.run.status,
+            error=found.run.error,
+            summary=found.run.summary,
+            duration_ms=found.run.duration_ms,
+            session_id=found.run.session_id,
+            entry_json=orjson.dumps(found.entry).decode(),
+        )
+        for found in runs
+        if (found.run.job_id, found.began_at) not in told
+    ]
+    return _write(CronRunLog, rows, ("job_id", "seq"))
+
+
+def _store(collection, model, items):
+    """Rows of a table that is read whole, as they are now."""
+    rows = [model(agent_id=collect_schedules.name_here(collection, item.agent), **item.values) for item in items]
+    key = ("queue_name", "id") if model is DeliveryQueueEntry else (model._meta.pk.name,)
+    return _write(model, rows, key)
+
+
+def _write(model: type[models.Model], rows, key):
+    names = [field.name for field in model._meta.concrete_fields if field.name not in key]
+    model.objects.bulk_create(  # type: ignore[attr-defined]
+        rows, batch_size=ROWS, update_conflicts=True, unique_fields=list(key), update_fields=names
+    )
+    return len(rows)
+
+
+def _migrated_log(collection, path: Path, counts):
+    """A run log that OpenClaw has put aside: runs that neither the database nor the log under its old name told."""
+    kind = CollectorSource.Kind.CRON_RUNS
+    stat = look(path)
+    if stat and collection.book.is_known(kind, path, stat):
+        return
+    job_id = path.name.removesuffix(MIGRATED)
+    told = set(
+        CronRunLog.objects.filter(job_id=job_id, seq__gte=collect_schedules.FIRST_TIME).values_list("seq", flat=True)
+    )
+    owner = collect_schedules.owner_of(collection, job_id)
+    try:
+        with open_regular(collection.home.root, path) as file:
+            stat = os.fstat(file.fileno())
+            found = [collect_schedules.run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
+    except NotReadable as exc:
+        words = {"file": path.name, "reason": exc}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    rows = [row for row in found if row is not None and began_at(row.entry_json) not in told]
+    counts["cron_runs"] += collect_schedules.store_logged(job_id, rows)
+    counts["rejected"] += found.count(None)
+    collection.book.save(kind, path, stat, agent_id=owner, offset=stat.st_size)
+
+
+def told_by_files(job_ids: set[str]) -> set[tuple[str, Any]]:
+    """(job, moment it began) of every run that was read from a run log."""
+    rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=collect_schedules.FIRST_TIME).values_list(
+        "job_id", "entry_json"
+    )
+    return {(job_id, began_at(entry)) for job_id, entry in rows.iterator()}
+
+
+def began_at(entry_json: str) -> Any:
+    """The moment at which the run of a run log's line began; None when it does not say."""
+    return orjson.loads(entry_json).get("runAtMs")

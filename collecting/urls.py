@@ -1,0 +1,9 @@
+from django.urls import path
+
+from . import views
+
+app_name = "collecting"
+urlpatterns = [
+    path("operations/collect/", views.collect_start, name="collect_start"),
+    path("operations/rejected/", views.rejected_list, name="rejected_list"),
+]

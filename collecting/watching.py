@@ -1,0 +1,118 @@
+"""`collect --watch`: collect once, then again whenever a file we read has changed."""
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.db import OperationalError, connections
+from django.utils.translation import gettext as _
+from watchfiles import watch as changes_in
+
+from agents.database_copies import WAL, Copies
+from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome, read_home
+from jobs.progress import Progress
+from openclaw_web import amounts
+from openclaw_web.errors import Refused
+
+from . import collect
+
+log = logging.getLogger(__name__)
+DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE) for end in ("", WAL))
+SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json", *DATABASES)
+QUIET_MS = 400
+LOOK_AGAIN_SECONDS = 30
+WAIT_SECONDS = 2  # between looks for a home that is not there yet
+
+
+def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) -> None:
+    """Collect until SIGTERM or Ctrl-C. Raises NoHome when there is nothing to watch.
+
+    With `waits` that is said once, and watching begins by itself when an agent of OpenClaw has spoken. A collect that
+    fails because a database is busy is tried again with the next change, at the latest after 30 s; so is a change on
+    a file system that reports none.
+    """
+    source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
+    stop, changed = threading.Event(), threading.Event()
+
+    def end(*_signal):
+        stop.set()
+        changed.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    folders = _wait_for(source, stop, say) if waits else _folders(source)
+    # Listening starts before the first collect, so that nothing that happens during it is missed.
+    threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True).start()
+    if not stop.is_set():
+        say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
+    with Copies(is_kept=True) as copies:
+        said = ""
+        while not stop.is_set():
+            changed.clear()
+            said = _collect(params, copies, say, said)
+            changed.wait(LOOK_AGAIN_SECONDS)
+
+
+def _wait_for(source, stop, say):
+    """The folders to watch, once there are any; none when it is told to stop before."""
+    words = _("No agent of OpenClaw has spoken yet at %(source)s. Reading begins by itself when one has.")
+    while not stop.is_set():
+        try:
+            return _folders(source)
+        except NoHome:
+            if words:
+                say(words % {"source": source})
+                words = ""
+            stop.wait(WAIT_SECONDS)
+    return []
+
+
+def _listen(folders, stop, changed):
+    try:
+        for _changes in changes_in(
+            *folders,
+            watch_filter=lambda _change, path: _matters(folders, path),
+            stop_event=stop,
+            debounce=QUIET_MS,
+            ignore_permission_denied=True,
+        ):
+            changed.set()
+    except FileNotFoundError as exc:  # a folder was renamed in this moment: what is new is found by looking again
+        log.warning("Changes are looked for every %s seconds: %s", LOOK_AGAIN_SECONDS, exc)
+
+
+def _matters(folders, path):
+    """Whether a collect would open this file; folders above the watched ones may be called anything."""
+    file = Path(path)
+    inside = next((file.relative_to(folder).parts for folder in folders if file.is_relative_to(folder)), ())
+    if file.name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside):
+        return False
+    return path.endswith(SUFFIXES) or ".jsonl." in file.name
+
+
+def _folders(source):
+    """The home and the workspaces it names elsewhere."""
+    workspaces = {agent.workspace for agent in read_home(source).agents if agent.workspace}
+    return [source, *sorted(folder for folder in workspaces if not folder.is_relative_to(source))]
+
+
+def _collect(params, copies, say, said):
+    """Collect once; a refusal that was `said` the last time is not repeated. What was refused, if anything."""
+    try:
+        result = collect.run(params, Progress(), copies)
+    except OperationalError as exc:
+        log.warning("This collect did not finish and is tried again: %s", exc)
+    except Refused as exc:
+        if str(exc.sentence) != said:
+            say(str(exc.sentence))
+        return str(exc.sentence)
+    else:
+        if result["records"] or result["rejected"]:
+            records = amounts.of("new records", result["records"])
+            say(_("%(records)s, %(rejected)s rejected") % {"records": records, "rejected": f"{result['rejected']:,}"})
+    finally:
+        connections.close_all()
+    return ""

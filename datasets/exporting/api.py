@@ -1,0 +1,80 @@
+"""Exports: ask for one, see how far it is, download its files."""
+
+from django.db.models import Q
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Status
+
+from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.lists.paging import Listing
+from openclaw_web.pages import files as file_answers
+from openclaw_web.pages.doors import needs
+
+from ..models import DatasetExport
+from . import exports, flagged
+from .jobs import start
+from .schemas import ExportDetail, ExportIn, ExportOut, ExportQuery
+
+router = Router(tags=["exports"])
+ANY_CONTENT = {"content": {"*/*": {}}}
+RANGE = {
+    "in": "header",
+    "name": "Range",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "`bytes=1000-`: the part to send, with status 206; a download goes on where it was cut off",
+}
+COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_by": "exported_by"}
+
+
+@router.get(
+    "/exports", operation_id="operations_exports_api_export_list", response={200: Page[ExportOut], **failures(409)}
+)
+@needs("viewer")
+def export_list(request, filters: Query[ExportQuery]):
+    """All exports, the newest first."""
+    asked = {column: value for name, column in COLUMNS.items() if (value := getattr(filters, name))}
+    rows = DatasetExport.objects.defer("manifest_json", "reasons_json")
+    return listed(Listing(rows, ("-exported_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
+
+
+@router.post(
+    "/exports", operation_id="operations_exports_api_export_create", response={202: ExportOut, **failures(400, 409)}
+)
+@needs("labeller")
+def export_create(request, wanted: ExportIn):
+    """Ask for an export; a job builds it. Ask for it again to see its state."""
+    is_admin = request.user.has_role("admin")
+    return Status(202, start(by=request.user.username, is_admin=is_admin, **wanted.dict()))
+
+
+@router.get(
+    "/exports/{export_id}",
+    operation_id="operations_exports_api_export_detail",
+    response={200: ExportDetail, **failures(404)},
+)
+@needs("viewer")
+def export_detail(request, export_id: str):
+    """One export: its state, what is in its files, or the rows in its way."""
+    return get_object_or_404(DatasetExport, id=export_id)
+
+
+@router.get(
+    "/exports/{export_id}/files/{name}",
+    operation_id="operations_exports_api_export_file",
+    response={200: None, 206: None, **failures(404, 416)},
+    openapi_extra={"parameters": [RANGE], "responses": {200: ANY_CONTENT, 206: ANY_CONTENT}},
+)
+@needs("viewer")
+def export_file(request, export_id: str, name: str):
+    """One file of a ready export: the files its manifest names, and `manifest.json`. Its ETag is its sha256.
+
+    Files with rows of outputs that may hold secrets are for admins: 403 for everybody else.
+    """
+    export = get_object_or_404(DatasetExport, id=export_id)
+    path = exports.file_of(export, name)
+    if path is None:
+        raise Http404
+    flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
+    checksum, content_type = exports.checksum_of(export, name), exports.content_type(name)
+    return file_answers.download(request, path, checksum=checksum, content_type=content_type)

@@ -1,0 +1,81 @@
+"""Exports as jobs: asked for on the page, by the API or in a terminal, built by whoever works on jobs."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from jobs import services as jobs
+from jobs.kinds import Kind
+from jobs.models import JobRun
+from jobs.progress import Listener
+from people.audit import record as audit
+
+from ..models import DatasetExport
+from . import exports, flagged
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Build the export `params["export_id"]`; what is in it, as JSON-able values."""
+    manifest = exports.build(params["export_id"], progress)
+    return {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
+
+
+def start(name: str, format: str, task: str, *, by: str, is_admin: bool = False, **choices: Any) -> DatasetExport:
+    """Ask for an export and queue the job that builds it. Raises Refused for what cannot be exported.
+
+    Only admins may include outputs that may hold secrets (`include_flagged`).
+    """
+    flagged.check_asked(choices.get("include_flagged", False), is_admin=is_admin)
+    with transaction.atomic():
+        export = _request(name, format, task, by, choices)
+        job = jobs.start("export", {"export_id": export.id}, by=by)
+        return _with_job(export, job)
+
+
+def make_here(
+    name: str, format: str, task: str, *, by: str, listener: Listener | None = None, **choices: Any
+) -> tuple[DatasetExport, JobRun]:
+    """Ask for an export and build it in this process; the export and its job, however that ended.
+
+    Whoever may run commands here may include outputs that may hold secrets.
+    """
+    export = _request(name, format, task, by, choices)
+    job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)
+    _with_job(export, job)
+    export.refresh_from_db()
+    return export, job
+
+
+def _request(name, format, task, by, choices):
+    with transaction.atomic():
+        exports.check_request(name, format, task, **choices)
+        export = exports.request(name, format, task, by=by, **choices)
+        told = {"format": format, "task": task}
+        if choices.get("include_flagged"):
+            told["include_flagged"] = True
+        audit.record(by, "exported", object_type="export", object_id=export.id, **told)
+    return export
+
+
+def _with_job(export, job):
+    # Not save(): the job may have written to the row already.
+    DatasetExport.objects.filter(id=export.id).update(job_id=job.id)
+    export.job_id = job.id
+    return export
+
+
+def _give_up(params):
+    exports.give_up(params["export_id"], _("It was cancelled before it was complete."))
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Export"),
+    started=gettext_lazy("started an export"),
+    kept=gettext_lazy("What was written of it is removed."),
+    undo=_give_up,
+    page="datasets:export_detail",
+    page_params=("export_id",),
+)

@@ -1,0 +1,54 @@
+"""Rows of exports as HTML."""
+
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from openclaw_web.lists.filters import cell_labels, labelled
+from openclaw_web.lists.markup import BADGE, _joined
+from openclaw_web.pages import glyphs
+from openclaw_web.templatetags.formatting import ago, number, size
+
+EXPORT_FIELDS = (
+    *("id", "export_name", "export_format", "task", "state", "total_samples", "approved_samples", "file_size_bytes"),
+    *("checksum", "exported_by", "exported_at", "sentence"),
+)
+EXPORT_COLUMNS = (
+    ("", _("Name"), False),
+    ("", _("Format"), False),
+    ("", _("Task"), False),
+    ("", _("State"), False),
+    ("", _("Rows"), True),
+    ("", _("Size"), True),
+    ("", _("By"), False),
+    ("when", _("When"), True),
+)
+EXPORT_ROW = (
+    '<tr><th scope="row" class="wide break"><a href="{href}">{name}</a></th>'
+    '<td data-label="%s">{format}</td>'
+    '<td data-label="%s">{task}</td>'
+    '<td data-label="%s">{state}</td>'
+    '<td class="num" data-label="%s">{rows}</td>'
+    '<td class="num" data-label="%s">{size}</td>'
+    '<td data-label="%s">{by}</td>'
+    '<td class="num" data-label="%s">{when}</td></tr>'
+)
+
+
+def export_rows(exports, states):
+    """The rows of a page of DatasetExport; `states` are the tone and label of each."""
+    row = labelled(EXPORT_ROW, cell_labels(EXPORT_COLUMNS))
+    return _joined(
+        format_html(
+            row,
+            href=export.get_absolute_url(),
+            name=glyphs.readable(export.export_name),
+            format=export.export_format,
+            task=export.task,
+            state=format_html(BADGE, **state),
+            rows=number(export.total_samples),
+            size=size(export.file_size_bytes),
+            by=export.exported_by or "–",
+            when=ago(export.exported_at),
+        )
+        for export, state in zip(exports, states, strict=True)
+    )

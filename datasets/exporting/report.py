@@ -1,0 +1,55 @@
+"""What an export came to, for a terminal and for programs."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs.models import JobRun
+from openclaw_web.templatetags.formatting import size
+
+from ..models import DatasetExport
+from . import exports
+from . import words as export_words
+
+SCHEMA = "openclaw-web.export.v1"
+
+
+def facts(export: DatasetExport) -> dict[str, Any]:
+    """The receipt of an export that is ready."""
+    return {
+        "id": export.id,
+        "name": export.export_name,
+        "state": export.state,
+        "folder": str(exports.folder_of(export)),
+        "manifest": exports.read_manifest(export),
+    }
+
+
+def sentence(export: DatasetExport, job: JobRun) -> str:
+    """Why there are no files."""
+    return export.sentence or job.message
+
+
+def in_words(export: DatasetExport) -> str:
+    """A short report: where the files are and what is in them."""
+    manifest = exports.read_manifest(export)
+    lines = [_("Exported to %(folder)s") % {"folder": exports.folder_of(export)}]
+    lines += [f"  {_file_line(file)}" for file in manifest["files"]]
+    lines += [_("  The %(side)s side is empty and was left out.") % {"side": side} for side in manifest["empty_sides"]]
+    for found in manifest["excluded"]:
+        lines.append(
+            _("  Left out: %(count)s (%(why)s)")
+            % {"count": f"{found['count']:,}", "why": export_words.EXCLUSIONS[found["reason"]]}
+        )
+    for name, rows in manifest["transformations"].items():
+        text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
+        lines.append(f"  {text}: {export_words.CHANGES[name]}")
+    return "\n".join(lines)
+
+
+def _file_line(file):
+    parts = [file["name"], size(file["bytes"])]
+    if "rows" in file:
+        parts.insert(1, ngettext("%(count)s row", "%(count)s rows", file["rows"]) % {"count": f"{file['rows']:,}"})
+    return "  ".join([*parts, f"sha256 {file['sha256']}"])

@@ -1,0 +1,91 @@
+"""What the API says about exports."""
+
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import Body, PageQuery
+
+from ..models import DatasetExport, DatasetSample
+from . import exports
+from .options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
+
+
+class ExportQuery(PageQuery):
+    state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
+    kind: Literal["alpaca", "sharegpt"] | None = Field(None, description="the format of its files")
+    task: Literal["reply", "gate"] | None = None
+    exported_by: str | None = Field(None, max_length=150, description="user name")
+
+
+class ExportIn(Body):
+    """A new export."""
+
+    name: str = Field(max_length=LONGEST_NAME)
+    format: Literal["alpaca", "sharegpt"]
+    task: Literal["reply", "gate"] = "reply"
+    only_approved: bool = Field(True, description="false: also samples nobody has judged; rejected ones never")
+    train_split: float = Field(0.8, ge=0, le=1)
+    seed: str = Field("0", max_length=LONGEST_SEED)
+    agent: str | None = Field(None, max_length=56)
+    sample_types: list[Annotated[str, Field(max_length=40)]] = Field(
+        [DatasetSample.Type.ANNOTATED_TURN.value], max_length=len(DatasetSample.Type)
+    )
+    min_quality: float | None = Field(None, ge=0, le=1)
+    row_characters: int = Field(ROW_CHARACTERS, ge=0, le=10**9, description="the oldest turns of a longer row go")
+    keep_text: bool = Field(False, description="keep the agent's words before a tool call as its thought")
+    include_flagged: bool = Field(False, description="also rows with outputs that may hold secrets; admins only")
+
+
+class OptionsOut(Schema):
+    only_approved: bool
+    train_split: float
+    seed: str
+    agent: str | None
+    sample_types: list[str]
+    min_quality: float | None
+    row_characters: int
+    keep_text: bool
+    include_flagged: bool
+
+
+class ExportOut(Schema):
+    id: str
+    name: str = Field(alias="export_name")
+    format: str = Field(alias="export_format")
+    task: str
+    state: str = Field(description="waiting, running, ready, refused or failed")
+    sentence: str = Field(description="why it was refused or failed")
+    options: OptionsOut
+    total_samples: int | None = Field(description="rows in the files")
+    approved_samples: int | None
+    rejected_samples: int | None = Field(description="left out because somebody rejected them")
+    avg_quality_score: float | None
+    file_size_bytes: int | None
+    checksum: str | None = Field(description="sha256 of manifest.json")
+    exported_by: str | None
+    exported_at: int
+    job_id: str | None
+
+    @staticmethod
+    def resolve_options(export: DatasetExport) -> Options:
+        return read_options(export)
+
+
+class ReasonOut(Schema):
+    id: str
+    reason: str
+
+
+class ExportDetail(ExportOut):
+    reasons: list[ReasonOut] = Field(description="rows that trainers would not take; the first 200")
+    manifest: dict[str, Any] | None = Field(description="manifest.json of a ready export")
+
+    @staticmethod
+    def resolve_reasons(export: DatasetExport) -> Any:
+        return exports.read_reasons(export)
+
+    @staticmethod
+    def resolve_manifest(export: DatasetExport) -> Any:
+        return exports.read_manifest(export) or None

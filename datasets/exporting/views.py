@@ -1,0 +1,206 @@
+"""Exports: the list and the form, one export while it is built and afterwards, its files."""
+
+from urllib.parse import urlencode
+
+from django.http import Http404, QueryDict
+from django.shortcuts import get_object_or_404
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs.models import JobRun
+from jobs.services import visible_to
+from openclaw_web.errors import Refused
+from openclaw_web.lists import counting
+from openclaw_web.lists.answers import Words, answer_file, answer_page
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.downloads import FileDownload
+from openclaw_web.pages.html import after_post, render_page, stop_polling
+
+from ..models import DatasetExport, DatasetSample
+from . import exports, flagged, markup
+from . import words as export_words
+from .filters import ExportFilters
+from .forms import ExportForm
+from .jobs import start
+from .options import DEFAULT_TYPES, read_options
+
+BIG_COLUMNS = ("manifest_json", "reasons_json")
+EXPORTS = Words(
+    counted=ngettext_lazy("%(shown)s export", "%(shown)s exports", "count"),
+    uncounted=gettext_lazy("Exports"),
+    none=gettext_lazy("There are no exports yet"),
+    how=gettext_lazy("An export writes approved samples into files that a trainer reads. Approve some samples first."),
+    icon="arrow-down-tray",
+)
+WORKING = (DatasetExport.State.WAITING, DatasetExport.State.RUNNING)
+
+
+@require_safe
+@needs("viewer")
+def export_list(request):
+    """The exports that fit the filters, newest first, and the form for a new one; as a file with `format`.
+
+    With other fields of the form than the ones that filters share, the address is what a new export starts with.
+    """
+    known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
+    known = known if known.keys() - {"format", "task"} else {}
+    return _list_page(request, ExportForm(initial=known), has_choices=bool(known))
+
+
+@require_POST
+@needs("labeller")
+def export_create(request):
+    """Ask for an export and go to its page, where the progress is."""
+    form = ExportForm(request.POST)
+    if form.is_valid():
+        try:
+            is_admin = request.user.has_role("admin")
+            export = start(by=request.user.username, is_admin=is_admin, **form.choices())
+        except Refused as refused:  # beside what was chosen, so that it can be mended
+            form.add_error(None, refused.sentence)
+        else:
+            return after_post(request, _("The export is under way."), to=export)
+    return _list_page(request, form, has_choices=True, status=422)
+
+
+@require_safe
+@needs("viewer")
+def export_detail(request, export_id):
+    """One export: how far it is, then its files, or the rows in its way."""
+    export = get_object_or_404(DatasetExport, id=export_id)
+    job = JobRun.objects.filter(id=export.job_id).defer("log", "result_json").first()
+    is_working = export.state in WORKING and (job is None or not job.has_ended)
+    context = {
+        "export": export,
+        "job": job,
+        "is_working": is_working,
+        "state": _state(export, is_working),
+        "problem": _problem(export, job, is_working),
+        "options": _options(export),
+        "again": _again(export),
+        "reasons": _reasons(export),
+        "may_export": request.user.has_role("labeller"),
+        "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
+        "is_for_admins": flagged.rows_with_flagged(export) and not request.user.has_role("admin"),
+        **_contents(export),
+    }
+    response = render_page(request, "datasets/export_detail.html", context, partial="export-state")
+    return response if is_working or not request.htmx else stop_polling(response)
+
+
+@require_safe
+@needs("viewer")
+def export_file(request, export_id, name):
+    """One file of a ready export, as a download."""
+    export = get_object_or_404(DatasetExport, id=export_id)
+    path = exports.file_of(export, name)
+    if path is None:
+        raise Http404
+    flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
+    return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
+
+
+def _list_page(request, form, *, has_choices, status=200):
+    filters = ExportFilters(QueryDict() if has_choices else request.GET).checked()
+    found = filters.listing(DatasetExport.objects.defer(*BIG_COLUMNS))
+    if filters.cleaned_data["format"]:
+        fields = markup.EXPORT_FIELDS
+        return answer_file(request, filters, found.all.values(*fields), on="exports", order=found.order, columns=fields)
+    page = found.page(**places(request))
+    states = [_state(export, export.state in WORKING) for export in page]
+    return answer_page(
+        request,
+        "datasets/export_list.html",
+        filters,
+        found,
+        page,
+        on="exports",
+        words=EXPORTS,
+        columns=markup.EXPORT_COLUMNS,
+        rows=markup.export_rows(page, states),
+        form=form,
+        has_choices=has_choices,
+        may_export=request.user.has_role("labeller"),
+        ready=_ready(),
+        may_include_flagged=request.user.has_role("admin"),
+        status=status,
+    )
+
+
+def _ready():
+    """How many samples an export could hold as the form begins, in words; nothing when there are none."""
+    approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
+    known = counting.amount(approved, column="id")
+    if not known.count:
+        return ""
+    words = ngettext(
+        "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
+    )
+    return capfirst(words % {"count": counting.in_words(known)})
+
+
+def _state(export, is_working):
+    """The state to show; an export whose job died is failed, whatever its row says."""
+    is_dead = export.state in WORKING and not is_working
+    state = DatasetExport.State.FAILED if is_dead else DatasetExport.State(export.state)
+    return {"tone": state.value, "label": export_words.STATE_WORDS[state]}
+
+
+def _problem(export, job, is_working):
+    if export.state in (DatasetExport.State.REFUSED, DatasetExport.State.FAILED):
+        return export.sentence
+    return job.message if job and export.state in WORKING and not is_working else ""
+
+
+def _contents(export):
+    """What a ready export holds, in words."""
+    manifest = exports.read_manifest(export)
+    return {
+        "manifest": manifest,
+        "excluded": [
+            {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
+        ],
+        "transformations": [
+            (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
+        ],
+        "files": _files(export, manifest),
+    }
+
+
+def _files(export, manifest):
+    """The rows of the table of files, the manifest last."""
+    if not manifest:
+        return []
+    size = len(export.manifest_json.encode())
+    files = [*manifest["files"], {"name": exports.MANIFEST, "bytes": size, "sha256": export.checksum}]
+    return [{"rows": None, **file} for file in files]
+
+
+def _options(export):
+    """What was asked for, as the page shows it."""
+    return {
+        "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
+        "task": export_words.TASK_WORDS.get(export.task, export.task),
+        "chosen": read_options(export),
+    }
+
+
+def _again(export):
+    """The address of the form with the same options, for another try; without the name when that is taken."""
+    chosen = read_options(export)
+    names = ("format", "task", "agent", "train_split", "seed", "min_quality", "row_characters")
+    values = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
+    ticked = {name: "on" if getattr(chosen, name) else "" for name in ("only_approved", "keep_text", "include_flagged")}
+    name = {"name": export.export_name} if export.state in exports.NO_FILES else {}
+    return "?" + urlencode({**name, **values, **ticked})
+
+
+def _reasons(export):
+    """The rows in the way, each with the sample it comes from, if that is one."""
+    reasons = exports.read_reasons(export)
+    ids = [reason["id"] for reason in reasons]
+    known = {sample.id: sample for sample in DatasetSample.objects.filter(id__in=ids).only("id")}
+    return [{**reason, "sample": known.get(reason["id"])} for reason in reasons]

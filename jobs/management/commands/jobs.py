@@ -1,0 +1,64 @@
+from openclaw_web.commands.groups import Group, Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, INTERRUPTED, REFUSED, WRONG_USE
+from openclaw_web.errors import Refused
+from openclaw_web.templatetags.formatting import at, duration
+
+from ... import services as jobs
+from ...models import JobRun
+
+BY = "command line"
+COLUMNS = ("id", "kind", "state", "done", "total", "message", "attempts", "started_by")
+MOST = 1_000
+TIMES = ("created_at", "started_at", "heartbeat_at", "finished_at")
+CANCEL = ("cancel_requested_at", "cancel_requested_by")
+
+
+class Listing:
+    """Without a verb: the latest runs."""
+
+    HELP = "List the latest runs of jobs, newest first."
+    EXAMPLES = ("jobs", "jobs --limit 5", "jobs --json | jq '.jobs[] | select(.state == \"failed\") | .id'")
+
+    def add_arguments(self, parser):
+        parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many, 1 to 1,000 (20)")
+
+    def run(self, limit, **options):
+        if not 1 <= limit <= MOST:
+            raise WrongUse(f"--limit must be 1 to {MOST:,}.")
+        runs = list(JobRun.objects.order_by("-created_at", "-id").defer("log", "result_json")[:limit])
+        return Outcome({"jobs": [_facts(job) for job in runs]}, "\n".join(map(_line, runs)))
+
+
+class Cancel:
+    HELP = "End a job before it is done: one that waits at once, one that runs at its next step."
+    EXAMPLES = ("jobs cancel 01JD3ZK8Q5T9W2X4Y6A8C0E1G3",)
+
+    def add_arguments(self, parser):
+        parser.add_argument("job", metavar="ID", help="its id: jobs --json tells it, and so does its page")
+
+    def run(self, job, **options):
+        asked = JobRun.objects.filter(id=job).first()
+        if asked is None:
+            raise Refused(f"There is no job {job}. openclaw-web jobs --json lists them with their ids.")
+        job = jobs.cancel(asked, by=BY)
+        return Outcome({"jobs": [_facts(job)]}, job.message if job.has_ended else "It ends at its next step.")
+
+
+class Command(Group):
+    help = Listing.HELP
+    examples = (*Listing.EXAMPLES, *Cancel.EXAMPLES)
+    alone = Listing()
+    verbs = {"cancel": Cancel()}
+    statuses = (DONE, WRONG_USE, REFUSED, INTERRUPTED)
+    schema = "openclaw-web.jobs.v1"
+
+
+def _facts(job):
+    return {name: getattr(job, name) for name in COLUMNS + TIMES + CANCEL}
+
+
+def _line(job):
+    queued = at(job.created_at).strftime("%Y-%m-%d %H:%M:%S")
+    how_far = f"{job.done:,}" if job.percent is None else f"{job.percent} %"
+    columns = (queued, f"{job.kind:<8}", f"{job.state:<8}", f"{how_far:>7}", f"{duration(job.duration_ms):>12}")
+    return "  ".join((*columns, job.message)).rstrip()

@@ -1,0 +1,41 @@
+import openclaw_web.sqlite.fields
+from django.db import migrations, models
+
+from openclaw_web.sqlite.adopted import REPLACED
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+    replaces = REPLACED
+
+    dependencies = [
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='JobRun',
+            fields=[
+                ('id', models.TextField(primary_key=True, serialize=False)),
+                ('kind', models.TextField()),
+                ('params_json', models.TextField(default='{}')),
+                ('state', models.TextField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('refused', 'Refused'), ('failed', 'Failed')], default='queued')),
+                ('attempts', openclaw_web.sqlite.fields.Count(default=0)),
+                ('done', openclaw_web.sqlite.fields.Count(default=0)),
+                ('total', openclaw_web.sqlite.fields.Count(help_text='null: not known yet', null=True)),
+                ('message', models.TextField(default='', help_text='what it is doing, or the sentence it ended with')),
+                ('log', models.TextField(default='')),
+                ('result_json', models.TextField(null=True)),
+                ('started_by', models.TextField(default='')),
+                ('worker', models.TextField(default='')),
+                ('created_at', openclaw_web.sqlite.fields.EpochMs()),
+                ('started_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
+                ('heartbeat_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
+                ('finished_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
+            ],
+            options={
+                'db_table': 'job_runs',
+                'indexes': [models.Index(fields=['created_at', 'id'], name='idx_job_created'), models.Index(fields=['state', 'kind', 'created_at', 'id'], name='idx_job_state'), models.Index(fields=['kind', 'created_at', 'id'], name='idx_job_kind'), models.Index(fields=['state', 'created_at', 'id'], name='idx_job_state_created'), models.Index(fields=['started_by', 'created_at', 'id'], name='idx_job_by'), models.Index(fields=['started_by', 'kind', 'created_at', 'id'], name='idx_job_by_kind')],
+            },
+        ),
+    ]

@@ -1,0 +1,75 @@
+"""Work that outlives a request."""
+
+from django.db import models
+from django.urls import reverse
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class JobRun(models.Model):
+    """One run of a job: the truth about it, and while it is queued its place in the queue."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        FINISHED = "finished"
+        REFUSED = "refused"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    ENDED = (State.FINISHED, State.REFUSED, State.FAILED, State.CANCELLED)
+
+    id = models.TextField(primary_key=True)
+    kind = models.TextField()
+    params_json = models.TextField(default="{}")
+    state = models.TextField(choices=State.choices, default=State.QUEUED)
+    attempts = Count(default=0)
+    done = Count(default=0)
+    total = Count(null=True, help_text="null: not known yet")
+    message = models.TextField(default="", help_text="what it is doing, or the sentence it ended with")
+    log = models.TextField(default="")
+    result_json = models.TextField(null=True)
+    started_by = models.TextField(default="")
+    worker = models.TextField(default="")
+    created_at = EpochMs()
+    started_at = EpochMs(null=True)
+    heartbeat_at = EpochMs(null=True)
+    finished_at = EpochMs(null=True)
+    cancel_requested_at = EpochMs(null=True, help_text="when somebody asked it to end before it is done")
+    cancel_requested_by = models.TextField(default="")
+
+    class Meta:
+        db_table = "job_runs"
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="idx_job_created"),
+            # Of a state and a kind: what is under way is found beside a million that have ended.
+            models.Index(fields=["state", "kind", "created_at", "id"], name="idx_job_state"),
+            # A filter and the order of the list in one index.
+            models.Index(fields=["kind", "created_at", "id"], name="idx_job_kind"),
+            models.Index(fields=["state", "created_at", "id"], name="idx_job_state_created"),
+            models.Index(fields=["started_by", "created_at", "id"], name="idx_job_by"),
+            models.Index(fields=["started_by", "kind", "created_at", "id"], name="idx_job_by_kind"),
+        ]
+
+    def __str__(self):
+        return f"{self.kind} {self.id}"
+
+    def get_absolute_url(self):
+        return reverse("jobs:job_detail", args=[self.id])
+
+    @property
+    def has_ended(self):
+        return self.state in self.ENDED
+
+    @property
+    def duration_ms(self):
+        """How long it took, or was last seen at work; None before it has started."""
+        last_seen = self.finished_at or self.heartbeat_at
+        return last_seen - self.started_at if self.started_at and last_seen else None
+
+    @property
+    def percent(self):
+        """How far it is, 0 to 100, or None while the total is not known."""
+        if self.state == self.State.FINISHED:
+            return 100
+        return min(100, self.done * 100 // self.total) if self.total else None

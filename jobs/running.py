@@ -1,0 +1,161 @@
+"""Running one job in this process: claim its row, keep it alive, write down how it ended."""
+
+import logging
+import os
+import socket
+import threading
+
+import orjson
+from django.db import DatabaseError, connection, connections
+from django.db.models import F
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.disk import locks
+from openclaw_web.errors import Refused
+
+from . import cancelling
+from . import kinds as job_kinds
+from .models import JobRun
+from .progress import Cancelled, Listener, LostJob, Progress
+
+log = logging.getLogger(__name__)
+
+WRITE_SECONDS = 0.5
+BEAT_SECONDS = 2.0
+KEPT_REASONS = 200
+
+
+def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
+    """Run a queued job here and now; its row when it has ended, None when another process was quicker."""
+    token = f"{socket.gethostname()}:{os.getpid()}:{ULID()}"
+    with locks.running(token):
+        job = _claim(job_id, token)
+        if job is None:
+            return None
+        progress = Progress(listener, done=job.done, total=job.total, message=job.message, log=job.log)
+        with Heartbeat(job, progress):
+            outcome = _outcome(job, progress)
+        _write_end(job, progress, outcome)
+    job.refresh_from_db()
+    return job
+
+
+def run_next() -> JobRun | None:
+    """Run the job that has waited longest; its row when it has ended, None when nothing waits."""
+    while job_id := _longest_waiting():
+        if job := run(job_id):  # None: another worker was quicker with this one
+            return job
+    return None
+
+
+class Heartbeat(threading.Thread):
+    """Writes a run's progress and heartbeat over a connection of its own, so never inside the job's transactions."""
+
+    def __init__(self, job, progress):
+        super().__init__(name=f"heartbeat of {job.id}", daemon=True)
+        self.job = job
+        self.progress = progress
+        self._ended = threading.Event()
+        self._written = _reached(job, progress)
+
+    def __enter__(self):
+        if not connection.in_atomic_block:  # in a transaction of the caller's, it could only wait for that
+            self.start()
+        return self
+
+    def __exit__(self, *exc_info):
+        self._ended.set()
+        self.progress.changed.set()
+        if self.is_alive():
+            self.join()
+
+    def run(self):
+        try:
+            while not self._ended.is_set():
+                self.progress.changed.wait(BEAT_SECONDS)
+                self.progress.changed.clear()
+                if not self._ended.is_set():
+                    self._beat()
+                self._ended.wait(WRITE_SECONDS)
+        finally:
+            connections.close_all()
+
+    def _beat(self):
+        reached = _reached(self.job, self.progress)
+        changed = {name: value for name, value in reached.items() if value != self._written.get(name)}
+        try:
+            self.progress.is_cancelled = _ours(self.job).exclude(cancel_requested_at=None).exists()
+            is_ours = _ours(self.job).update(**changed, heartbeat_at=clock.now_ms())
+        except DatabaseError:  # busy: the next beat tries again
+            return
+        self._written = reached
+        if not is_ours:
+            self.progress.is_lost = True
+
+
+def _longest_waiting():
+    waiting = JobRun.objects.filter(state=JobRun.State.QUEUED).order_by("created_at", "id")
+    return waiting.values_list("id", flat=True).first()
+
+
+def _claim(job_id, token):
+    now = clock.now_ms()
+    claimed = JobRun.objects.filter(id=job_id, state=JobRun.State.QUEUED).update(
+        state=JobRun.State.RUNNING,
+        attempts=F("attempts") + 1,
+        worker=token,
+        started_at=Coalesce("started_at", now),
+        heartbeat_at=now,
+    )
+    return JobRun.objects.get(id=job_id) if claimed else None
+
+
+def _ours(job):
+    """The row as long as this process has it: whoever takes it over writes another token."""
+    return JobRun.objects.filter(id=job.id, worker=job.worker, state=JobRun.State.RUNNING)
+
+
+def _reached(job, progress):
+    """The columns that say how far the run is, never behind an attempt before it at the same amount of work."""
+    is_same_work = job.total in (None, progress.total)
+    done = max(progress.done, job.done) if is_same_work else progress.done
+    columns = {"done": done, "total": progress.total, "message": progress.message, "log": progress.log_text()}
+    # Only attempts that got no further than the one before count against the limit: a long job may be
+    # interrupted often, one that kills its worker at the same place every time may not.
+    return columns | ({"attempts": 1} if is_same_work and done > job.done else {})
+
+
+def _outcome(job, progress):
+    """The columns that a run ends with: state, closing sentence and result of the job's function; None when lost."""
+    try:
+        result = job_kinds.of(job.kind).run(orjson.loads(job.params_json), progress) or {}
+        return _ended(JobRun.State.FINISHED, result.get("message", ""), orjson.dumps(result).decode())
+    except LostJob:
+        return None
+    except Cancelled:
+        job.refresh_from_db(fields=["cancel_requested_by"])
+        return cancelling.end(job)
+    except Refused as refused:
+        reasons = orjson.dumps({"reasons": refused.reasons[:KEPT_REASONS]}).decode() if refused.reasons else None
+        return _ended(JobRun.State.REFUSED, refused.sentence, reasons)
+    except KeyboardInterrupt:
+        _write_end(job, progress, _ended(JobRun.State.FAILED, _("Stopped by hand. Start it again to go on.")))
+        raise
+    except Exception as exc:
+        log.exception("job %s (%s) failed", job.id, job.kind)
+        sentence = _("It stopped on an unexpected error (%(name)s). The server's log says where.")
+        return _ended(JobRun.State.FAILED, sentence % {"name": type(exc).__name__})
+
+
+def _ended(state, message, result=None):
+    return {"state": state, "message": str(message), "result_json": result, "finished_at": clock.now_ms()}
+
+
+def _write_end(job, progress, outcome):
+    columns = {"done": progress.done, "total": progress.total, "log": progress.log_text()}
+    if outcome and _ours(job).update(**columns, **outcome, heartbeat_at=outcome["finished_at"]):
+        return
+    log.warning("job %s (%s) was given to another worker before it ended here", job.id, job.kind)

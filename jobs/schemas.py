@@ -1,0 +1,53 @@
+"""Jobs in the JSON API."""
+
+from typing import Any, Literal
+
+import orjson
+from ninja import Schema
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import PageQuery
+
+LOG_SHOWN = 50_000  # characters
+
+
+class JobQuery(PageQuery):
+    kind: str | None = Field(None, max_length=50, description="collect, export, …")
+    state: Literal["queued", "running", "finished", "refused", "failed", "cancelled"] | None = None
+    started_by: str | None = Field(None, max_length=150, description="user name")
+
+
+class JobOut(Schema):
+    id: str
+    kind: str
+    state: str
+    attempts: int
+    done: int
+    total: int | None
+    percent: int | None
+    message: str
+    started_by: str
+    created_at: int
+    started_at: int | None
+    heartbeat_at: int | None
+    finished_at: int | None
+    cancel_requested_at: int | None
+    cancel_requested_by: str
+
+
+class JobDetail(JobOut):
+    params: dict[str, Any]
+    result: Any = None
+    log: str = Field(description="its end, when it is long")
+
+    @staticmethod
+    def resolve_params(job):
+        return orjson.loads(job.params_json)
+
+    @staticmethod
+    def resolve_result(job):
+        return orjson.loads(job.result_json) if job.result_json else None
+
+    @staticmethod
+    def resolve_log(job):
+        return job.log[-LOG_SHOWN:]

@@ -1,0 +1,190 @@
+"""Jobs: a row of `job_runs` is the truth about each run, and the queue that workers take it from."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.disk import locks, reserve
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import Listing, Term, narrowed, page_of
+from people.audit import record as audit
+
+from . import cancelling, running
+from . import kinds as job_kinds
+from .models import JobRun
+from .progress import Listener, Progress
+
+__all__ = [
+    "Progress",
+    "cancel",
+    "latest",
+    "listing",
+    "of_kinds",
+    "recover",
+    "run_now",
+    "start",
+    "visible_to",
+]
+
+log = logging.getLogger(__name__)
+
+STALE_MS = 15_000
+MAX_ATTEMPTS = 3
+NEWEST_FIRST = ("-created_at", "-id")
+LONG_COLUMNS = ("log", "result_json", "params_json")
+SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
+
+
+def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun:
+    """Queue a job and return its row; the row of the same job when that is already waiting or running.
+
+    With `is_alone`, raises Refused while any other job of this kind is; the first of its reasons names that job.
+    """
+    with transaction.atomic():  # IMMEDIATE: of two callers, the second one sees the row of the first
+        job = _same_job(kind, params)
+        if job is None:
+            if is_alone:
+                _refuse_second(kind)
+            job = _create(kind, params, by)
+            audit.record(by, f"{kind}_started", object_type="job", object_id=job.id)
+    return job
+
+
+def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = None) -> JobRun:
+    """Run a job in this process and return its row, however it ended.
+
+    The same job, when it is waiting, is taken over; when it is running elsewhere, the new row ends as refused.
+    """
+    recover()
+    with transaction.atomic():
+        same = _same_job(kind, params)
+        job = same if same and same.state == JobRun.State.QUEUED else _create(kind, params, by)
+        if same and same is not job:
+            return _refuse_twin(job, same)
+    try:
+        return running.run(job.id, listener=listener) or _refuse_twin(_create(kind, params, by), job)
+    finally:
+        reserve.keep(settings.HOME_DIR)
+
+
+def cancel(job: JobRun, *, by: str) -> JobRun:
+    """Ask a job to end: one that waits does so at once, one that runs at its next step. To ask again changes nothing.
+
+    Raises Refused for one that has ended otherwise.
+    """
+    recover()  # one whose worker is gone would not hear of it
+    with transaction.atomic():  # IMMEDIATE: nobody takes it or ends it meanwhile
+        job = JobRun.objects.get(id=job.id)
+        if job.state == JobRun.State.CANCELLED or (job.cancel_requested_at and not job.has_ended):
+            return job
+        if job.has_ended:
+            sentence = _("This job has ended already (%(state)s): there is nothing to cancel.")
+            raise Refused(sentence % {"state": job.get_state_display().lower()})
+        job.cancel_requested_at, job.cancel_requested_by = clock.now_ms(), by
+        asked = {"cancel_requested_at": job.cancel_requested_at, "cancel_requested_by": by}
+        ended = cancelling.end(job) if job.state == JobRun.State.QUEUED else {}
+        JobRun.objects.filter(id=job.id).update(**asked, **ended)
+        audit.record(by, "job_cancelled", object_type="job", object_id=job.id)
+    job.refresh_from_db()
+    return job
+
+
+def recover() -> int:
+    """Queue again what lost its worker, and end what was cancelled; how many runs. Any process may call it any time."""
+    recovered = 0
+    for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
+        if _is_lost(job):
+            recovered += _requeue(job)
+            locks.forget(job.worker)
+    return recovered
+
+
+def visible_to(user):
+    """The runs a person may see: operators all, everybody else the ones they started."""
+    return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
+
+
+def listing(user, terms: list[Term], *, order: tuple[str, ...] = NEWEST_FIRST) -> Listing:
+    """Those of the runs a person may see that fit `terms`, without what is long in them."""
+    own = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
+    return narrowed(JobRun.objects.defer(*LONG_COLUMNS), [*own, *terms], order=order, seeks=SEEKS)
+
+
+def latest(kinds: Sequence[str], count: int, **columns: Any) -> list[JobRun]:
+    """The newest `count` runs of some kinds, without their logs; `columns` narrow them further."""
+    return page_of(of_kinds(kinds, **columns), order=NEWEST_FIRST, size=count)
+
+
+def of_kinds(kinds: Sequence[str], **columns: Any) -> tuple[QuerySet[JobRun], ...]:
+    """The runs of some kinds for `page_of`, without their logs: each kind by itself is in the order of its index."""
+    return tuple(JobRun.objects.filter(kind=kind, **columns).defer("log") for kind in kinds)
+
+
+def _under_way(kind):
+    return JobRun.objects.filter(kind=kind, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING))
+
+
+def _same_job(kind, params):
+    return _under_way(kind).filter(params_json=_params_json(params)).first()
+
+
+def _refuse_second(kind):
+    if first := _under_way(kind).order_by("created_at", "id").first():
+        sentence = _("Not started: what %(name)s started is under way. Wait until it has ended.")
+        refusal = sentence % {"name": first.started_by}
+        raise Refused(refusal, reasons=[{"id": first.id, "reason": first.message or first.get_state_display()}])
+
+
+def _create(kind, params, by):
+    if kind not in job_kinds.names():
+        raise KeyError(kind)
+    reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for its row
+    return JobRun.objects.create(
+        id=str(ULID()), kind=kind, params_json=_params_json(params), started_by=by, created_at=clock.now_ms()
+    )
+
+
+def _params_json(params):
+    return orjson.dumps(params, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _refuse_twin(job, twin):
+    job.state = JobRun.State.REFUSED
+    job.message = _("The same job is running already (%(id)s). Wait until it has ended.") % {"id": twin.id}
+    job.finished_at = clock.now_ms()
+    job.save(update_fields=["state", "message", "finished_at"])
+    return job
+
+
+def _is_lost(job):
+    is_dead = locks.is_dead(job.worker)
+    if is_dead is None:  # another machine's, or from before this home was moved: only the heartbeat can tell
+        return (job.heartbeat_at or 0) < clock.now_ms() - STALE_MS
+    return is_dead
+
+
+def _requeue(job):
+    seen = JobRun.objects.filter(
+        id=job.id, state=JobRun.State.RUNNING, worker=job.worker, heartbeat_at=job.heartbeat_at
+    )
+    now = clock.now_ms()
+    if job.cancel_requested_at:
+        with transaction.atomic():  # of two that find it, one takes back what is not kept
+            changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**cancelling.end(job))
+    elif job.attempts >= MAX_ATTEMPTS:
+        sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
+        message = sentence % {"count": job.attempts}
+        changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
+    else:
+        changed = seen.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now)
+    if changed:
+        log.warning("job %s (%s) lost its worker in attempt %s", job.id, job.kind, job.attempts)
+    return changed

@@ -1,0 +1,75 @@
+"""What runs by itself: kinds of jobs that say how often (`every`).
+
+Each run is a job like those that people start, so that its row tells what it did and how long. The job worker looks
+every half minute. A kind is due when its interval is set and over since its last run.
+"""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from openclaw_web import clock
+from people.configuration import keys as configuration
+
+from . import kinds as job_kinds
+from . import services as jobs
+from .kinds import BY_ITSELF, DAY_MS, HOUR_MS, MINUTE_MS, Every, Words
+from .models import JobRun
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A kind that runs by itself as it stands: its interval (None: off), its last run, and when it is due."""
+
+    kind: str
+    every: Every
+    every_ms: int | None
+    last: JobRun | None
+    due_at: int | None
+
+    @property
+    def label(self) -> Words:
+        return job_kinds.label_of(self.kind)
+
+
+def states() -> list[State]:
+    """Every kind that runs by itself as it stands now."""
+    return [_state(kind, every) for kind, every in job_kinds.by_themselves()]
+
+
+def start_due() -> list[JobRun]:
+    """Start everything that is due; any process may call it any time, one run comes of it."""
+    return [job for state in states() if (job := _start(state))]
+
+
+def _start(state):
+    if state.due_at is None or state.due_at > clock.now_ms() or not state.every.is_possible():
+        return None
+    with transaction.atomic():  # under the write lock: whoever was quicker has started it
+        if _last(state.kind) != state.last:
+            return None
+        return jobs.start(state.kind, state.every.params(), by=BY_ITSELF)
+
+
+def _state(kind, every):
+    wanted = configuration.get(every.setting)
+    every_ms = (bool(wanted) if every.is_switch else wanted) * every.unit_ms or None
+    last = _last(kind)
+    is_under_way = last is not None and not last.has_ended
+    due_at = None if every_ms is None or is_under_way else _next(every, every_ms, last)
+    return State(kind, every, every_ms, last, due_at)
+
+
+def _next(every, every_ms, last):
+    if last is None:
+        return clock.now_ms()
+    if not every.moment:
+        return last.created_at + every_ms
+    minute, hour, *_rest = configuration.get(every.moment).split()
+    moment = last.created_at // DAY_MS * DAY_MS + int(hour) * HOUR_MS + int(minute) * MINUTE_MS
+    return moment if moment > last.created_at else moment + DAY_MS
+
+
+def _last(kind):
+    runs = JobRun.objects.filter(kind=kind, started_by=BY_ITSELF).defer("log", "result_json", "params_json")
+    return runs.order_by("-created_at", "-id").first()

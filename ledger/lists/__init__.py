@@ -1,0 +1,1 @@
+"""Lists of sessions, turns and records."""

@@ -1,0 +1,86 @@
+"""Lists of an agent: its sessions, the records and turns of all of them, and what could not be read."""
+
+from dataclasses import replace
+
+from django.db.models import OuterRef, Subquery
+from ninja import Query, Router
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.lists.paging import Listing
+from openclaw_web.pages.doors import needs
+
+from ..models import RejectedRecord, TranscriptEventIdentity
+from ..session.api import BUDGET_BYTES, HEAVY, event_bytes, open_payloads, turn_bytes
+from ..session.schemas import RejectedOut, SessionOut
+from . import listing
+from .schemas import AgentEventOut, AgentTurnPage, AgentTurnQuery, EventQuery, RejectedQuery, SessionQuery
+
+router = Router(tags=["ledger"])
+
+
+@router.get(
+    "/agents/{agent}/sessions",
+    operation_id="ledger_lists_api_session_list",
+    response={200: Page[SessionOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def session_list(request, agent, filters: Query[SessionQuery]):
+    """Sessions of an agent, the last active first. A search may answer fewer than `limit`, and a `next`."""
+    return listed(listing.sessions(agent.db, **filters.asked()).page(**filters.place))
+
+
+@router.get(
+    "/agents/{agent}/events",
+    operation_id="ledger_lists_api_event_list",
+    response={200: Page[AgentEventOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def event_list(request, agent, filters: Query[EventQuery]):
+    """Records of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    found = listing.events(agent.db, **filters.asked())
+    rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*HEAVY)
+    found = replace(found, rows=with_identities(rows), condition=filters.of_types(found.condition))
+    limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
+    page = found.page(**filters.place, **limits)
+    if filters.include_payload:
+        open_payloads(page)
+    return listed(page)
+
+
+@router.get(
+    "/agents/{agent}/turns",
+    operation_id="ledger_lists_api_turn_list",
+    response={200: AgentTurnPage, **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def turn_list(request, agent, filters: Query[AgentTurnQuery]):
+    """Turns of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    found = listing.turns(agent.db, **filters.asked())
+    found = replace(found, rows=found.rows.defer("user_metadata", "agent_metadata"))
+    return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
+
+
+@router.get(
+    "/agents/{agent}/rejected",
+    operation_id="ledger_lists_api_rejected_list",
+    response={200: Page[RejectedOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def rejected_list(request, agent, filters: Query[RejectedQuery]):
+    """Lines that could not be read, with their place and the reason; the newest first."""
+    rejected = RejectedRecord.objects.using(agent.db).all()
+    return listed(Listing(rejected, ("-id",), filters.condition()).page(**filters.place))
+
+
+def with_identities(events):
+    """Records with their own id and the one before it, which another table holds."""
+    who = TranscriptEventIdentity.objects.using(events.db)
+    who = who.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq"))
+    return events.annotate(
+        record_id=Subquery(who.values("event_id")[:1]), parent_id=Subquery(who.values("parent_id")[:1])
+    )

@@ -1,0 +1,105 @@
+"""What an agent's own database keeps beside transcripts, as lists bounded by what they hold."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+from openclaw_web.lists.paging import Page, page_of
+from openclaw_web.templatetags.formatting import ago, number, size
+
+from ..models import IndexedFile, VfsEntry
+
+BUDGET_CHARACTERS = 1_000_000
+GOOD = frozenset({"succeeded", "done", "delivered", "completed", "ok"})
+BAD = frozenset({"failed", "error", "timed_out", "lost", "dead", "cancelled"})
+
+
+@dataclass(slots=True)
+class Row:
+    """One row: `cells` are shown behind `title`, in the order of its list's headings; `labelled` is for the page."""
+
+    title: str
+    note: str
+    error: str
+    state: str
+    tone: str
+    cells: tuple[str, ...]
+    labelled: list[tuple[Any, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A list of one kind: what it is called, its columns, what is said when it is empty."""
+
+    name: str
+    label: Any
+    headings: tuple[Any, ...]  # behind the title; the first is the state when `has_state`
+    has_state: bool
+    empty: Any
+    order: tuple[str, ...]
+    rows: Callable[[Agent], QuerySet]
+    row: Callable[[Any], Row]
+
+
+def page(agent: Agent, shown: Shown, **place: Any) -> Page:
+    """One page of a list. `place`: see page_of."""
+    rows = _page(agent, shown, **place)
+    made = Page(shown.row(one) for one in rows)
+    made.next, made.previous = rows.next, rows.previous
+    return made
+
+
+def found(agent: Agent, lists: tuple[Shown, ...], name: str, **place: Any) -> Page:
+    """The same as rows of the tables; `name` is that of one of `lists`."""
+    return _page(agent, next(one for one in lists if one.name == name), **place)
+
+
+def _page(agent, shown, **place):
+    return page_of(shown.rows(agent), order=shown.order, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
+
+
+def _weight(one):
+    return sum(len(value) for value in one.__dict__.values() if isinstance(value, str))
+
+
+def row_of(title: str, *cells: Any, note: str = "", error: str = "", state: str = "") -> Row:
+    """A `Row` of what a table holds; only some lists have notes, errors or states."""
+    tone = "badge--ok" if state in GOOD else "badge--bad" if state in BAD else ""
+    return Row(title, note, error, state, tone, tuple(str(cell) for cell in cells))
+
+
+def _indexed(one):
+    return row_of(one.path, number(one.chunk_count), size(one.size_bytes), ago(one.modified_at), note=one.source)
+
+
+def _vfs(one):
+    note = " · ".join(word for word in (one.namespace, one.kind, one.handle) if word)
+    return row_of(one.path, size(one.bytes), ago(one.updated_at), note=note)
+
+
+STORED = (
+    Shown(
+        "memory",
+        _("Memory index"),
+        (_("Pieces"), _("Size"), _("Changed")),
+        False,
+        _("Files that the agent's memory search has indexed appear here."),
+        ("database", "source", "path"),
+        lambda agent: IndexedFile.objects.using(agent.db).all(),
+        _indexed,
+    ),
+    Shown(
+        "files",
+        _("Files in the database"),
+        (_("Size"), _("Changed")),
+        False,
+        _("Some versions keep files of an agent in its database. They appear here."),
+        ("namespace", "path"),
+        lambda agent: VfsEntry.objects.using(agent.db).all(),
+        _vfs,
+    ),
+)

@@ -1,0 +1,36 @@
+"""The memory index and the files in an agent's own database over the JSON API."""
+
+from ninja import Query, Router
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.pages.doors import needs
+
+from . import stored as background
+from .stored_schemas import IndexedFileOut, VfsEntryOut
+
+router = Router(tags=["schedules"])
+
+
+@router.get(
+    "/agents/{agent}/memory-index",
+    operation_id="operations_background_api_indexed_file_list",
+    response={200: Page[IndexedFileOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def indexed_file_list(request, agent, filters: Query[PageQuery]):
+    """Files of the memory index and in how many pieces they are; never their texts or embeddings."""
+    return listed(background.found(agent, background.STORED, "memory", **filters.place))
+
+
+@router.get(
+    "/agents/{agent}/vfs",
+    operation_id="operations_background_api_vfs_entry_list",
+    response={200: Page[VfsEntryOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def vfs_entry_list(request, agent, filters: Query[PageQuery]):
+    """Files that the agent's database holds, by name; `handle` is the artifact with the content."""
+    return listed(background.found(agent, background.STORED, "files", **filters.place))

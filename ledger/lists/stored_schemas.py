@@ -1,0 +1,22 @@
+"""The memory index and the files in an agent's own database in the JSON API."""
+
+from ninja import Schema
+from pydantic import Field
+
+
+class IndexedFileOut(Schema):
+    database: str = Field(description="relative to the home it was read from")
+    source: str
+    path: str
+    size_bytes: int | None
+    modified_at: int | None
+    chunk_count: int
+
+
+class VfsEntryOut(Schema):
+    namespace: str
+    path: str
+    kind: str
+    bytes: int | None
+    handle: str | None = Field(description="null: a folder, or its content was not kept")
+    updated_at: int | None

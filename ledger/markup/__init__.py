@@ -1,0 +1,1 @@
+"""HTML of records, steps and tables."""

@@ -1,0 +1,63 @@
+"""What an agent wrote, as HTML that can do nothing: no images, no raw HTML, no links but http, https and mailto."""
+
+import re
+from functools import lru_cache
+from html import escape
+
+import nh3
+from django.utils.safestring import SafeString
+from markdown_it import MarkdownIt
+
+from openclaw_web.pages import glyphs
+
+TAGS = {
+    *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "a", "ul", "ol", "li"),
+    *("h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
+LEVELS = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"}  # below the page's own headings
+# A text without any of these says the same as Markdown and as plain text; most messages are such texts.
+SYNTAX = re.compile(r"[*_`\[\]<>&\\~|#]|^[ \t]*(?:[-+=]|\d{1,9}[.)])|^(?: {4}|\t)|  $", re.MULTILINE)
+# The parser takes quadratic time over these; a text made of them is shown as it is instead.
+COSTLY = str.maketrans("", "", "*_[]<&!~|")
+MOST_COSTLY = 1_000
+
+_parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 12})
+_parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "reference", "lheading"])
+_parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match  # type: ignore[assignment]
+
+
+LONGEST_KEPT = 8_000  # characters of a text whose HTML is remembered: 512 of them are a few megabytes
+
+
+def render(text: str) -> SafeString:
+    """Markdown as safe HTML."""
+    return _remembered(text) if len(text) <= LONGEST_KEPT else _rendered(text)
+
+
+@lru_cache(maxsize=512)
+def _remembered(text):
+    return _rendered(text)
+
+
+def _rendered(text):
+    text = text.replace("\r\n", "\n").replace("\x00", "‹NUL›")
+    is_rich = SYNTAX.search(text) and len(text) - len(text.translate(COSTLY)) <= MOST_COSTLY
+    return glyphs.mark(_rich(text) if is_rich else _plain(text))
+
+
+def _plain(text):
+    paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
+    return "".join("<p>" + escape(part).replace("\n", "<br>") + "</p>" for part in paragraphs if part.strip())
+
+
+def _rich(text):
+    tokens = _parser.parse(text)
+    for token in tokens:
+        token.tag = LEVELS.get(token.tag, token.tag)
+    return nh3.clean(
+        _parser.renderer.render(tokens, _parser.options, {}),
+        tags=TAGS,
+        attributes={"a": {"href"}, "*": set()},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )

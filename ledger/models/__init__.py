@@ -1,0 +1,393 @@
+"""What one agent did: sessions, their records, turns. Derived rows: they can be dropped and collected again.
+
+Columns named in the episodic, database-first and Reflection specs keep those specs' names and types; the rest
+is ours and comes after them.
+"""
+
+from django.db import models
+from django.urls import reverse
+
+from openclaw_web.sqlite.fields import Count, EpochMs, Place
+
+from .around import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
+from .removed import RemovedSession  # noqa: F401 - as above
+
+
+class Totals(models.Model):
+    """What a session, a turn or a day adds up to. Synthetic assistants are in none of these."""
+
+    tool_call_count = Count(default=0)
+    error_count = Count(default=0, help_text="failed tool calls and failed model calls")
+    input_tokens = Count(default=0)
+    output_tokens = Count(default=0)
+    cache_read_tokens = Count(default=0)
+    cache_write_tokens = Count(default=0)
+    total_tokens = Count(default=0)
+    cost_usd = models.FloatField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class PromptReport(models.Model):
+    """Skills, injected files and tools that sessions were started with; equal reports are one row."""
+
+    id = models.TextField(primary_key=True, help_text="sha256 of report_json")
+    report_json = models.TextField()
+
+    class Meta:
+        db_table = "prompt_reports"
+
+    def __str__(self):
+        return self.id[:12]
+
+
+class SessionQuerySet(models.QuerySet):
+    def for_reading(self):
+        """The columns a list shows."""
+        return self.defer("metadata")
+
+
+class Session(Totals):
+    """One conversation (Reflection spec REQ-001 `sessions`); `id` is OpenClaw's session id."""
+
+    class State(models.TextChoices):
+        LIVE = "live"
+        RESET = "reset"
+        DELETED = "deleted"
+        BACKUP = "bak"
+
+    id = models.TextField(primary_key=True)
+    channel_id = models.TextField(default="unknown")
+    conversation_target = models.TextField(null=True)
+    account_id = models.TextField(null=True)
+    created_at = EpochMs()
+    last_activity_at = EpochMs()
+    metadata = models.TextField(null=True, help_text="JSON")
+    # Ours.
+    session_key = models.TextField(null=True)
+    origin = models.TextField(default="unknown", help_text="main, direct, group, channel, cron, subagent, ...")
+    source_state = models.TextField(choices=State.choices, default=State.LIVE)
+    title = models.TextField(default="")
+    model = models.TextField(null=True, help_text="the last model that answered")
+    prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
+    leaf_record_id = models.TextField(null=True, help_text="the record the active branch ends with")
+    record_count = Count(default=0)
+    kind_counts = models.TextField(
+        default="{}", db_default="", help_text="JSON: kind -> records; empty when nobody counted them yet"
+    )
+    turn_count = Count(default=0, help_text="on the active branch")
+    compaction_count = Count(default=0)
+    withheld_count = Count(default=0, help_text="records not kept because their sender opted out")
+
+    objects = SessionQuerySet.as_manager()
+
+    class Meta:
+        db_table = "sessions"
+        indexes = [
+            models.Index(fields=["last_activity_at", "id"], name="idx_last_activity"),
+            # A filter and the order of the list in one index: a page of a million sessions is read without sorting.
+            models.Index(fields=["channel_id", "last_activity_at", "id"], name="idx_channel"),
+            models.Index(fields=["origin", "last_activity_at", "id"], name="idx_origin"),
+            models.Index(fields=["source_state", "last_activity_at", "id"], name="idx_source_state"),
+            models.Index(
+                fields=["last_activity_at", "id"], name="idx_with_errors", condition=models.Q(error_count__gt=0)
+            ),
+            models.Index(fields=["model", "last_activity_at", "id"], name="idx_session_model"),
+            models.Index(fields=["session_key"], name="idx_session_key"),
+            # The other orders of the list.
+            models.Index(fields=["created_at", "id"], name="idx_session_started"),
+            models.Index(fields=["cost_usd", "id"], name="idx_session_cost"),
+            models.Index(fields=["total_tokens", "id"], name="idx_session_tokens"),
+            models.Index(fields=["error_count", "id"], name="idx_session_errors"),
+            models.Index(fields=["turn_count", "id"], name="idx_session_turns"),
+            # Few or none: sessions of an older version whose records were not counted by kind.
+            models.Index(fields=["id"], name="idx_session_uncounted", condition=models.Q(kind_counts="")),
+        ]
+
+    def __str__(self):
+        return self.title or self.id
+
+    def get_absolute_url(self):
+        return reverse("ledger:session_detail", args=[self.agent_id, self.id])
+
+    @property
+    def agent_id(self):
+        """Whose session it is: its file is called after the agent."""
+        return self._state.db.removeprefix("agent_")
+
+    def mark(self):
+        """What is different once its records are: for what is computed from them and remembered."""
+        names = ("record_count", "leaf_record_id", "last_activity_at", "turn_count", "compaction_count", "error_count")
+        return tuple(getattr(self, name) for name in (*names, "tool_call_count", "total_tokens", "created_at", "title"))
+
+
+class PlacedQuerySet(models.QuerySet):
+    def placed(self):
+        """With `place`: rows of one moment come in the order of their arrival, which the index of the time holds."""
+        return self.annotate(place=Place())
+
+
+class TranscriptEvent(models.Model):
+    """One record of a transcript (database-first spec `transcript_events`), with what lists and sums need beside it."""
+
+    class Kind(models.TextChoices):
+        SESSION = "session"
+        USER = "user"
+        ASSISTANT = "assistant"
+        TOOL_RESULT = "tool_result"
+        COMPACTION = "compaction"
+        BRANCH_SUMMARY = "branch_summary"
+        MODEL_CHANGE = "model_change"
+        THINKING_LEVEL_CHANGE = "thinking_level_change"
+        CUSTOM = "custom"
+        CUSTOM_MESSAGE = "custom_message"
+        LABEL = "label"
+        SESSION_INFO = "session_info"
+        RESET = "reset"
+        LEAF = "leaf"
+        MESSAGE = "message", "message with another role"
+        WITHHELD = "withheld", "not kept: the sender opted out"
+        UNKNOWN = "unknown", "a type this version does not know, kept raw"
+
+    pk = models.CompositePrimaryKey("session_id", "seq")
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="events")
+    seq = Count(help_text="order of arrival in the store")
+    created_at = EpochMs()
+    # Ours. event_json comes last so that reading the small columns does not walk through the big one.
+    kind = models.TextField(choices=Kind.choices)
+    turn_number = Count(null=True)
+    is_active = models.BooleanField(default=True, help_text="on the branch the session ended with")
+    is_failed = models.BooleanField(default=False)
+    is_synthetic = models.BooleanField(default=False, help_text="delivery-mirror or gateway-injected")
+    model = models.TextField(null=True)
+    tool_name = models.TextField(null=True)
+    tool_call_count = Count(default=0)
+    input_tokens = Count(null=True)
+    output_tokens = Count(null=True)
+    cache_read_tokens = Count(null=True)
+    cache_write_tokens = Count(null=True)
+    total_tokens = Count(null=True)
+    cost_usd = models.FloatField(null=True)
+    trim_json = models.TextField(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming")
+    event_json = models.TextField()
+    full_zstd = models.BinaryField(null=True, help_text="the rests of the texts that are capped")
+
+    objects = PlacedQuerySet.as_manager()
+
+    class Meta:
+        db_table = "transcript_events"
+        indexes = [
+            # Few records are off the active branch: counting them must not walk through the others.
+            models.Index(fields=["session_id", "seq"], name="idx_event_aside", condition=models.Q(is_active=False)),
+            # The time alone, half the price of an index that holds the session as well: lists go by time and place.
+            models.Index(fields=["created_at"], name="idx_event_created"),
+        ]
+
+    def __str__(self):
+        return f"{self.session_id}:{self.seq}"
+
+
+class TranscriptEventIdentity(models.Model):
+    """Who a record is and what it follows (database-first spec `transcript_event_identities`)."""
+
+    pk = models.CompositePrimaryKey("session_id", "event_id")
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="identities")
+    event_id = models.TextField(help_text="the record's id, or @<byte offset> when it has none")
+    seq = Count()
+    event_type = models.TextField()
+    has_parent = models.BooleanField()
+    parent_id = models.TextField(null=True)
+    message_idempotency_key = models.TextField(null=True)
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "transcript_event_identities"
+        indexes = [models.Index(fields=["session_id", "seq"], name="idx_identity_seq")]
+
+    def __str__(self):
+        return f"{self.session_id}:{self.event_id}"
+
+
+class TranscriptSnapshot(models.Model):
+    """A compaction: what was summarised away (database-first spec `transcript_snapshots`)."""
+
+    pk = models.CompositePrimaryKey("session_id", "snapshot_id")
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="snapshots")
+    snapshot_id = models.TextField(help_text="the compaction record's id")
+    reason = models.TextField()
+    event_count = Count(help_text="records before it on its branch")
+    created_at = EpochMs()
+    metadata_json = models.TextField(
+        help_text="summary, readFiles, modifiedFiles, firstKeptEntryId, tokensBefore, tokensAfter"
+    )
+
+    class Meta:
+        db_table = "transcript_snapshots"
+
+    def __str__(self):
+        return f"{self.session_id}:{self.snapshot_id}"
+
+
+class TurnQuerySet(PlacedQuerySet):
+    def active(self):
+        """Turns of the branch the session ended with."""
+        return self.filter(is_active=True)
+
+
+class ConversationTurn(Totals):
+    """One user message and everything up to the next one (Reflection spec REQ-001); `id` is `<session>:<record>`."""
+
+    id = models.TextField(primary_key=True)
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="turns")
+    turn_number = Count(help_text="never given to another turn, also when this one leaves the active branch")
+    user_message_id = models.TextField(null=True)
+    user_message_content = models.TextField()
+    user_from = models.TextField(null=True)
+    user_metadata = models.TextField(null=True)
+    agent_message_id = models.TextField(null=True)
+    agent_message_content = models.TextField()
+    agent_metadata = models.TextField(null=True)
+    created_at = EpochMs()
+    # Ours.
+    is_active = models.BooleanField(default=True)
+    first_seq = Count()
+    last_seq = Count()
+    record_count = Count(default=0)
+    latency_ms = Count(null=True, help_text="from the user message to the reply")
+    model = models.TextField(null=True)
+    prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known")
+
+    objects = TurnQuerySet.as_manager()
+
+    class Meta:
+        db_table = "conversation_turns"
+        constraints = [models.UniqueConstraint(fields=["session", "turn_number"], name="idx_session_turn")]
+        indexes = [
+            # As the spec has it: the time alone, because ids are long. Lists go by time and place.
+            models.Index(fields=["created_at"], name="idx_created_at"),
+            # How big prompts were over time is read from here alone.
+            models.Index(
+                fields=["created_at", "prompt_tokens"],
+                name="idx_turn_prompt",
+                condition=models.Q(is_active=True, prompt_tokens__gt=0),
+            ),
+        ]
+
+    def __str__(self):
+        return self.id
+
+
+class ConversationContext(models.Model):
+    """The messages before a turn, kept once the turn becomes evidence (Reflection spec REQ-001)."""
+
+    class Role(models.TextChoices):
+        USER = "user"
+        AGENT = "agent"
+
+    id = models.AutoField(primary_key=True)
+    turn = models.ForeignKey(ConversationTurn, models.CASCADE, db_index=False, related_name="contexts")
+    role = models.TextField(choices=Role.choices)
+    message = models.TextField()
+    timestamp = EpochMs()
+    sequence_number = Count()
+
+    class Meta:
+        db_table = "conversation_contexts"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(role__in=["user", "agent"]), name="context_role"),
+            models.UniqueConstraint(fields=["turn", "sequence_number"], name="idx_turn_sequence"),
+        ]
+
+    def __str__(self):
+        return f"{self.turn_id}#{self.sequence_number}"
+
+
+class SessionDay(Totals):
+    """What one session adds up to on one UTC day: the rows that `agent_daily_stats` is summed from."""
+
+    pk = models.CompositePrimaryKey("session_id", "date")
+    # Sums stay when their session is removed because of its age (ledger.transcripts.removing).
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="days")
+    date = models.TextField(help_text="YYYY-MM-DD, UTC")
+    turn_count = Count(
+        default=0
+    )  # of the active branch, by the day of their user messages (ledger.transcripts.day_sums)
+    record_count = Count(default=0)
+
+    class Meta:
+        db_table = "session_days"
+        indexes = [models.Index(fields=["date"], name="idx_session_days_date")]
+
+    def __str__(self):
+        return f"{self.session_id} {self.date}"
+
+
+class ToolSums(models.Model):
+    """What outputs of a tool add up to. Characters are those of the whole texts.
+
+    They follow their session when the index says later that it was in another channel.
+    """
+
+    date = models.TextField(help_text="YYYY-MM-DD, UTC")
+    tool = models.TextField(help_text="empty when the record does not say")
+    channel_id = models.TextField(help_text="of the session when its first records came")
+    call_count = Count(default=0)
+    result_count = Count(default=0)
+    failed_count = Count(default=0)
+    chars = Count(default=0, help_text="of all results")
+    stashed_count = Count(default=0, help_text="results' texts that are artifacts")
+    stashed_chars = Count(default=0, help_text="of these, whole")
+    kept_chars = Count(default=0, help_text="of what would stay of them: preview, summary, handle")
+    carried_chars = Count(default=0, help_text="what would be saved, once for each later model call that read it again")
+    prompt_tokens = Count(default=0, help_text="what model calls read; counted in the row without a tool")
+
+    class Meta:
+        abstract = True
+
+
+class SessionTool(ToolSums):
+    """The outputs of one tool in one session on one day."""
+
+    pk = models.CompositePrimaryKey("session_id", "date", "tool")
+    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="tools")
+    open_chars = Count(default=0, help_text="what would be saved of each model call from here on")
+
+    class Meta:
+        db_table = "session_tools"
+
+    def __str__(self):
+        return f"{self.session_id} {self.date} {self.tool}"
+
+
+class ToolDay(ToolSums):
+    """The outputs of one tool on one day, of all sessions of a channel: the sums of `session_tools`."""
+
+    pk = models.CompositePrimaryKey("date", "tool", "channel_id")
+
+    class Meta:
+        db_table = "tool_days"
+
+    def __str__(self):
+        return f"{self.date} {self.tool} {self.channel_id}"
+
+
+class RejectedRecord(models.Model):
+    """A line that could not be read: kept with its place and the reason, never in the way of the rest."""
+
+    id = models.AutoField(primary_key=True)
+    file = models.TextField(help_text="relative to the home it was read from")
+    byte_offset = Count()
+    byte_length = Count()
+    reason = models.TextField(help_text="one word: not_json, not_utf8, nul_bytes, not_an_object, missing_type, ...")
+    detail = models.TextField(default="")
+    raw_preview = models.TextField(default="", help_text="the first 2,000 characters, undecodable bytes replaced")
+    session_id = models.TextField(null=True)
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "rejected_records"
+        constraints = [models.UniqueConstraint(fields=["file", "byte_offset"], name="rejected_once")]
+
+    def __str__(self):
+        return f"{self.file}@{self.byte_offset}: {self.reason}"

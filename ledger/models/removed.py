@@ -1,0 +1,27 @@
+"""Sessions that were here and were removed."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class RemovedSession(models.Model):
+    """A session that was removed because of its age: a collect passes it over until its transcript goes on."""
+
+    class Why(models.TextChoices):
+        RETENTION = "retention"
+        ARCHIVE = "archive"
+
+    session_id = models.TextField(primary_key=True)
+    removed_at = EpochMs()
+    why = models.TextField(choices=Why.choices)
+    last_activity_at = EpochMs()
+    record_count = Count(default=0)
+    archive = models.TextField(default="", help_text="its file; within the home relative to it")
+
+    class Meta:
+        db_table = "removed_sessions"
+        indexes = [models.Index(fields=["removed_at", "session_id"], name="idx_removed_at")]
+
+    def __str__(self):
+        return self.session_id

@@ -1,0 +1,1 @@
+"""Big outputs of tools."""

@@ -1,0 +1,1 @@
+"""Derived rows and sums, from the records again."""

@@ -1,0 +1,224 @@
+"""Everything that follows from the records of a session, worked out from those records and nothing else.
+
+A record is what `transcript_events` and `transcript_event_identities` hold of it: what it says, the numbers beside it,
+its order and whom it follows. Nothing is written: `rebuilding` does that, and `sum_checks` compares.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from openclaw_web.errors import Refused
+
+from ..collectors.records import Facts, facts
+from ..models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
+from ..transcripts import counting, tool_days, turns
+from ..transcripts.rows import TOTALS, Row
+from ..transcripts.tool_days import Buckets
+from ..transcripts.trees import Node, Tree
+from ..transcripts.trees import Turn as Branched
+from ..transcripts.trimming import untrim
+
+BATCH = 500
+ROWS_AT_ONCE = 2_000
+SAYING = ("user", "assistant", "compaction")  # kinds whose words stand in other tables too
+ADDED = tuple("is_failed" if name == "error_count" else name for name in TOTALS)  # the column of each total
+PROMPT = tuple(TOTALS.index(name) for name in tool_days.PROMPT)
+
+
+class Record(NamedTuple):
+    """The small columns of a record; `numbers` are those of TOTALS, 0 where it has none or is synthetic."""
+
+    seq: int
+    kind: str
+    created_at: int
+    is_failed: bool
+    is_synthetic: bool
+    model: str | None
+    place: tuple[int | None, bool]  # turn number, on the active branch
+    numbers: tuple[float, ...]
+
+
+@dataclass(slots=True)
+class Derived:
+    """What follows from the records of a session; rows are dicts of their columns.
+
+    `places` are turn number and branch of each record by `seq`, `stored` the same as the store has them.
+    """
+
+    session: Session
+    columns: dict[str, Any] = field(default_factory=dict)
+    places: dict[int, tuple[int | None, bool]] = field(default_factory=dict)
+    stored: dict[int, tuple[int | None, bool]] = field(default_factory=dict)
+    turns: list[dict[str, Any]] = field(default_factory=list)
+    snapshots: list[TranscriptSnapshot] = field(default_factory=list)
+    days: list[dict[str, Any]] = field(default_factory=list)
+    tools: Buckets = field(default_factory=dict)
+
+
+def derive(db: str, session_id: str) -> Derived | None:
+    """What follows from the records of a session; None when there is no such session and no record of it."""
+    records = {record.seq: record for record in _records(db, session_id)}
+    session = Session.objects.using(db).filter(id=session_id).first()
+    if session is None:
+        if not records:
+            return None
+        session = Session(id=session_id, created_at=0, last_activity_at=0)
+    tree = Tree(_nodes(db, session_id, records))
+    leaf_id = _end_of_branch(db, session, tree, records)
+    active = tree.active(leaf_id)
+    found = Derived(session, stored={record.seq: record.place for record in records.values()})
+    branched = tree.turns(active)
+    numbers = {node.seq: number for number, turn in enumerate(branched, start=1) for node in turn.nodes}
+    found.places = dict.fromkeys(records, (None, False))
+    found.places |= {node.seq: (numbers.get(node.seq), node.record_id in active) for node in tree.nodes}
+    reader = _Reader(db, session_id, records, found.places, {node.seq: node.record_id for node in tree.nodes})
+    found.turns = list(_turns(session, branched, reader))
+    compactions = [node.seq for node in tree.nodes if records[node.seq].kind == "compaction"]
+    found.snapshots = [turns.snapshot_row(session, tree, row) for row in reader.rows(compactions)]
+    found.days = _days(records.values(), found.places)
+    found.columns = _columns(session, records, found.turns) | {"leaf_record_id": leaf_id}
+    found.tools = tool_days.of_records(db, session_id)
+    return found
+
+
+def _records(db, session_id) -> Iterator[Record]:
+    columns = ("seq", "kind", "created_at", "is_failed", "is_synthetic", "model", "turn_number", "is_active", *ADDED)
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by("seq")
+    for seq, kind, at, failed, synthetic, model, number, is_active, *numbers in events.values_list(*columns).iterator():
+        counted = (0,) * len(ADDED) if synthetic else tuple(value or 0 for value in numbers)
+        yield Record(seq, kind, at, failed, synthetic, model, (number, is_active), counted)
+
+
+def _nodes(db, session_id, records):
+    """Places in the tree; one whose record is gone is none."""
+    known = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
+    for record_id, seq, parent_id in known.values_list("event_id", "seq", "parent_id").iterator():
+        if seq in records:
+            yield Node(seq, record_id, parent_id, records[seq].kind == "user")
+
+
+def _end_of_branch(db, session, tree, records):
+    """Where the branch ends is the source's word; when that is lost, the last record or what a `leaf` names."""
+    if session.leaf_record_id in tree.by_id:
+        return session.leaf_record_id
+    for node in reversed(tree.nodes):
+        kind = records[node.seq].kind
+        found = _target(db, session.id, node.seq) if kind == "leaf" else node.record_id
+        if found and kind != "session":
+            return found
+    return None
+
+
+def _target(db, session_id, seq):
+    event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq)
+    try:
+        found = orjson.loads(event.values_list("event_json", flat=True).get()).get("targetId")
+    except ValueError:
+        return None
+    return found if isinstance(found, str) else None
+
+
+class _Reader:
+    """Records as they were when they came in; what is not in SAYING has its kind and place alone."""
+
+    def __init__(self, db, session_id, records, places, ids):
+        self._events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
+        self._records, self._places, self._ids = records, places, ids
+
+    def rows(self, seqs: list[int]) -> list[Row]:
+        """The rows of these records, in their order."""
+        said = {}
+        for start in range(0, len(seqs), BATCH):
+            events = self._events.filter(seq__in=seqs[start : start + BATCH], kind__in=SAYING)
+            said |= {event.seq: event for event in events.only("session_id", "seq", "event_json", "full_zstd")}
+        return [self._row(self._records[seq], said.get(seq)) for seq in seqs]
+
+    def _row(self, record, event):
+        found = _facts(event) if event else Facts("", record.kind)
+        found.kind, found.model = record.kind, record.model
+        found.is_failed, found.is_synthetic = record.is_failed, record.is_synthetic
+        text = event.event_json if event else ""
+        row = Row(self._ids[record.seq], None, record.created_at, found, text, None, None, None)
+        row.seq, (row.turn_number, row.is_active) = record.seq, self._places[record.seq]
+        return row
+
+    def numbers(self, seqs: list[int]) -> list[float]:
+        """What these records add up to, as TOTALS."""
+        return [sum(column) for column in zip(*(self._records[seq].numbers for seq in seqs), strict=True)]
+
+    def biggest_prompt(self, seqs: list[int]) -> int | None:
+        """The biggest prompt of a model call among these records."""
+        each = (self._records[seq].numbers for seq in seqs)
+        return max(sum(numbers[place] for place in PROMPT) for numbers in each) or None
+
+
+def _facts(event):
+    try:
+        return facts(untrim(event.event_json, event.full_zstd))
+    except (ValueError, Refused):  # damaged: it keeps its place, and the numbers beside it count
+        return Facts("", "unknown")
+
+
+def _turns(session, branched: list[Branched], reader) -> Iterator[dict[str, Any]]:
+    for some in _groups(branched):
+        rows = {row.seq: row for row in reader.rows([node.seq for turn in some for node in turn.nodes])}
+        for turn in some:
+            seqs = [node.seq for node in turn.nodes]
+            made = turns.turn_row(session, [rows[seq] for seq in seqs])
+            made |= dict(zip(TOTALS, reader.numbers(seqs), strict=True))
+            yield made | {"prompt_tokens": reader.biggest_prompt(seqs)}
+
+
+def _groups(branched):
+    """Turns that are read together: of a long session not all words are held at once."""
+    some, size = [], 0
+    for turn in branched:
+        some.append(turn)
+        size += len(turn.nodes)
+        if size >= ROWS_AT_ONCE:
+            yield some
+            some, size = [], 0
+    yield some
+
+
+def _days(records, places):
+    found: dict[str, list[float]] = {}
+    for record in records:
+        is_turn = record.kind == "user" and places[record.seq][1]
+        numbers = (*record.numbers, is_turn, 1)
+        day = turns.utc_day(record.created_at)
+        found[day] = [sum(pair) for pair in zip(found[day], numbers, strict=True)] if day in found else [*numbers]
+    names = (*TOTALS, "turn_count", "record_count")
+    return [{"date": day, **dict(zip(names, found[day], strict=True))} for day in sorted(found)]
+
+
+def _columns(session, records, made_turns):
+    """The columns of `sessions` that records decide."""
+    kinds = [record.kind for record in records.values()]
+    numbers = [record.numbers for record in records.values()] or [(0,) * len(TOTALS)]
+    moments = [record.created_at for record in records.values()]
+    current = [turn for turn in made_turns if turn["is_active"]]
+    words = [(turn["user_message_content"], turn["user_metadata"]) for turn in current[: turns.TITLE_TURNS]]
+    return {
+        **dict(zip(TOTALS, map(sum, zip(*numbers, strict=True)), strict=True)),
+        "record_count": len(kinds),
+        # What an older version stored stays uncounted until its source is read again.
+        "kind_counts": counting.told(Counter(kinds)) if session.kind_counts else "",
+        "turn_count": len(current),
+        "compaction_count": kinds.count("compaction"),
+        "withheld_count": kinds.count("withheld"),
+        "created_at": min(moments, default=session.created_at),
+        "last_activity_at": max(session.last_activity_at, *moments) if moments else session.last_activity_at,
+        "model": _model(records.values()) or session.model,
+        "title": session.title or turns.title_of(words),
+    }
+
+
+def _model(records):
+    """The last model that answered."""
+    answers = (record.model for record in records if record.kind == "assistant" and not record.is_synthetic)
+    return next((model for model in reversed(list(answers)) if model), None)

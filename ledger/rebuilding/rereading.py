@@ -1,0 +1,380 @@
+"""A session made again from its sources: beside the store first, then exchanged for what is there in one transaction.
+
+What no source holds any more stays: stored records that are not met again are put where they stood. Evidence is not
+touched; it names turns and records by ids, which are the same afterwards.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import orjson
+from django.db import connections, transaction
+
+from artifacts.models import Artifact
+
+from ..collectors.jsonl import Line
+from ..collectors.records import own_id
+from ..collectors.session_index import IndexEntry
+from ..models import (
+    ConversationTurn,
+    PromptReport,
+    Session,
+    SessionDay,
+    SessionTool,
+    ToolDay,
+    TranscriptEvent,
+    TranscriptEventIdentity,
+    TranscriptSnapshot,
+)
+from ..outputs import stashing
+from ..transcripts import counting, tool_days, turns, unnamed
+from ..transcripts import storing as services
+from ..transcripts.storing import Transcript
+from ..transcripts.trimming import untrim
+
+BESIDE = "beside"
+# In the order in which they are put back.
+EXCHANGED = (
+    Session,
+    TranscriptEvent,
+    TranscriptEventIdentity,
+    TranscriptSnapshot,
+    ConversationTurn,
+    SessionDay,
+    SessionTool,
+)
+# What the session index says of a session, which transcripts do not.
+INDEXED = ("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "prompt_report_id")
+WITHHELD = TranscriptEvent.Kind.WITHHELD
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One source of a session: what `store_transcript` wants to know of it, and its lines, each time anew."""
+
+    about: Transcript
+    lines: Callable[[], AbstractContextManager[Iterator[Line]]]
+
+
+@dataclass(slots=True)
+class Reread:
+    """What came of one session. `held` is what it has now by kind; `withheld` are records whose words went."""
+
+    is_changed: bool = False
+    is_new: bool = False
+    added: Counter[str] = field(default_factory=Counter)
+    kept: int = 0
+    withheld: list[str] = field(default_factory=list)
+    withheld_kinds: Counter[str] = field(default_factory=Counter)  # what those were before
+    words: set[str] = field(default_factory=set)  # the texts of those, for whoever looks where else they are
+    artifacts: list[str] = field(default_factory=list)  # handles that no record of the session uses any more
+    held: dict[str, int] = field(default_factory=dict)
+
+
+def reread(
+    db: str, beside: str, session_id: str, parts: list[Part], entry: IndexEntry | None, *, stashes: bool
+) -> Reread:
+    """Make a session of an agent's file `db` again from `parts`, in the order they are read in.
+
+    `beside` is an empty agent's file, `entry` what the session index says of the session. Records keep their ids and
+    turns their numbers; the words of people who opted out are withheld now. Nothing is written when all is as it was.
+    """
+    _clear(beside, session_id)
+    kept = _Kept(db, session_id, parts)
+    _seed(db, beside, session_id, entry)
+    numbers = _numbers(db, session_id)
+    with stashing.outputs(beside, is_on=stashes) as outputs:
+        for index, part in enumerate(parts):
+            part.about.turn_numbers, part.about.names = numbers, kept.names[index]
+            with part.lines() as lines:
+                found = kept.among(lines, kept.names[index], is_first=index == 0)
+                services.store_transcript(beside, part.about, found, outputs=outputs)
+    if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
+        return Reread()
+    if not any(part.about.opted_out for part in parts):  # whose words an old title is of cannot be told
+        _keep_title(db, beside, session_id)
+    counting.count_again(beside, session_id)
+    return _Exchange(db, beside, session_id, [part.about.file for part in parts], len(kept.lines)).run()
+
+
+class _Kept:
+    """What is known beforehand: names of records without an id, and records that no source holds any more."""
+
+    def __init__(self, db, session_id, parts):
+        identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
+        stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
+        naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
+        self.names = [naming.of(part) for part in parts] if stored else [{} for _part in parts]
+        self.lines: dict[str, Line] = {}
+        self._after: dict[str | None, list[str]] = defaultdict(list)
+        before = None
+        for record_id, seq in stored:
+            line = _stored_line(db, session_id, record_id, seq) if record_id not in naming.met else None
+            # A damaged row may be known by another name than its record has, which a source holds.
+            if line is not None and own_id(line.record or {}) not in naming.met:
+                line.offset = line.end = -len(self.lines) - 1  # no place of a source
+                self.lines[record_id] = line
+                self._after[before].append(record_id)
+            else:
+                before = record_id
+        settled = {line.offset: record_id for record_id, line in self.lines.items()}
+        for names in self.names:
+            names.update(settled)
+
+    def among(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
+        """The lines of a source, each followed by the kept records that stood behind it."""
+        if is_first:
+            yield from self._behind(None)
+        for line in lines:
+            yield line
+            if self._after and line.record is not None:
+                yield from self._behind(own_id(line.record) or names.get(line.offset))
+
+    def _behind(self, record_id):
+        return [self.lines[kept] for kept in self._after.pop(record_id, ())]
+
+
+class _Naming:
+    """Which stored records are met again; one without an id is known by what it says, and keeps its name."""
+
+    def __init__(self, db, session_id, stored):
+        self.stored, self.met, self.last = stored, set(), -1  # the place of the record that was met last
+        self._by_key: dict[str, list[str]] = defaultdict(list)
+        if any(record_id.startswith("@") for record_id in stored):
+            for name, what in unnamed.said(db, session_id).items():
+                self._by_key[what].append(name)
+
+    def of(self, part) -> dict[int, str]:
+        """The names of the records without an id in a source, by offset."""
+        names = {}
+        with part.lines() as lines:
+            for line in lines:
+                if line.record is None:
+                    continue
+                name = own_id(line.record)
+                if name is None:
+                    name = names[line.offset] = self._name(line)
+                self.met.add(name)
+                self.last = self.stored.get(name, self.last)
+        return names
+
+    def _name(self, line):
+        place = f"@{line.offset}"
+        known = self._by_key.get(unnamed.key(line.record), []) or self._withheld(place)
+        if known:
+            # Of several that say the same, the one that comes next.
+            later = (one for one in known if self.stored[one] > self.last)
+            name = next(later, place if place in known else known[0])
+            known.remove(name)
+            return name
+        return unnamed.free_name(place, self.stored, self.met)
+
+    def _withheld(self, place):
+        """What was withheld says nothing: only its place is left of it."""
+        return [place] if place in self._by_key.get(unnamed.WITHHELD, ()) and place not in self.met else []
+
+
+def _stored_line(db, session_id, record_id, seq):
+    """A stored record as a line; None when its row is lost. An output that cannot be read stays as its preview."""
+    event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).first()
+    if event is None:
+        return None
+    try:
+        record = untrim(event.event_json, event.full_zstd, event.trim_json)
+    except stashing.UNREADABLE:
+        record = untrim(event.event_json, event.full_zstd)
+    if event.kind == WITHHELD:
+        parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
+        record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
+    return Line(0, 0, orjson.dumps(record), record, is_withheld=event.kind == WITHHELD)
+
+
+def _numbers(db, session_id):
+    """Record -> the number of its turn, from whatever is left: numbers are never given to another turn."""
+    stored = ConversationTurn.objects.using(db).filter(session_id=session_id, turn_number__gt=0)
+    with connections[db].cursor() as cursor:
+        numbers = dict(cursor.execute(NUMBERS, [session_id]).fetchall())
+    return numbers | dict(stored.values_list("user_message_id", "turn_number"))
+
+
+def _seed(db, beside, session_id, entry):
+    """What the index says of the session, now or when it was read last."""
+    old = Session.objects.using(db).filter(id=session_id).first()
+    if old is not None:
+        if old.prompt_report_id and (report := PromptReport.objects.using(db).filter(id=old.prompt_report_id).first()):
+            PromptReport.objects.using(beside).update_or_create(
+                id=report.id, defaults={"report_json": report.report_json}
+            )
+        said = {name: getattr(old, name) for name in INDEXED}
+        moments = {"created_at": old.created_at, "last_activity_at": 0 if entry else old.last_activity_at}
+        Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **said, **moments)
+    if entry is not None:
+        services.store_index(beside, [entry])
+
+
+def _keep_title(db, beside, session_id):
+    """A title that an index gave and that nothing gives any more stays."""
+    old = Session.objects.using(db).filter(id=session_id).values_list("title", flat=True).first()
+    new = Session.objects.using(beside).get(id=session_id)
+    told = turns.title_of(_words(db, session_id))
+    if old and old != told and new.title == turns.title_of(_words(beside, session_id)):
+        Session.objects.using(beside).filter(id=session_id).update(title=old)
+
+
+def _words(db, session_id):
+    stored = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True).order_by("first_seq")
+    return stored.values_list("user_message_content", "user_metadata")[: turns.TITLE_TURNS]
+
+
+def _clear(beside, session_id):
+    with connections[beside].cursor() as cursor:
+        for table in ("artifacts", "rejected_records", *map(_table, reversed(EXCHANGED)), _table(ToolDay)):
+            cursor.execute(f"DELETE FROM {table}")  # noqa: S608 - our tables
+
+
+def _table(model):
+    return model._meta.db_table
+
+
+class _Exchange:
+    """What was made beside takes the place of what is there, when it differs."""
+
+    def __init__(self, db, beside, session_id, files, kept):
+        self.db, self.beside, self.session_id, self.files = db, beside, session_id, files
+        self.found = Reread(kept=kept)
+
+    def run(self) -> Reread:
+        place = connections[self.beside].settings_dict["NAME"]
+        connections[self.beside].close()
+        with connections[self.db].cursor() as cursor:
+            cursor.execute(f"ATTACH DATABASE %s AS {BESIDE}", [place])
+            try:
+                self._compare(cursor)
+                self._tell(cursor)
+                if self.found.is_changed:
+                    with transaction.atomic(using=self.db, durable=True):
+                        self._exchange(cursor)
+            finally:
+                cursor.execute(f"DETACH DATABASE {BESIDE}")
+        return self.found
+
+    def _compare(self, cursor):
+        own = [self.session_id]
+        self.found.is_new = not cursor.execute("SELECT 1 FROM main.sessions WHERE id = %s", own).fetchone()
+        self.found.is_changed = self.found.is_new or any(self._differs(cursor, model) for model in EXCHANGED)
+        self.found.is_changed = self.found.is_changed or bool(cursor.execute(ARTIFACTS_DIFFER, own).fetchone())
+
+    def _differs(self, cursor, model):
+        columns, own = ", ".join(_columns(model)), _own(model)
+        sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in ("main", BESIDE)]  # noqa: S608
+        both = (f"{one} EXCEPT {other} LIMIT 1" for one, other in (sides, reversed(sides)))
+        return any(cursor.execute(query, [self.session_id] * 2).fetchone() for query in both)
+
+    def _tell(self, cursor):
+        before, now = (
+            dict(cursor.execute(IDS_AND_KINDS.format(where=where), [self.session_id]).fetchall())
+            for where in ("main", BESIDE)
+        )
+        found = self.found
+        found.held = dict(Counter(now.values()))
+        found.added = Counter(kind for record_id, kind in now.items() if record_id not in before)
+        found.withheld = [
+            one for one, kind in now.items() if kind == WITHHELD and before.get(one, WITHHELD) != WITHHELD
+        ]
+        found.withheld_kinds = Counter(before[one] for one in found.withheld if one in before)
+        if found.withheld:
+            rows = cursor.execute(HANDLES_OF_WITHHELD, [self.session_id, self.session_id]).fetchall()
+            found.artifacts = sorted(handle for (handle,) in rows)
+            texts = cursor.execute(WORDS_OF_WITHHELD, [self.session_id, self.session_id]).fetchall()
+            found.words = {text for both in texts for text in both if text}
+
+    def _exchange(self, cursor):
+        own = [self.session_id]
+        tool_days.take_back(self.db, self.session_id)
+        cursor.execute(REMOVE_CONTEXTS, own * 3)
+        cursor.execute(SET_ASIDE, own * 3)
+        for model in reversed(EXCHANGED):
+            cursor.execute(f"DELETE FROM main.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
+        self._bring(cursor, PromptReport, "INSERT OR IGNORE")
+        for model in EXCHANGED:
+            self._bring(cursor, model, "INSERT")
+        tool_days.put_back(self.db, self.session_id)
+        cursor.execute(REMOVE_WITHHELD, own * 2)
+        self._bring(cursor, Artifact, "INSERT OR REPLACE")
+        for file in self.files:
+            cursor.execute(REMOVE_REJECTED, [*own, file])
+        cursor.execute(BRING_REJECTED)
+
+    def _bring(self, cursor, model, verb):
+        columns = ", ".join(_columns(model))
+        cursor.execute(f"{verb} INTO main.{_table(model)} ({columns}) SELECT {columns} FROM {BESIDE}.{_table(model)}")  # noqa: S608
+
+
+def _columns(model):
+    return [field.column for field in model._meta.concrete_fields]
+
+
+def _own(model):
+    if model is ConversationTurn:  # without those that were set aside
+        return "turn_number > 0 AND session_id"
+    return "id" if model is Session else "session_id"
+
+
+NUMBERS = """
+    SELECT ids.event_id, events.turn_number FROM transcript_event_identities ids
+    JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    WHERE ids.session_id = %s AND events.turn_number > 0
+"""
+IDS_AND_KINDS = """
+    SELECT ids.event_id, events.kind FROM {where}.transcript_event_identities ids
+    JOIN {where}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    WHERE ids.session_id = %s
+"""
+WITHHELD_NOW = f"""
+    SELECT ids.event_id FROM {BESIDE}.transcript_event_identities ids
+    JOIN {BESIDE}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    WHERE ids.session_id = %s AND events.kind = '{WITHHELD}'
+"""  # noqa: S608 - constants
+HANDLES_OF_WITHHELD = f"""
+    SELECT DISTINCT handle FROM main.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})
+"""  # noqa: S608
+WORDS_OF_WITHHELD = f"""
+    SELECT user_message_content, agent_message_content FROM main.conversation_turns
+    WHERE session_id = %s AND user_message_id IN ({WITHHELD_NOW})
+"""  # noqa: S608
+# The messages of turns that are withheld now, by text and moment: what others said alike stays.
+REMOVE_CONTEXTS = f"""
+    DELETE FROM main.conversation_contexts
+    WHERE turn_id IN (SELECT id FROM main.conversation_turns WHERE session_id = %s) AND EXISTS (
+        SELECT 1 FROM main.conversation_turns gone
+        WHERE gone.session_id = %s AND gone.user_message_id IN ({WITHHELD_NOW}) AND (
+            (role = 'user' AND message = gone.user_message_content AND timestamp = gone.created_at)
+            OR (role = 'agent' AND message = gone.agent_message_content
+                AND timestamp = gone.created_at + coalesce(gone.latency_ms, 0))))
+"""  # noqa: S608
+# A turn whose user message is no record any more, and that kept messages, which are evidence, refer to.
+SET_ASIDE = f"""
+    UPDATE main.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
+        user_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE user_message_content END,
+        agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END
+    WHERE session_id = %s AND id NOT IN (SELECT id FROM {BESIDE}.conversation_turns)
+        AND id IN (SELECT turn_id FROM main.conversation_contexts)
+"""  # noqa: S608
+REMOVE_WITHHELD = f"DELETE FROM main.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
+ARTIFACTS_DIFFER = f"""
+    SELECT 1 FROM {BESIDE}.artifacts made WHERE made.session_id = %s AND NOT EXISTS (
+        SELECT 1 FROM main.artifacts there WHERE there.id = made.id AND there.turn_id IS made.turn_id) LIMIT 1
+"""  # noqa: S608
+# Lines that can be read by now are rejected no more.
+REMOVE_REJECTED = f"""
+    DELETE FROM main.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
+        SELECT 1 FROM {BESIDE}.rejected_records made
+        WHERE made.file = rejected_records.file AND made.byte_offset = rejected_records.byte_offset
+        AND made.reason = rejected_records.reason)
+"""  # noqa: S608
+REJECTED = "file, byte_offset, byte_length, reason, detail, raw_preview, session_id, created_at"
+BRING_REJECTED = f"""
+    INSERT OR IGNORE INTO main.rejected_records ({REJECTED}) SELECT {REJECTED} FROM {BESIDE}.rejected_records
+"""  # noqa: S608

@@ -1,0 +1,1 @@
+"""What stashing outputs saved."""

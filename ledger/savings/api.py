@@ -1,0 +1,51 @@
+"""What keeping big outputs off the prompt would save, of an agent and of one session."""
+
+from dataclasses import fields
+
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.schemas import failures
+from openclaw_web.pages.doors import needs
+
+from ..models import Session
+from . import prompts
+from . import sums as savings
+from .schemas import AgentSavingsOut, SavingsQuery, SessionSavingsOut, TurnsQuery
+
+router = Router(tags=["ledger"])
+
+
+@router.get(
+    "/agents/{agent}/savings",
+    operation_id="ledger_savings_api_agent_savings",
+    response={200: AgentSavingsOut, **failures(404, 503)},
+)
+@agent_view
+@needs("viewer")
+def agent_savings(request, agent, filters: Query[SavingsQuery]):
+    """Sums of an agent's outputs, the largest and the repeated ones, and the size of its prompts by day."""
+    scope = savings.Scope(agent.db, savings.since(agent.db, int(filters.days)), filters.tool, filters.channel)
+    found = _answer(savings.of_agent(scope))
+    return found | {"since": str(scope.since), "prompts": prompts.of_agent(scope)}
+
+
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/savings",
+    operation_id="ledger_savings_api_session_savings",
+    response={200: SessionSavingsOut, **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def session_savings(request, agent, session_id: str, place: Query[TurnsQuery]):
+    """The same of one session, and the size of its prompts by turn."""
+    session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
+    found = prompts.of_session(session, after=place.after, before=place.before)
+    page = {"next": found.page.next, "previous": found.page.previous}
+    return _answer(savings.of_session(session)) | {"prompts": {"turns": found.turns, "band": found.band, **page}}
+
+
+def _answer(found):
+    values = {field.name: getattr(found, field.name) for field in fields(found)}
+    return values | {"chars_per_token": savings.CHARS_PER_TOKEN, "carried_percent": found.carried_percent}

@@ -1,0 +1,258 @@
+"""What big outputs cost, and what keeping them off the prompt would save. Reads only.
+
+Sums come from `tool_days` and `session_tools`, which grow with days and tools and not with records; which outputs are
+the largest, and which came again, is looked up among a bounded number of uses.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from heapq import nlargest
+
+from django.db.models import Exists, Max, OuterRef, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from artifacts.models import Artifact
+from artifacts.services import KIND
+from openclaw_web import clock
+from openclaw_web.lists.counting import amount
+
+from ..models import Session, SessionDay, ToolDay
+from ..transcripts.tool_days import COUNTED, PROMPT, uncounted
+
+CHARS_PER_TOKEN = 4
+SHOWN = 20
+TOOLS = 50
+UNCOUNTED = 1_000  # sessions without sums: beyond that, only that there are more
+COUNTING_MS = 3  # looking for those, the oldest first: what an older version left are the oldest
+LOOKED_AT = 1_000  # uses among which the largest and the repeated ones are looked for
+USE = ("handle", "chars", "lines", "tool", "summary", "session_id", "record_id", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What outputs of tools add up to. Tokens are estimates: characters / CHARS_PER_TOKEN."""
+
+    call_count: int = 0
+    result_count: int = 0
+    failed_count: int = 0
+    chars: int = 0
+    stashed_count: int = 0
+    stashed_chars: int = 0
+    kept_chars: int = 0
+    carried_chars: int = 0
+    tool: str = ""
+
+    @property
+    def saved_chars(self) -> int:
+        """What could be kept off the prompt, each output once."""
+        return self.stashed_chars - self.kept_chars
+
+    @property
+    def tokens(self) -> int:
+        """Of all results."""
+        return tokens_of(self.chars)
+
+    @property
+    def stashed_tokens(self) -> int:
+        """Of the results that are artifacts."""
+        return tokens_of(self.stashed_chars)
+
+    @property
+    def kept_tokens(self) -> int:
+        """Of what would stay of them."""
+        return tokens_of(self.kept_chars)
+
+    @property
+    def saved_tokens(self) -> int:
+        """What could be kept off the prompt, each output once."""
+        return tokens_of(self.saved_chars)
+
+    @property
+    def carried_tokens(self) -> int:
+        """What could be kept off, once more for each later model call that read it again."""
+        return tokens_of(self.carried_chars)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An output of a tool that is an artifact; `uses` is how often its content came."""
+
+    handle: str
+    chars: int
+    lines: int
+    tool: str | None
+    summary: str
+    session_id: str
+    record_id: str
+    created_at: int
+    uses: int = 1
+
+    @property
+    def sha256(self) -> str:
+        """The name of the content in addresses."""
+        return self.handle[-64:]
+
+    @property
+    def wasted_chars(self) -> int:
+        """The characters of every time but the first."""
+        return (self.uses - 1) * self.chars
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """What one agent's or one session's outputs add up to, and which stand out.
+
+    At least `uncounted_sessions` are in none of the sums; UNCOUNTED + 1 means more than UNCOUNTED.
+    """
+
+    totals: Sums
+    tools: Sequence[Sums]
+    content_count: int
+    largest: Sequence[Use]
+    repeated: Sequence[Use]
+    prompt_tokens: int
+    has_more_tools: bool
+    is_cut: bool
+    uncounted_sessions: int
+    looked_since: int | None = None
+
+    @property
+    def carried_percent(self) -> float | None:
+        """Which part of all tokens that models read the carried ones are; None when nobody counted those."""
+        return round(100 * self.totals.carried_tokens / self.prompt_tokens, 1) if self.prompt_tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose outputs: an agent's since a UTC day, of one tool or channel if given."""
+
+    db: str
+    since: date | None = None
+    tool: str = ""
+    channel: str = ""
+
+    @property
+    def since_ms(self) -> int:
+        """The first moment of the first day."""
+        return moment_of(self.since) if self.since else 0
+
+    def of_channel(self, rows: QuerySet) -> QuerySet:
+        """Those of rows whose session has the channel; looked up row by row, so narrow them by something else first."""
+        if not self.channel:
+            return rows
+        sessions = Session.objects.using(self.db).filter(id=OuterRef("session_id"), channel_id=self.channel)
+        return rows.filter(Exists(sessions))
+
+    def sessions(self) -> QuerySet:
+        """The sessions with records of these days or later ones."""
+        sessions = Session.objects.using(self.db).filter(last_activity_at__gte=self.since_ms)
+        return sessions.filter(channel_id=self.channel) if self.channel else sessions
+
+    def tool_days(self) -> QuerySet:
+        """The sums by day, of all tools."""
+        days = ToolDay.objects.using(self.db).filter(date__gte=str(self.since))
+        return days.filter(channel_id=self.channel) if self.channel else days
+
+
+def of_agent(scope: Scope) -> Savings:
+    """The savings of an agent in the days of a scope."""
+    days = scope.tool_days()
+    every = Artifact.objects.using(scope.db).filter(record_id__isnull=False, kind=KIND)
+    uses, newest = newest_of(every, LOOKED_AT, since=scope.since_ms)
+    uses = scope.of_channel(uses.filter(tool=scope.tool) if scope.tool else uses)
+    found = list(uses.order_by().values_list("handle", "chars", "id"))  # once: each of these rows lies somewhere else
+    ids = [row_id for _chars, _handle, row_id in nlargest(SHOWN, ((row[1], row[0], row[2]) for row in found))]
+    largest = Artifact.objects.using(scope.db).filter(id__in=ids).order_by("-chars", "-handle", "-id").values(*USE)
+    return _found(
+        _by_tool(days.filter(tool=scope.tool) if scope.tool else days),
+        (uses, [row[:2] for row in found], largest),
+        days.aggregate(read=Coalesce(Sum("prompt_tokens"), 0))["read"],
+        is_cut=newest is not None,
+        uncounted_sessions=_uncounted(scope.sessions()),
+        looked_since=newest,
+    )
+
+
+def of_session(session: Session) -> Savings:
+    """The savings of one session."""
+    uses = Artifact.objects.using(session._state.db).filter(session_id=session.id, record_id__isnull=False, kind=KIND)
+    uses = uses.order_by("-chars", "-handle")  # as their index has them: the largest come first
+    found = list(uses.values_list("handle", "chars")[: LOOKED_AT + 1])
+    read = sum(getattr(session, name) for name in PROMPT)
+    looked_at = (uses, found[:LOOKED_AT], uses.values(*USE)[:SHOWN])
+    return _found(
+        _by_tool(session.tools.all()),
+        looked_at,
+        read,
+        is_cut=len(found) > LOOKED_AT,
+        uncounted_sessions=_uncounted(Session.objects.using(session._state.db).filter(id=session.id)),
+    )
+
+
+def newest_of(rows: QuerySet, count: int, *, since: int) -> tuple[QuerySet, int | None]:
+    """Those of rows with a `created_at` since a moment, at most `count`, and after which one (None: these are all)."""
+    found = rows.filter(created_at__gte=since)
+    newest = found.order_by("-created_at").values_list("created_at", flat=True)[count : count + 1].first()
+    # With both bounds SQLite may seek to the earlier one and walk from there.
+    return (found, None) if newest is None else (rows.filter(created_at__gt=newest), newest)
+
+
+def since(db: str, days: int) -> date:
+    """The first of the last `days` UTC days; they end today, or with the latest day when that is long ago."""
+    today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
+    last = SessionDay.objects.using(db).filter(date__lte=str(today)).aggregate(last=Max("date"))["last"]
+    latest = date.fromisoformat(last) if last else today
+    return (today if today - latest < timedelta(days=days) else latest) - timedelta(days=days - 1)
+
+
+def moment_of(day: date) -> int:
+    """The first millisecond of a UTC day."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+
+
+def tokens_of(chars: int) -> int:
+    """About how many tokens a text of so many characters is."""
+    return round(chars / CHARS_PER_TOKEN)
+
+
+def _by_tool(sums):
+    added = {f"sum_{name}": Sum(name) for name in COUNTED}
+    return sums.values("tool").annotate(**added).order_by("-sum_chars", "tool").iterator()
+
+
+def _uncounted(sessions):
+    found = amount(uncounted(sessions), up_to=UNCOUNTED, budget_ms=COUNTING_MS)
+    return found.count + (found.is_more and found.count == UNCOUNTED)
+
+
+def _found(by_tool, looked_at, prompt_tokens, **more):
+    uses, found, largest = looked_at
+    totals, tools = dict.fromkeys(COUNTED, 0), []
+    for row in by_tool:  # names of tools come from transcripts: there may be many
+        for name in COUNTED:
+            totals[name] += row[f"sum_{name}"]
+        if len(tools) <= TOOLS and row["sum_call_count"] + row["sum_result_count"]:
+            tools.append(Sums(**{name: row[f"sum_{name}"] for name in COUNTED}, tool=row["tool"]))
+    return Savings(
+        totals=Sums(**totals),
+        tools=tools[:TOOLS],
+        content_count=len({handle for handle, _chars in found}),
+        largest=[Use(**row) for row in largest],
+        repeated=_repeated(uses, found),
+        prompt_tokens=prompt_tokens,
+        has_more_tools=len(tools) > TOOLS,
+        **more,
+    )
+
+
+def _repeated(uses, found):
+    """Contents that came more than once, those that cost most first; each with one of the records it came in."""
+    wasted = sorted(
+        ((1 - times) * chars, handle, times) for (handle, chars), times in Counter(found).items() if times > 1
+    )[:SHOWN]
+    ones = uses.filter(handle__in=[handle for _wasted, handle, _times in wasted]).order_by()
+    ones = Artifact.objects.using(uses.db).filter(id__in=ones.values("handle").annotate(one=Max("id")).values("one"))
+    known = {row["handle"]: row for row in ones.values(*USE)}
+    return [Use(**known[handle], uses=times) for _wasted, handle, times in wasted if handle in known]

@@ -1,0 +1,78 @@
+"""The page of what keeping big outputs off the prompt would save, of an agent and of one session."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.errors import Refused
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from ..lists import facets
+from ..models import Session
+from . import markup as savings_markup
+from . import prompts
+from . import sums as found_savings
+
+DAYS = (7, 35, 90, 365)
+DEFAULT_DAYS = 35
+
+
+class SavingsFilters(forms.Form):
+    """Which outputs to add up: the last days, one tool, one channel."""
+
+    days = forms.TypedChoiceField(required=False, choices=[(n, n) for n in DAYS], coerce=int, empty_value=DEFAULT_DAYS)
+    tool = forms.CharField(required=False, max_length=256, strip=False)
+    channel = forms.CharField(required=False, max_length=500, strip=False)
+
+    def scope(self, db: str) -> found_savings.Scope:
+        """What is asked for. Raises Refused for what cannot be."""
+        if not self.is_valid():
+            raise Refused(_("There are no such savings. Take the filters out of the address."))
+        said = self.cleaned_data
+        return found_savings.Scope(db, found_savings.since(db, said["days"]), said["tool"], said["channel"])
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def savings(request, agent):
+    """What an agent's outputs add up to in some days, which are the largest, and how big its prompts were."""
+    filters = SavingsFilters(request.GET)
+    scope = filters.scope(agent.db)
+    context = {
+        "agent": agent,
+        "filters": filters.cleaned_data,
+        "days": DAYS,
+        "since": scope.since,
+        "channels": facets.values_of(agent.db, ["channel_id"])["channel_id"],
+        **_drawn(agent.agent_id, found_savings.of_agent(scope), request.GET),
+    }
+    by_day = prompts.of_agent(scope)
+    context |= {"prompts": by_day, "chart": prompts.agent_chart(by_day)}
+    return render_page(request, "ledger/savings.html", context)
+
+
+def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
+    """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
+    by_turn = prompts.of_session(session, after=after, before=before)
+    return {
+        **_drawn(session.agent_id, found_savings.of_session(session)),
+        "prompts": by_turn,
+        "chart": prompts.session_chart(by_turn, session.get_absolute_url()),
+    }
+
+
+def _drawn(agent_id, found, address=None):
+    return {
+        "savings": found,
+        "chars_per_token": found_savings.CHARS_PER_TOKEN,
+        "looked_at": found_savings.LOOKED_AT,
+        "uncounted_at_most": found_savings.UNCOUNTED,
+        "tool_rows": savings_markup.tool_rows(found, address),
+        "largest_rows": savings_markup.largest_rows(agent_id, found.largest),
+        "repeated_rows": savings_markup.repeated_rows(agent_id, found.repeated),
+    }

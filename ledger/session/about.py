@@ -1,0 +1,58 @@
+"""What a session was started with, shaped for its page: skills, injected files, tools, and what its index said."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..json_columns import count_of, object_in
+from ..models import Session
+from .timeline import Preview, pretty, preview
+
+MOST = 200  # names in one list
+METADATA = 8_000  # characters
+DESCRIPTION = 300  # characters
+
+
+@dataclass(slots=True)
+class About:
+    """What is known of a session besides its records; lists are empty when its index did not say."""
+
+    skills: list[dict[str, Any]] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
+    prompt_length: int | None = None
+    metadata: Preview | None = None
+
+
+def session(session: Session) -> About:
+    """What a session (with its `prompt_report`) was started with."""
+    found = About()
+    if session.prompt_report:
+        report = object_in(session.prompt_report.report_json)
+        found.skills = [_skill(row) for row in _named(report.get("skills"))]
+        found.files = [_file(row) for row in _named(report.get("files"))]
+        found.tools = [name for name in _list(report.get("tools")) if isinstance(name, str)][:MOST]
+        found.prompt_length = count_of(report.get("systemPromptChars"))
+    if said := object_in(session.metadata):
+        found.metadata = preview(pretty(said), METADATA)
+    return found
+
+
+def _named(rows):
+    return [row for row in _list(rows) if isinstance(row, dict) and isinstance(row.get("name"), str)][:MOST]
+
+
+def _skill(row):
+    description = row.get("description")
+    return {"name": row["name"], "description": description[:DESCRIPTION] if isinstance(description, str) else ""}
+
+
+def _file(row):
+    """A file with its sizes; what an older version stored as a text is left out."""
+    raw, injected = count_of(row.get("rawChars")), count_of(row.get("injectedChars"))
+    is_cut = row.get("truncated") is True and None not in (raw, injected)
+    told = {"name": row["name"], "rawChars": raw, "injectedChars": injected}
+    return told | {"missing": row.get("missing") is True, "truncated": is_cut}
+
+
+def _list(value):
+    return value if isinstance(value, list) else []

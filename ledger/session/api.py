@@ -1,0 +1,160 @@
+"""One session: its records, branches and turns."""
+
+from dataclasses import asdict
+
+import orjson
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Query, Router
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
+from people.configuration import keys as configuration
+
+from ..models import Session, TranscriptEventIdentity
+from ..outputs import reading as outputs
+from ..transcripts import contexts, forks
+from . import reach
+from .schemas import (
+    BranchList,
+    ContextOut,
+    EventOut,
+    EventQuery,
+    SessionOut,
+    TurnOut,
+    TurnQuery,
+)
+
+router = Router(tags=["ledger"])
+BUDGET_BYTES = 2_000_000  # of texts in one answer
+HEAVY = ("event_json", "trim_json", "full_zstd")
+
+
+@router.get(
+    "/agents/{agent}/sessions/{session_id}",
+    operation_id="ledger_api_session_detail",
+    response={200: SessionOut, **failures(404, 503)},
+)
+@agent_view
+@needs("viewer")
+def session_detail(request, agent, session_id: str):
+    """One session."""
+    return get_object_or_404(Session.objects.using(agent.db).for_reading(), id=session_id)
+
+
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/events",
+    operation_id="ledger_api_session_events",
+    response={200: Page[EventOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
+    """The records of a session in order; what they hold only with `include_payload`."""
+    session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
+    events = _events(session, filters)
+    limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
+    page = page_of(events, order=("seq",), **filters.place, **limits)
+    _say_who(page, session)
+    if filters.include_payload:
+        open_payloads(page)
+    return listed(page)
+
+
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/branches",
+    operation_id="ledger_api_session_branches",
+    response={200: BranchList, **failures(404, 503)},
+)
+@agent_view
+@needs("viewer")
+def session_branches(request, agent, session_id: str):
+    """The branches of a session that it did not end with, the latest first."""
+    session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
+    found = forks.branches(session)
+    items = [
+        asdict(branch) | ({"fork_seq": None, "fork_id": None} if branch.fork_seq == forks.ROOT else {})
+        for branch in forks.described(session, found[: forks.SHOWN])
+    ]
+    return {"items": items, "count": len(found)}
+
+
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/turns",
+    operation_id="ledger_api_session_turns",
+    response={200: Page[TurnOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
+    """The turns of a session in order, with the words of both sides."""
+    session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
+    return _turn_page(session.turns.all(), filters, order=("turn_number",))
+
+
+@router.get(
+    "/agents/{agent}/turns/context",
+    operation_id="ledger_api_turn_context",
+    response={200: ContextOut, **failures(404, 503)},
+)
+@agent_view
+@needs("viewer")
+def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="the `id` of a turn")):
+    """The messages before a turn: as they were kept, or computed now with the window `memoryGate.windowSize`."""
+    found = contexts.context_of(agent.db, configuration.get(contexts.SETTING), id=turn_id)
+    request.opened = ("session", found.turn.session_id)
+    return found.as_json()
+
+
+def _events(session, filters):
+    way = reach.of_branch(session, "" if filters.branch == "active" else filters.branch)
+    if way is None:
+        raise Refused(_("This session has no such branch. The list of its branches says which there are."))
+    columns = {"kind": filters.kind, "is_failed": filters.failed, "tool_name": filters.tool}
+    events = way.events().filter(**{name: value for name, value in columns.items() if value is not None})
+    return events.defer("full_zstd") if filters.include_payload else events.defer(*HEAVY)
+
+
+def _turn_page(turns, filters, *, order):
+    if filters.branch == "active":
+        turns = turns.active()
+    turns = turns.defer("user_metadata", "agent_metadata")
+    page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=turn_bytes)
+    return listed(page)
+
+
+def _say_who(events, session):
+    """Give events of a page their record's id and the one before it, which another table holds."""
+    if not events:
+        return
+    identities = TranscriptEventIdentity.objects.using(session._state.db).filter(
+        session_id=session.id, seq__gte=events[0].seq, seq__lte=events[-1].seq
+    )
+    known = {seq: ids for seq, *ids in identities.values_list("seq", "event_id", "parent_id")}
+    for event in events:
+        event.record_id, event.parent_id = known.get(event.seq, (None, None))
+
+
+def open_payloads(events):
+    """Give events of a page what they hold; of one that is too big only its size."""
+    told = outputs.as_told(events)
+    for event in events:
+        event.payload_bytes = event_bytes(event)
+        event.payload = orjson.loads(event.event_json) if event.payload_bytes <= BUDGET_BYTES else None
+        trimmed = orjson.loads(event.trim_json) if event.trim_json else {}
+        trimmed.pop("stashed", None)  # told by itself
+        event.trimmed = trimmed or None
+        event.stashed = told.get((event.session_id, event.seq), [])
+
+
+def event_bytes(event):
+    """How much a record adds to an answer."""
+    return len(event.event_json.encode())
+
+
+def turn_bytes(turn):
+    """How much a turn adds to an answer."""
+    return len(turn.user_message_content.encode()) + len(turn.agent_message_content.encode())

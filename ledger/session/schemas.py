@@ -1,0 +1,166 @@
+"""What the API says about sessions, their records and turns."""
+
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import PageQuery
+
+from ..models import TranscriptEvent
+
+Branch = Literal["active", "all"]
+BRANCH = Field("active", description="the branch the session ended with, or every record")
+
+
+class EventQuery(PageQuery):
+    limit: int = Field(100, ge=1, le=500)
+    branch: str = Field(
+        "active", max_length=300, description="`active`, `all`, or the `leaf_id` of one of the session's branches"
+    )
+    kind: TranscriptEvent.Kind | None = None
+    failed: bool | None = Field(None, description="only records that failed, or only those that did not")
+    tool: str | None = Field(None, max_length=256, description="only results of this tool")
+    include_payload: bool = Field(False, description="with the record itself; the page then ends after about 2 MB")
+
+
+class TurnQuery(PageQuery):
+    branch: Branch = BRANCH
+
+
+class TotalsOut(Schema):
+    """Sums; synthetic assistants are in none of them."""
+
+    tool_call_count: int
+    error_count: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    total_tokens: int
+    cost_usd: float
+
+
+class SessionOut(TotalsOut):
+    id: str
+    session_key: str | None
+    channel_id: str
+    conversation_target: str | None
+    account_id: str | None
+    origin: str
+    source_state: str
+    title: str
+    model: str | None
+    created_at: int
+    last_activity_at: int
+    record_count: int
+    turn_count: int
+    compaction_count: int
+    withheld_count: int
+
+
+class StashedOut(Schema):
+    """An output that is an artifact; the payload has its preview."""
+
+    path: str = Field(description="where in the payload the preview stands, such as `message.content.0.text`")
+    handle: str = Field(
+        description="names the whole: GET /agents/{agent}/artifacts/{handle}/fetch gives parts of it, …/content all"
+    )
+    chars: int
+    bytes: int
+    lines: int
+    summary: str
+    is_flagged: bool = Field(description="it may hold secrets: only admins get the whole")
+
+
+class EventOut(Schema):
+    seq: int
+    record_id: str | None = Field(None, description="the record's id, or @<byte offset> when it has none")
+    parent_id: str | None = None
+    created_at: int
+    kind: str
+    turn_number: int | None
+    is_active: bool
+    is_failed: bool
+    is_synthetic: bool
+    model: str | None
+    tool_name: str | None
+    tool_call_count: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    total_tokens: int | None
+    cost_usd: float | None
+    payload: dict[str, Any] | None = Field(
+        None, description="the record, long texts cut, outputs that are artifacts as previews"
+    )
+    payload_bytes: int | None = Field(None, description="a record that is too big for an answer has only its size")
+    trimmed: dict[str, Any] | None = Field(None, description="what the payload leaves out: see the documentation")
+    stashed: list[StashedOut] | None = Field(None, description="outputs of which the payload has a preview only")
+
+
+class BranchOut(Schema):
+    """A branch that the session did not end with."""
+
+    leaf_id: str = Field(description="the record it ends with")
+    leaf_seq: int
+    first_seq: int = Field(description="the first record that is its own")
+    fork_seq: int | None = Field(description="the record it goes on from; null when it has a beginning of its own")
+    fork_id: str | None
+    record_count: int = Field(description="how many records are its own")
+    ended_at: int | None
+    words: str = Field(description="how it begins")
+
+
+class BranchList(Schema):
+    items: list[BranchOut]
+    count: int = Field(description="how many branches there are; `items` holds the latest 200 at most")
+
+
+class TurnOut(TotalsOut):
+    id: str
+    session_id: str
+    turn_number: int
+    is_active: bool
+    user_message_id: str | None
+    user_message_content: str
+    user_from: str | None
+    agent_message_id: str | None
+    agent_message_content: str
+    model: str | None
+    created_at: int
+    latency_ms: int | None
+    first_seq: int
+    last_seq: int
+    record_count: int
+
+
+class ContextItem(Schema):
+    id: int | None = Field(description="null while the turn is no evidence: then nothing is written down")
+    turn_id: str
+    role: Literal["user", "agent"]
+    message: str
+    timestamp: int
+    sequence_number: int = Field(description="the place among these messages; the oldest has 0")
+
+
+class ContextOut(Schema):
+    turn_id: str
+    session_id: str
+    turn_number: int
+    is_kept: bool = Field(description="as it was when the turn became evidence; else computed now")
+    left_out: int = Field(description="older messages that were left out because the answer ends at 2 MB")
+    items: list[ContextItem] = Field(description="oldest first")
+
+
+class RejectedOut(Schema):
+    id: int
+    file: str
+    byte_offset: int
+    byte_length: int
+    reason: str
+    detail: str
+    raw_preview: str
+    session_id: str | None
+    created_at: int

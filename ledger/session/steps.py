@@ -1,0 +1,85 @@
+"""Steps of a session's runs as OpenClaw measured them: in the order they happened, and one with all it says."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext_lazy as _
+
+from artifacts import handles
+from openclaw_web.lists.paging import Page, page_of
+from openclaw_web.sqlite.fields import Place
+
+from ..json_columns import object_in
+from ..models import Session, TrajectoryEvent
+from .timeline import pretty
+
+ORDER = ("created_at", "seq", "place")
+SIZE = 100
+BUDGET_BYTES = 1_000_000  # of facts in one page
+GIVEN = {"systemPrompt": _("System prompt"), "tools": _("Tool schemas")}  # facts that are handles of artifacts
+BAD = frozenset({"error", "failed", "failure", "aborted", "timeout"})
+ENDS = ("aborted", "externalAbort", "timedOut", "idleTimedOut", "timedOutByRunBudget")
+
+
+@dataclass(slots=True)
+class Told:
+    """What a step says: `words` for a line of a list, `given` as `(label, sha256 of an artifact)`, `usage` counts."""
+
+    words: list[str] = field(default_factory=list)
+    given: list[tuple[Any, str]] = field(default_factory=list)
+    usage: dict[str, Any] = field(default_factory=dict)
+    is_failed: bool = False
+
+
+def of(session: Session):
+    """The steps of a session's runs."""
+    steps = TrajectoryEvent.objects.using(session._state.db).annotate(place=Place())
+    return steps.filter(session_id=session.id, created_at__isnull=False)
+
+
+def exist(db: str) -> Exists:
+    """Whether a session of a query has any, asked along with it."""
+    return Exists(TrajectoryEvent.objects.using(db).filter(session_id=OuterRef("id")))
+
+
+def page(session: Session, *, size: int = SIZE, **place: Any) -> Page:
+    """One page of steps, the earliest first. `place`: see page_of."""
+    return page_of(of(session), order=ORDER, size=size, **place, budget=BUDGET_BYTES, weigh=weight)
+
+
+def weight(step: TrajectoryEvent) -> int:
+    """How much a step adds to an answer."""
+    return len(step.about_json) + len(step.run_id) + len(step.type)
+
+
+def about(step: TrajectoryEvent) -> dict[str, Any]:
+    """The facts of a step."""
+    return object_in(step.about_json)
+
+
+def told(step: TrajectoryEvent) -> Told:
+    """A step for people."""
+    facts = about(step)
+    status = facts.get("status") or facts.get("finalStatus") or ""
+    words = [facts.get(name) for name in ("name", "modelId", "trigger", "stopReason")]
+    words += [status, *(name for name in ENDS if facts.get(name) is True)]
+    usage = facts.get("usage")
+    return Told(
+        words=[word for word in words if isinstance(word, str) and word],
+        given=[(label, found) for name, label in GIVEN.items() if (found := _sha256(facts.get(name)))],
+        usage=usage if isinstance(usage, dict) else {},
+        is_failed=facts.get("success") is False or (isinstance(status, str) and status in BAD),
+    )
+
+
+def whole(step: TrajectoryEvent) -> str:
+    """All facts of a step as JSON on several lines."""
+    return pretty(about(step))
+
+
+def _sha256(handle):
+    with suppress(handles.NotAHandle):
+        return handles.parse(handle)
+    return ""

@@ -1,0 +1,48 @@
+"""Steps of the runs of a session."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.pages.doors import needs
+
+from ..models import Session
+from . import steps
+
+router = Router(tags=["ledger"])
+
+
+class StepOut(Schema):
+    id: str
+    run_id: str
+    type: str = Field(description="session.started, context.compiled, tool.call, model.completed, …")
+    seq: int = Field(description="within one attempt of the run")
+    created_at: int | None
+    about: dict[str, Any] = Field(
+        description="times, usage and outcome, without the words; `systemPrompt` and `tools` are handles of artifacts"
+    )
+
+    @staticmethod
+    def resolve_created_at(step):
+        return step.created_at or None
+
+    @staticmethod
+    def resolve_about(step):
+        return steps.about(step)
+
+
+@router.get(
+    "/agents/{agent}/sessions/{session_id}/steps",
+    operation_id="ledger_steps_api_session_steps",
+    response={200: Page[StepOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def session_steps(request, agent, session_id: str, filters: Query[PageQuery]):
+    """How the runs of a session went, step by step as OpenClaw measured them; the earliest first."""
+    session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
+    return listed(steps.page(session, **filters.place))

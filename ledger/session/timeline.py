@@ -1,0 +1,374 @@
+"""A transcript shaped for reading: sections by turn, results under their calls, texts cut to what a page can hold.
+
+Pure functions over rows as `reading.COLUMNS` names them, plus `record` and `record_id`: no queries here.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+from django.utils.safestring import SafeString
+
+from ..collectors.records import Facts, ToolCall, facts, file_lists
+from ..transcripts import trimming
+
+MAX_INDENTED = 32_000  # bytes of a JSON value that is shown on several lines
+WORDS = 8_000  # characters of a message
+LONG = 600  # characters from which on a person's words are no longer strong
+SHORT = 2_000  # characters of a tool's output, the arguments of a call, raw JSON
+CALLS = 20  # of one record
+FILES = 100  # names in one list of a compaction
+HIDDEN_KINDS = frozenset({"custom"})
+NO_OUTPUTS: dict[int, list[Any]] = {}
+ROLES = {
+    "user": "user",
+    "assistant": "agent",
+    "tool_result": "tool",
+    "compaction": "compaction",
+    "branch_summary": "compaction",
+    "withheld": "withheld",
+}
+# The argument that says most about a call, first match first.
+MAIN_ARGUMENTS = (
+    *("command", "cmd", "path", "file_path", "filePath", "query", "url", "targetUrl", "pattern", "task", "message"),
+    *("text", "prompt", "action", "name"),
+)
+SENDER_NAMES = ("senderName", "name", "sender", "senderUsername", "username", "sender_id", "senderId")
+
+
+class Shown:
+    """What templates ask for an item first, and for an attribute only when that fails: the detour took 3 ms a page."""
+
+    __slots__ = ()
+    __getitem__ = object.__getattribute__
+
+
+@dataclass(slots=True)
+class Preview(Shown):
+    """The beginning of a text; `length` counts the characters of the whole."""
+
+    text: str
+    length: int
+
+    @property
+    def is_cut(self):
+        """Whether there is more than is shown."""
+        return len(self.text) < self.length
+
+
+@dataclass(slots=True)
+class Result(Shown):
+    """What a tool answered."""
+
+    record_id: str
+    url_id: str  # for addresses
+    created_at: int
+    is_failed: bool
+    text: Preview
+    images: int
+    exit_code: int | None
+    duration_ms: int | None
+    diff: Preview | None
+    outputs: list[Any] = field(default_factory=list)  # that are artifacts (ledger.outputs.reading.Output)
+
+
+@dataclass(slots=True)
+class Call(Shown):
+    """One call of a tool, with its result when that is on the page; `number` is its place in its record.
+
+    `is_asked` is false for a result that stands alone, because the page does not hold who asked.
+    """
+
+    url_id: str  # of the record that asked
+    number: int
+    name: str
+    main: str = ""
+    arguments: list[tuple[str, Preview]] = field(default_factory=list)
+    is_cut: bool = False
+    result: Result | None = None
+    is_asked: bool = True
+    is_open: bool = False
+    child: Any = None  # the session it started (ledger.transcripts.origins.Child)
+
+
+@dataclass(slots=True)
+class Entry(Shown):
+    """One record as the page shows it; what a record does not say is empty or None."""
+
+    record_id: str
+    url_id: str  # for addresses
+    seq: int
+    kind: str
+    role: str
+    created_at: int
+    is_active: bool
+    is_failed: bool
+    text: Preview
+    copy: str = ""  # the synthetic model that wrote it
+    thinking: Preview | None = None
+    calls: list[Call] = field(default_factory=list)
+    more_calls: int = 0
+    images: int = 0
+    sender: dict[str, str] = field(default_factory=dict)
+    model: str | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    error: str | None = None
+    stop_reason: str | None = None
+    read_files: list[str] = field(default_factory=list)
+    modified_files: list[str] = field(default_factory=list)
+    tokens_before: int | None = None
+    raw: Preview | None = None
+    branches: list[Any] = field(default_factory=list)  # others that go on from here (ledger.transcripts.forks.Branch)
+
+    @property
+    def is_message(self):
+        """Whether a person or an agent speaks: almost all records."""
+        return self.kind in ("user", "assistant")
+
+    @property
+    def has_head(self):
+        """Whether it says who speaks: calls without words do not."""
+        return self.kind != "assistant" or bool(self.text.text or self.copy or self.error or not self.calls)
+
+    @property
+    def is_empty(self):
+        """An answer without anything in it."""
+        return self.kind == "assistant" and not (self.text.text or self.calls or self.error or self.images)
+
+    @property
+    def is_long(self):
+        """Whether its text is too long to be set in strong letters."""
+        return self.text.length > LONG
+
+    @property
+    def has_rest(self):
+        """Whether there is something below its words: most records have nothing there."""
+        return bool(self.error or self.images or self.more_calls or self.text.is_cut or self.is_empty)
+
+
+@dataclass(slots=True)
+class Section(Shown):
+    """Records in a row that belong to one turn, or to none; `hidden` counts those that are not shown."""
+
+    number: int | None
+    turn: dict[str, Any] | None
+    is_continued: bool
+    entries: list[Entry] = field(default_factory=list)
+    hidden: int = 0
+
+    @property
+    def name(self):
+        """Its number as text: templates localise numbers, which takes longer than everything else on the line."""
+        return str(self.number)
+
+    @property
+    def html_id(self):
+        """Its id in HTML; the part of a turn that a second page begins with has another one than the turn."""
+        begin = f"-{self.entries[0].seq}" if self.is_continued and self.entries else ""
+        return f"t-{self.number}{begin}"
+
+    @property
+    def may_be_sample(self):
+        """Whether it is the beginning of a turn on the active branch."""
+        return bool(self.turn and self.turn["is_active"] and not self.is_continued)
+
+
+def sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> list[Section]:
+    """Rows in order as sections. `turns` maps a turn's number to its values; `keep` is a record to show in any case.
+
+    `outputs` are those of the rows that are artifacts (ledger.outputs.reading.of_rows).
+    """
+    found: list[Section] = []
+    calls: dict[str, Call] = {}
+    for row in rows:
+        if not found or found[-1].number != row["turn_number"]:
+            found.append(_section(row, turns.get(row["turn_number"])))
+        section = found[-1]
+        if row["kind"] in HIDDEN_KINDS and not show_all and row["record_id"] != keep:
+            section.hidden += 1
+            continue
+        said = facts(row["record"])
+        missing, stashed = _missing(row["trim_json"]), outputs.get(row["seq"], ())
+        if row["kind"] == "tool_result":
+            missing["text"] += sum(output.missing for output in stashed)
+            result = _result(row, said, missing, stashed)
+            call = calls.get(said.tool_call_id or "")
+            if call is not None and call.result is None:
+                call.result, call.is_open = result, result.record_id == keep
+                continue
+            call = Call("", 0, said.tool_name or "–", result=result, is_asked=False, is_open=True)
+            section.entries.append(_entry(row, said, missing, calls=[call]))
+            continue
+        entry = _entry(row, said, missing)
+        if section.turn and entry.model == section.turn["model"]:
+            entry.model = None  # the turn's own line says it
+        calls.update((asked.id, call) for asked, call in zip(said.calls, entry.calls, strict=False) if asked.id)
+        section.entries.append(entry)
+    return found
+
+
+def shown_length(row) -> int:
+    """About how many characters `sections` shows of a row."""
+    cap = SHORT * 2 if row["kind"] == "tool_result" else WORDS * 3
+    return min(len(row["event_json"]), cap)
+
+
+def preview(text: str, limit: int, missing: int = 0) -> Preview:
+    """The first `limit` characters of a text that is `missing` characters longer than what is given."""
+    return Preview(text[:limit], len(text) + missing)
+
+
+def pretty(value: Any) -> str:
+    """A JSON value on several lines; on one when it is so big or deep that indenting would multiply it."""
+    try:
+        plain = orjson.dumps(value)
+        is_small = len(plain) <= MAX_INDENTED and plain.count(b"[") + plain.count(b"{") <= MAX_INDENTED // 16
+        return (orjson.dumps(value, option=orjson.OPT_INDENT_2) if is_small else plain).decode()
+    except TypeError:  # arguments that came as text may be nested deeper than can be written
+        return "…"
+
+
+def _section(row, turn):
+    return Section(row["turn_number"], turn, bool(turn) and row["seq"] > turn["first_seq"])
+
+
+def _entry(row, said: Facts, missing, calls=None):
+    entry = Entry(
+        record_id=row["record_id"],
+        url_id=SafeString(quote(row["record_id"], safe="")),
+        seq=row["seq"],
+        kind=row["kind"],
+        role=ROLES.get(row["kind"], "system"),
+        created_at=row["created_at"],
+        is_active=bool(row["is_active"]),
+        is_failed=bool(row["is_failed"]),
+        text=preview(said.text, WORDS, missing["text"]),
+        images=said.images,
+        calls=calls or [],
+    )
+    if shape := SHAPES.get(row["kind"]):
+        shape(entry, row, said, missing)
+    elif not said.text and calls is None:
+        entry.raw = _raw(row)
+    return entry
+
+
+def _shape_user(entry, row, said, missing):
+    name = next((str(said.sender[key]) for key in SENDER_NAMES if said.sender.get(key)), "")
+    entry.sender = {
+        "name": name[:80],
+        "injected": said.sender.get("injected", ""),
+        "system_lines": str(said.sender.get("system_lines", "")),
+    }
+
+
+def _shape_assistant(entry, row, said, missing):
+    entry.copy = (said.model or "") if row["is_synthetic"] else ""
+    entry.model, entry.tokens, entry.cost = row["model"], row["total_tokens"], row["cost_usd"]
+    entry.error, entry.stop_reason = said.error and said.error[:SHORT], said.stop_reason
+    if said.thinking:
+        entry.thinking = preview(said.thinking, WORDS // 2, missing["thinking"])
+    entry.calls = [_call(entry.url_id, number, call) for number, call in enumerate(said.calls[:CALLS])]
+    entry.more_calls = len(said.calls) - len(entry.calls)
+
+
+def _shape_compaction(entry, row, said, missing):
+    read, modified = file_lists(said.text, said.details)
+    entry.read_files, entry.modified_files = read[:FILES], modified[:FILES]
+    before = row["record"].get("tokensBefore")
+    entry.tokens_before = before if isinstance(before, int) else None
+
+
+def _shape_model(entry, row, said, missing):
+    name = "/".join(part for part in (said.provider, said.model) if part)
+    entry.text = preview(name, SHORT)
+
+
+def _shape_header(entry, row, said, missing):
+    cwd = row["record"].get("cwd")
+    entry.text = preview(cwd if isinstance(cwd, str) else "", SHORT)
+
+
+def _shape_words(entry, row, said, missing):
+    """Its text is all there is to say, also when there is none."""
+
+
+def _shape_raw(entry, row, said, missing):
+    entry.raw = _raw(row)
+
+
+SHAPES = {
+    "user": _shape_user,
+    "assistant": _shape_assistant,
+    "compaction": _shape_compaction,
+    "branch_summary": _shape_compaction,
+    "model_change": _shape_model,
+    "session": _shape_header,
+    "custom": _shape_raw,
+    "unknown": _shape_raw,
+    "message": _shape_raw,
+    "withheld": _shape_words,
+    "reset": _shape_words,
+    "leaf": _shape_words,
+    "label": _shape_words,
+    "session_info": _shape_words,
+    "thinking_level_change": _shape_words,
+}
+
+
+def _call(url_id, number, call: ToolCall):
+    shown: list[tuple[str, Preview]] = []
+    left = SHORT
+    for name, value in call.arguments.items():
+        if left <= 0:
+            break
+        part = preview(value if isinstance(value, str) else pretty(value), left)
+        shown.append((name[:80], part))
+        left -= len(part.text) + 20  # twenty empty arguments weigh something too
+    is_cut = len(shown) < len(call.arguments) or any(part.is_cut for _, part in shown)
+    return Call(url_id, number, call.name[:80] or "–", _main_argument(call.arguments), shown, is_cut)
+
+
+def _main_argument(arguments):
+    texts = (arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str))
+    text = next(texts, None) or next((value for value in arguments.values() if isinstance(value, str)), "")
+    return " ".join(text[:400].split())[:200]
+
+
+def _result(row, said: Facts, missing, outputs):
+    exit_code, duration = said.details.get("exitCode"), said.details.get("durationMs")
+    diff = said.details.get("diff")
+    return Result(
+        record_id=row["record_id"],
+        url_id=SafeString(quote(row["record_id"], safe="")),
+        created_at=row["created_at"],
+        is_failed=bool(row["is_failed"]),
+        text=preview(said.text, SHORT, missing["text"]),
+        images=said.images,
+        exit_code=exit_code if isinstance(exit_code, int) else None,
+        duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
+        diff=preview(diff, SHORT) if isinstance(diff, str) and diff else None,
+        outputs=list(outputs),
+    )
+
+
+def _raw(row):
+    return preview(pretty(row["record"]), SHORT)
+
+
+def _missing(trim_json):
+    """How many characters of which part are not in `event_json`: what is kept compressed only."""
+    missing: Counter[str] = Counter()
+    for path, count in trimming.missing(trim_json):
+        missing[_part(path)] += count
+    return missing
+
+
+def _part(path):
+    if path.endswith(".thinking"):
+        return "thinking"
+    is_text = path in ("summary", "message.content") or (path.startswith("message.content.") and path.endswith(".text"))
+    return "text" if is_text else "other"

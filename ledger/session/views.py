@@ -1,0 +1,146 @@
+"""One session to read: its transcript, the tables beside it, what is new in it; one record whole, one step of a run."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page, stop_polling
+
+from ..models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
+from . import jumps, live, pieces, reach, steps
+from . import page as session_page
+from .forms import PieceForm
+from .session_forms import JumpForm, LiveForm, OldForm, PlaceForm, TableForm
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_detail(request, agent, session_id):
+    """One session, turn by turn; `next=` and `prev=` lead to the next place of a kind."""
+    if "view" in request.GET or "live" in request.GET:
+        return _session_moved(request, agent, session_id)
+    session = _session(agent, session_id)
+    if "next" in request.GET or "prev" in request.GET:
+        return _session_jump(request, session)
+    context = _around(request, agent, session)
+    context |= session_page.transcript(session, PlaceForm(request.GET), context["outline"])
+    context["kept"] = request.GET
+    return render_page(request, "ledger/session_detail.html", context, partial="transcript-part")
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_turns(request, agent, session_id):
+    """The turns of one session as a table."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.turns(session, **TableForm(request.GET).asked())
+    return render_page(request, "ledger/session_turns.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_branches(request, agent, session_id):
+    """The branches of one session that were left."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.branches(session)
+    return render_page(request, "ledger/session_branches.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_steps(request, agent, session_id):
+    """How the runs of one session went, step by step."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.run_steps(session, **TableForm(request.GET).place())
+    return render_page(request, "ledger/session_steps.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_savings(request, agent, session_id):
+    """What keeping the big outputs of one session off the prompt would save."""
+    session = _session(agent, session_id)
+    context = _around(request, agent, session) | session_page.savings(session, **TableForm(request.GET).place())
+    return render_page(request, "ledger/session_savings.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_live(request, agent, session_id):
+    """What an open page does not show yet: 204 for nothing, 286 when nothing more will come."""
+    form = LiveForm(request.GET)
+    asked = form.asked()
+    if live.changed(agent.db, session_id, asked) == "same":
+        return HttpResponse(status=204)
+    session = Session.objects.using(agent.db).filter(id=session_id).first()
+    news = live.news(session, asked) if session else live.gone()
+    context = {"agent": agent, "session": session, "news": news, "kept": form.kept(), "is_poll": True}
+    context["may_label"] = request.user.has_role("labeller")
+    response = render(request, "ledger/session_live.html", context)
+    return stop_polling(response) if news.is_over else response
+
+
+def _session(agent, session_id):
+    known = Session.objects.using(agent.db).select_related("prompt_report").annotate(has_steps=steps.exist(agent.db))
+    return get_object_or_404(known, id=session_id)
+
+
+def _around(request, agent, session):
+    """What is around the content of each page of a session."""
+    return {"agent": agent, "may_label": request.user.has_role("labeller"), **session_page.around(session)}
+
+
+def _session_moved(request, agent, session_id):
+    """To the page of its own that a session's address of before asks for in its query."""
+    route, query = OldForm(request.GET).asked()
+    address = reverse(route, args=[agent.agent_id, session_id])
+    return redirect(f"{address}?{query}" if query else address)
+
+
+def _session_jump(request, session):
+    """To the next record of a kind; without one, back to where it was looked for, with a notice."""
+    kind, backwards, seq, branch = JumpForm(request.GET).asked()
+    way = reach.of_branch(session, branch) or reach.Reach(session)
+    record_id = jumps.target(way, kind, seq, backwards=backwards)
+    if record_id is None:
+        messages.info(request, jumps.NONE_LEFT[kind][backwards])
+        return redirect(jumps.address(way, seq=seq, backwards=backwards))
+    return redirect(jumps.address(way, record_id=record_id))
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def record_detail(request, agent, session_id, record_id):
+    """One record whole, in pieces."""
+    identity = get_object_or_404(
+        TranscriptEventIdentity.objects.using(agent.db).select_related("session"),
+        session_id=session_id,
+        event_id=record_id,
+    )
+    event = get_object_or_404(TranscriptEvent.objects.using(agent.db), session_id=session_id, seq=identity.seq)
+    asked = PieceForm(request.GET).asked()
+    context = {"agent": agent, "session": identity.session, "identity": identity, "event": event}
+    context |= pieces.of_record(agent.agent_id, event, **asked)
+    return render_page(request, "ledger/record_detail.html", context, partial="piece")
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def step_detail(request, agent, session_id, step_id):
+    """One step of a session's runs with all that was kept of it."""
+    step = get_object_or_404(TrajectoryEvent.objects.using(agent.db), session_id=session_id, id=step_id)
+    session = Session.objects.using(agent.db).filter(id=session_id).first()
+    context = {"agent": agent, "session": session, "step": step, "told": steps.told(step), "whole": steps.whole(step)}
+    return render_page(request, "ledger/step_detail.html", context)

@@ -1,0 +1,1 @@
+"""Transcripts as rows, and what is derived from them."""

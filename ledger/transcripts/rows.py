@@ -1,0 +1,210 @@
+"""Records as the rows of the ledger's tables: which column holds what. The only place that knows their order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..collectors.jsonl import Line
+from ..collectors.records import Facts, facts
+from .trimming import Keep, trim
+
+TOTALS = (
+    "tool_call_count",
+    "error_count",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "total_tokens",
+    "cost_usd",
+)
+EVENT_COLUMNS = (
+    "session_id",
+    "seq",
+    "created_at",
+    "kind",
+    "turn_number",
+    "is_active",
+    "is_failed",
+    "is_synthetic",
+    "model",
+    "tool_name",
+    "tool_call_count",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "total_tokens",
+    "cost_usd",
+    "trim_json",
+    "event_json",
+    "full_zstd",
+)
+IDENTITY_COLUMNS = (
+    "session_id",
+    "event_id",
+    "seq",
+    "event_type",
+    "has_parent",
+    "parent_id",
+    "message_idempotency_key",
+    "created_at",
+)
+TURN_COLUMNS = (
+    "id",
+    "session_id",
+    "turn_number",
+    "user_message_id",
+    "user_message_content",
+    "user_from",
+    "user_metadata",
+    "agent_message_id",
+    "agent_message_content",
+    "agent_metadata",
+    "created_at",
+    "is_active",
+    "first_seq",
+    "last_seq",
+    "record_count",
+    "latency_ms",
+    "model",
+    "prompt_tokens",
+    *TOTALS,
+)
+
+
+def insert_sql(table: str, columns: tuple[str, ...]) -> str:
+    """An INSERT of one row, for executemany: an import in model objects takes three times as long."""
+    names, marks = ", ".join(columns), ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names are constants of this package
+
+
+@dataclass(slots=True)
+class Row:
+    """One record on its way into the store."""
+
+    record_id: str
+    parent_id: str | None
+    created_at: int
+    facts: Facts
+    event_json: str
+    trim_json: str | None
+    full_zstd: bytes | None
+    idempotency_key: str | None
+    seq: int = 0
+    turn_number: int | None = None
+    is_active: bool = True
+
+    def event(self, session_id: str) -> tuple[Any, ...]:
+        """The values of EVENT_COLUMNS."""
+        found, usage = self.facts, self.facts.usage
+        counts = (
+            (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total, usage.cost)
+            if usage
+            else (None,) * 6
+        )
+        return (
+            session_id,
+            self.seq,
+            self.created_at,
+            found.kind,
+            self.turn_number,
+            self.is_active,
+            found.is_failed,
+            found.is_synthetic,
+            found.model,
+            found.tool_name,
+            len(found.calls),
+            *counts,
+            self.trim_json,
+            self.event_json,
+            self.full_zstd,
+        )
+
+    def identity(self, session_id: str) -> tuple[Any, ...]:
+        """The values of IDENTITY_COLUMNS."""
+        return (
+            session_id,
+            self.record_id,
+            self.seq,
+            self.facts.type,
+            self.parent_id is not None,
+            self.parent_id,
+            self.idempotency_key,
+            self.created_at,
+        )
+
+
+def row_of(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
+    """The row of a line that holds a record; `before` is the record before it, for what the line leaves out.
+
+    What the record said is filled in by `fill`, or is left out by `withheld`.
+    """
+    record = line.record
+    assert record is not None  # noqa: S101 - the caller sorted lines without a record out
+    found = facts(record)
+    parent_id = found.parent_id
+    if parent_id is None and "parentId" not in record and found.kind != "session":
+        parent_id = before.record_id if before else None  # older lines have no links: the file's order is the chain
+    message = record.get("message")
+    key = message.get("idempotencyKey") if isinstance(message, dict) else None
+    return Row(
+        record_id=found.record_id or f"@{line.offset}",
+        parent_id=parent_id,
+        created_at=found.created_at or (before.created_at if before else fallback_ms),
+        facts=found,
+        event_json="",
+        trim_json=None,
+        full_zstd=None,
+        idempotency_key=key if isinstance(key, str) else None,
+    )
+
+
+def fill(row: Row, line: Line, keep: Keep | None = None) -> None:
+    """Put what the line's record says into its row; `keep` as for `trimming.trim`."""
+    assert line.record is not None  # noqa: S101 - it has a row
+    event_json, row.trim_json, row.full_zstd = trim(line.record, line.raw, keep)
+    row.event_json = event_json.decode()
+
+
+def withheld(row: Row) -> Row:
+    """The same place in the tree without anything that was said."""
+    row.facts = Facts(row.facts.type, "withheld", record_id=row.record_id)
+    row.event_json, row.trim_json, row.full_zstd, row.idempotency_key = '{"type":"withheld"}', None, None, None
+    return row
+
+
+@dataclass(slots=True)
+class Sums:
+    """What rows add up to; synthetic assistants add nothing."""
+
+    tool_call_count: int = 0
+    error_count: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    total_tokens: int = 0
+    cost_usd: float = 0.0
+    record_count: int = 0
+    biggest_prompt: int = 0
+
+    def add(self, row: Row) -> None:
+        """Count one row in."""
+        found = row.facts
+        self.record_count += 1
+        if found.is_synthetic:
+            return
+        self.tool_call_count += len(found.calls)
+        self.error_count += found.is_failed
+        if usage := found.usage:
+            self.input_tokens += usage.input
+            self.output_tokens += usage.output
+            self.cache_read_tokens += usage.cache_read
+            self.cache_write_tokens += usage.cache_write
+            self.total_tokens += usage.total
+            self.cost_usd += usage.cost or 0.0
+            self.biggest_prompt = max(self.biggest_prompt, usage.prompt)
+
+    def totals(self) -> tuple[float, ...]:
+        """The values of TOTALS."""
+        return tuple(getattr(self, name) for name in TOTALS)

@@ -1,0 +1,187 @@
+"""All rows that belong to one session, as lines of JSON and back: what an archive holds and what it is compared by."""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.db import connections, models
+from django.utils.translation import gettext as _
+
+from artifacts.models import Artifact
+from openclaw_web.errors import Refused
+
+from ..models import (
+    ConversationTurn,
+    PromptReport,
+    RejectedRecord,
+    Session,
+    SessionDay,
+    SessionTool,
+    TrajectoryEvent,
+    TranscriptEvent,
+    TranscriptEventIdentity,
+    TranscriptSnapshot,
+)
+from . import row_checks
+
+BYTES = "base64"
+ROWS = 500
+COUNTED = {(Session, "kind_counts")}
+
+
+class WrongRow(Refused):
+    """A row that cannot be one of the session, or of any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with rows of sessions: their order, and whether rows of it may be there already."""
+
+    model: type[models.Model]
+    order: str
+    is_shared: bool = False
+    is_numbered: bool = False  # its ids are numbers of this file: elsewhere they are somebody else's
+
+    @property
+    def name(self) -> str:
+        return self.model._meta.db_table
+
+    @property
+    def columns(self) -> dict[str, models.Field]:
+        """Its columns by name, without those that are counted anew where the rows are put back."""
+        fields = self.model._meta.concrete_fields
+        return {field.column: field for field in fields if (self.model, field.column) not in COUNTED}
+
+    @property
+    def condition(self) -> str:
+        """Which of its rows belong to a session."""
+        if self.model is PromptReport:
+            return "id = (SELECT prompt_report_id FROM sessions WHERE id = %s)"
+        return "id = %s" if self.model is Session else "session_id = %s"
+
+
+# In the order in which rows can be put back.
+TABLES = (
+    Table(PromptReport, "id", is_shared=True),
+    Table(Session, "id"),
+    Table(TranscriptEvent, "seq"),
+    Table(TranscriptEventIdentity, "seq, event_id"),
+    Table(TranscriptSnapshot, "snapshot_id"),
+    Table(ConversationTurn, "turn_number"),
+    Table(SessionDay, "date"),
+    Table(SessionTool, "date, tool"),
+    Table(TrajectoryEvent, "id"),
+    Table(RejectedRecord, "file, byte_offset", is_shared=True, is_numbered=True),
+    Table(Artifact, "id", is_shared=True),
+)
+BY_NAME = {table.name: table for table in TABLES}
+# What goes with a session: not its sums, which its days are made of, and not a prompt report that others may have.
+STAYING = {PromptReport, SessionDay, SessionTool}
+GOING = tuple(table for table in reversed(TABLES) if table.model not in STAYING)
+
+
+def lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
+    """Every row of a session in a fixed order, as (table, JSON with a line feed)."""
+    for table in TABLES:
+        names = list(table.columns)
+        query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
+        with connections[db].cursor() as cursor:
+            cursor.execute(query, [session_id])
+            for values in cursor:
+                row = dict(zip(names, map(_told, values), strict=True))
+                told = {"table": table.name, "row": row}
+                yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def digest(db: str, session_id: str) -> str:
+    """A sha256 of all rows of a session as they are now."""
+    found = hashlib.sha256()
+    for table, line in lines(db, session_id):
+        found.update(counting(table, line))
+    return found.hexdigest()
+
+
+def counting(table: str, line: bytes) -> bytes:
+    """What the digest takes of a line: all of it, but no number that another file would give otherwise."""
+    if not BY_NAME[table].is_numbered:
+        return line
+    told = orjson.loads(line)
+    told["row"] = {name: value for name, value in _row(told).items() if name != "id"}
+    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def check(session_id: str, table: str, row: Any) -> None:
+    """Whether `insert` would take a row. Raises WrongRow."""
+    _checked(session_id, BY_NAME[table], BY_NAME[table].columns, row)
+
+
+def insert(db: str, session_id: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+    """Put rows back that `lines` told, in the caller's transaction. Raises WrongRow.
+
+    A number that another row has by now is given anew.
+    """
+    columns = table.columns
+    verb = "INSERT OR IGNORE" if table.is_shared else "INSERT"
+    free = f"(SELECT ours.id FROM (SELECT %s AS id) ours WHERE ours.id NOT IN (SELECT id FROM {table.name}))"  # noqa: S608
+    marks = ", ".join(free if table.is_numbered and name == "id" else "%s" for name in columns)
+    query = f"{verb} INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
+    with connections[db].cursor() as cursor:
+        waiting = iter(rows)
+        while some := list(islice(waiting, ROWS)):
+            cursor.executemany(query, [_checked(session_id, table, columns, row) for row in some])
+
+
+def delete(db: str, session_id: str) -> None:
+    """Delete what goes with a session, in the caller's transaction."""
+    with connections[db].cursor() as cursor:
+        for table in GOING:
+            cursor.execute(f"DELETE FROM {table.name} WHERE {table.condition}", [session_id])  # noqa: S608 - our tables
+
+
+def _told(value):
+    return {BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def _checked(session_id, table, columns, row):
+    """The values of a row, each of its column's type; a column that the archive does not know gets its default."""
+    if not isinstance(row, dict) or not row.keys() <= columns.keys():
+        raise _wrong(table, "?")
+    own = "id" if table.model is Session else "session_id"
+    if table.model is not PromptReport and row.get(own) != session_id:
+        raise _wrong(table, own)
+    values = {name: _value(table, name, field, row) for name, field in columns.items()}
+    if name := row_checks.wrong_column(table.name, values):
+        raise _wrong(table, name)
+    return list(values.values())
+
+
+def _value(table, name, field, row):
+    value = row[name] if name in row else field.get_default()
+    value = _bytes(value) if isinstance(field, models.BinaryField) else value
+    field = field.target_field if field.is_relation else field
+    is_right = (value is None and (field.null or table.columns[name].null)) or row_checks.fits(field, value)
+    if not is_right:
+        raise _wrong(table, name)
+    return value
+
+
+def _row(told):
+    row = told.get("row")
+    return row if isinstance(row, dict) else {}
+
+
+def _bytes(value):
+    try:
+        return base64.b64decode(value[BYTES], validate=True) if isinstance(value, dict) else value
+    except (KeyError, TypeError, binascii.Error):
+        return {}
+
+
+def _wrong(table, name):
+    told = {"table": table.name, "column": name}
+    return WrongRow(_("The archive has a row of %(table)s that cannot be one: %(column)s.") % told)

@@ -1,0 +1,378 @@
+"""Every write to the ledger: session index entries, transcripts, rejected lines."""
+
+import hashlib
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import islice
+
+import orjson
+from django.db import connections, transaction
+
+from openclaw_web.clock import now_ms
+
+from ..collectors.envelopes import fingerprint
+from ..collectors.jsonl import Line
+from ..collectors.senders import Why
+from ..collectors.session_index import IndexEntry
+from ..models import PromptReport, RejectedRecord, Session
+from ..outputs import stashing
+from ..outputs.stashing import Outputs
+from . import counting, day_sums, removing, tool_days, turns
+from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
+from .trees import Node, Tree
+from .unnamed import Unnamed
+from .withholding import Withholding
+
+CHUNK_LINES = 5_000
+CHUNK_ENTRIES = 10_000  # of a session index
+SESSION_COLUMNS = tuple(field.attname for field in Session._meta.concrete_fields)
+DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
+# What a session index says of a session.
+INDEXED_COLUMNS = (
+    *("session_key", "origin", "channel_id", "conversation_target", "account_id", "model", "title", "metadata"),
+    *("last_activity_at", "prompt_report_id"),
+)
+UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in INDEXED_COLUMNS)} WHERE id = %s"  # noqa: S608
+CHUNK_BYTES = 24 * 1024 * 1024
+PREVIEW = 2_000
+UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
+# What a value may raise that is too big, too deep or spelled wrongly: it costs its record. A value of another type than
+# expected raises nothing, because readers look before they take it: a TypeError is a bug (docs/decisions/0009).
+UNFORESEEN = (OverflowError, RecursionError, ValueError)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Transcript:
+    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is.
+
+    `goes_on`: its lines are those that came after the ones that were stored before, not all it has.
+    """
+
+    session_id: str
+    file: str
+    modified_ms: int
+    state: str = Session.State.LIVE
+    opted_out: frozenset[str] = frozenset()
+    session_key: str = ""  # for a session that no index has named yet
+    goes_on: bool = False  # it is read from where the last reading stopped
+    turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
+    names: Mapping[int, str] = field(default_factory=dict)  # of records without an id by offset: as they were before
+
+
+@dataclass(slots=True)
+class Stored:
+    """What a file added to the store; `held` is what its session has then by kind, None when not counted."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # by senders.Why
+    unknown_envelopes: int = 0
+    repeated: int = 0
+    end: int = 0
+    held: dict[str, int] | None = None
+
+    @property
+    def records(self) -> int:
+        """How many records are new."""
+        return self.kinds.total()
+
+    def add(self, other: "Stored") -> None:
+        """Count in what a chunk added."""
+        self.kinds += other.kinds
+        self.rejected += other.rejected
+        self.withheld += other.withheld
+        self.unknown_envelopes += other.unknown_envelopes
+        self.repeated += other.repeated
+        self.held = other.held
+
+
+def store_transcript(
+    db: str,
+    transcript: Transcript,
+    lines: Iterator[Line],
+    *,
+    outputs: Outputs | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> Stored:
+    """Add the records of `lines` to a session; records it already has are counted and left alone.
+
+    Each chunk is one transaction with everything that follows from it (turns, sums, branch, artifacts), so a process
+    killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without
+    it they go where the setting says. `on_bytes(offset)` hears how far it is.
+    """
+    stored, unnamed = Stored(), Unnamed(db, transcript.session_id, transcript.names, goes_on=transcript.goes_on)
+    with stashing.outputs(db) if outputs is None else nullcontext(outputs) as taken:
+        while chunk := list(_chunk(lines)):
+            stored.add(_stored_chunk(db, transcript, chunk, taken, unnamed))
+            stored.end = chunk[-1].end
+            if on_bytes:
+                on_bytes(stored.end)
+    return stored
+
+
+def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
+    """Bring sessions up to what the session index says of them; returns how many entries there were.
+
+    Sessions that were removed because of their age stay away.
+    """
+    reports: dict[str, PromptReport] = {}
+    left, count = iter(entries), 0
+    while batch := list(islice(left, CHUNK_ENTRIES)):
+        with transaction.atomic(using=db):  # one for each batch: an index may name some hundred thousand sessions
+            count += _store_entries(db, batch, reports)
+    return count
+
+
+def mark_state(db: str, session_id: str, state: str) -> None:
+    """Say that a session's file was renamed (reset, deleted) since it was read."""
+    Session.objects.using(db).filter(id=session_id).exclude(source_state=state).update(source_state=state)
+
+
+def reject(db: str, file: str, lines: Iterable[Line], *, session_id: str | None = None) -> None:
+    """Keep lines that hold no record, each once, with place and reason."""
+    now = now_ms()
+    RejectedRecord.objects.using(db).bulk_create(
+        [
+            RejectedRecord(
+                file=file,
+                byte_offset=line.offset,
+                byte_length=line.end - line.offset,
+                reason=line.reason,
+                detail=line.detail[:500],
+                raw_preview=line.raw[: PREVIEW * 4].decode(errors="replace").replace("\x00", "\ufffd")[:PREVIEW],
+                session_id=session_id,
+                created_at=now,
+            )
+            for line in lines
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _chunk(lines):
+    size = 0
+    for line in islice(lines, CHUNK_LINES):
+        yield line
+        size += len(line.raw)
+        if size >= CHUNK_BYTES:
+            return
+
+
+def _stored_chunk(db, transcript, chunk, outputs, unnamed):
+    """Store a chunk in one transaction; without artifacts when their store cannot be written."""
+    stored = Stored()
+    try:
+        with transaction.atomic(using=db, durable=True):
+            _store_chunk(db, transcript, chunk, stored, outputs, unnamed)
+            outputs.save()
+    except stashing.UNWRITABLE as exc:
+        outputs.give_up(exc.sentence)
+        return _stored_chunk(db, transcript, chunk, outputs, unnamed)
+    except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
+        outputs.discard()
+        raise
+    return stored
+
+
+def _store_chunk(db, transcript, chunk, stored, outputs, unnamed):
+    session = _session(db, transcript)
+    known = turns.known_nodes(db, session) if session.record_count else {}
+    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed)
+    has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
+    session.leaf_record_id = leaf_id or session.leaf_record_id
+    session.source_state = transcript.state
+    if rows or has_moved:
+        tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
+        refresh = turns.place(db, session, tree, rows, known, transcript.turn_numbers)
+        if outputs:
+            outputs.set_turns(session.id, turns.users(rows, known))
+        _insert(db, session, rows)
+        turns_by_day = turns.store_turns(db, session, rows, refresh)
+        turns.store_snapshots(db, session, tree, rows)
+        if rows:
+            tool_days.add(db, session, rows)
+        _add_up(db, session, rows, turns_by_day)
+    session.save(using=db, force_insert=session._state.adding)
+    stored.held = counting.known(session)
+
+
+def _session(db, transcript):
+    """The session's row; a new one is saved with the chunk's last word (foreign keys are checked at the commit)."""
+    found = Session.objects.using(db).filter(id=transcript.session_id).first()
+    if found is None:
+        removing.make_way(db, transcript.session_id)
+    return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
+
+
+def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
+    """The rows that are not in the store yet, numbered, and the record the branch ends with."""
+    rows: list[Row] = []
+    bad: list[Line] = []
+    seen: dict[str, int | str] = {}
+    withholding = Withholding(session, known, transcript.opted_out, transcript.session_key)
+    before, leaf_id = turns.last_row(session, known), None
+    seq = max((node.seq for node, *_ in known.values()), default=-1)
+    for line in chunk:
+        if line.record is None or (row := _row(line, before, transcript.modified_ms)) is None:
+            bad.append(line)
+            continue
+        why = Why.EARLIER if line.is_withheld else withholding.why(row, line.record)
+        if row.facts.record_id is None:
+            row.record_id = unnamed.name(line, known, seen, is_withheld=bool(why))
+        before = row
+        leaf_id = _leaf(row, line.record) or leaf_id
+        if row.record_id in known or row.record_id in seen:
+            is_same = row.facts.record_id is None or _says_the_same(line, row, seen)
+            stored.repeated += is_same
+            bad += [] if is_same else [line]
+            continue
+        seen[row.record_id] = fingerprint(line.raw, line.record)
+        if row.facts.sender.get("envelope"):
+            stored.unknown_envelopes += 1
+            bad.append(Line(line.offset, line.end, line.raw, None, UNKNOWN_ENVELOPE))
+        if why:
+            withholding.hide(row)
+            row = withheld(row)
+            session.withheld_count += 1
+            stored.withheld[why.value] += 1
+        else:
+            fill(row, line, outputs.keeper(session.id, row))
+        seq += 1
+        row.seq = seq
+        rows.append(row)
+    stored.kinds.update(row.facts.kind for row in rows)
+    stored.rejected.update(line.reason for line in bad if line.reason != UNKNOWN_ENVELOPE)
+    _reject_of(db, transcript, bad)
+    return rows, leaf_id
+
+
+def _row(line, before, fallback_ms):
+    """The row of a line's record; None, with the reason in the line, when nobody foresaw what it holds."""
+    try:
+        return row_of(line, before=before, fallback_ms=fallback_ms)
+    except UNFORESEEN as exc:
+        log.exception("a record at %s was not read", line.offset)
+        line.record, line.reason, line.detail = None, "unforeseen", type(exc).__name__
+        return None
+
+
+def _says_the_same(line, row, seen):
+    """Whether a record that is known came again; another record under its id is told apart and rejected."""
+    mark = fingerprint(line.raw, line.record)
+    if seen.setdefault(row.record_id, mark) == mark:
+        return True
+    line.reason, line.detail = "duplicate_id", row.record_id
+    return False
+
+
+def _reject_of(db, transcript, bad):
+    if transcript.opted_out:  # whose words a line without a place in the tree holds, nobody can tell
+        for line in bad:
+            line.raw = b""
+    if bad:
+        reject(db, transcript.file, bad, session_id=transcript.session_id)
+
+
+def _leaf(row, record):
+    """The record that the branch ends with, as far as this line knows."""
+    if row.facts.kind == "leaf":
+        target = record.get("targetId")
+        return target if isinstance(target, str) else None
+    return row.record_id if row.facts.kind != "session" else None
+
+
+def _node(row):
+    return Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user")
+
+
+def _insert(db, session, rows):
+    with connections[db].cursor() as cursor:
+        cursor.executemany(insert_sql("transcript_events", EVENT_COLUMNS), [row.event(session.id) for row in rows])
+        cursor.executemany(
+            insert_sql("transcript_event_identities", IDENTITY_COLUMNS), [row.identity(session.id) for row in rows]
+        )
+
+
+def _add_up(db, session, rows, turns_by_day):
+    days: dict[str, Sums] = {}
+    is_new = not session.record_count
+    for row in rows:
+        days.setdefault(turns.utc_day(row.created_at), Sums()).add(row)
+        session.compaction_count += row.facts.kind == "compaction"
+        if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.facts.model:
+            session.model = row.facts.model
+    if rows:
+        moments = [row.created_at for row in rows]
+        session.created_at = min(moments) if is_new else min(session.created_at, *moments)
+        session.last_activity_at = max(session.last_activity_at, *moments)
+        session.record_count += len(rows)
+        counting.add(session, Counter(row.facts.kind for row in rows))
+    for sums in days.values():
+        for name in TOTALS:
+            setattr(session, name, getattr(session, name) + getattr(sums, name))
+    day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
+
+
+def _store_entries(db, entries, reports):
+    """Store entries with as few statements as there are kinds of change; how many there were."""
+    removed = removing.among(db, [entry.session_id for entry in entries])
+    entries = [entry for entry in entries if entry.session_id not in removed]
+    known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
+    new, changed = {}, {}
+    for entry in entries:
+        session = known.get(entry.session_id) or _new_session(db, entry)
+        is_changed = _apply_entry(db, session, entry, reports)
+        if session.id not in known:
+            new[session.id] = known[session.id] = session
+        elif is_changed and session.id not in new:
+            changed[session.id] = session
+    with connections[db].cursor() as cursor:
+        cursor.executemany(insert_sql("sessions", SESSION_COLUMNS), _values(new, SESSION_COLUMNS))
+        cursor.executemany(UPDATE_INDEXED, _values(changed, (*INDEXED_COLUMNS, "id")))
+    return len(entries)
+
+
+def _new_session(db, entry):
+    """As Session(...), in a third of the time: every column is given, none asks for its default."""
+    moment = entry.updated_at or 0
+    values = {**DEFAULTS, "id": entry.session_id, "created_at": moment, "last_activity_at": moment}
+    return Session.from_db(db, SESSION_COLUMNS, values.values())
+
+
+def _values(sessions, columns):
+    return [[getattr(session, column) for column in columns] for session in sessions.values()]
+
+
+def _apply_entry(db, session, entry, reports):
+    """Whether it changes the session. An entry's own words win over what was guessed; times only ever move outwards."""
+    before = dict(session.__dict__)
+    session.session_key = entry.session_key
+    session.origin = entry.origin
+    session.channel_id = entry.channel
+    session.conversation_target = entry.target
+    session.account_id = entry.account
+    session.model = session.model or entry.model
+    session.title = session.title or entry.label
+    session.metadata = orjson.dumps(entry.metadata).decode() if entry.metadata else None
+    session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
+    if entry.report:
+        session.prompt_report_id = _report(db, entry.report, reports)
+    if session.channel_id != before["channel_id"] and session.record_count:
+        tool_days.move(db, session.id, session.channel_id)
+    return session.__dict__ != before
+
+
+def _report(db, report, reports):
+    """The id of a report's row; equal ones are one row."""
+    text = orjson.dumps(report, option=orjson.OPT_SORT_KEYS)
+    report_id = hashlib.sha256(text).hexdigest()
+    if report_id not in reports:
+        reports[report_id], _ = PromptReport.objects.using(db).get_or_create(
+            id=report_id, defaults={"report_json": text.decode()}
+        )
+    return report_id

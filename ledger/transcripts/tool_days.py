@@ -1,0 +1,290 @@
+"""What outputs of tools add up to, kept true while transcripts grow: `session_tools`, and their sums in `tool_days`.
+
+A text that is an artifact would leave preview, summary and handle in the prompt; the rest of it "could be saved". It
+would be saved once where it came in, and again of every model call that read it after that, up to the next compaction.
+Records are taken in the order they arrived, whatever branch they are on.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import orjson
+from django.db import connections, transaction
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from artifacts.looking import previews
+
+from ..collectors.records import facts
+from ..models import ConversationTurn, Session, SessionTool, TranscriptEvent
+from . import trimming
+from .rows import Row
+from .turns import utc_day
+
+Kind = TranscriptEvent.Kind
+KINDS = frozenset({Kind.ASSISTANT.value, Kind.TOOL_RESULT.value, Kind.COMPACTION.value, Kind.RESET.value})
+COUNTED = (
+    *("call_count", "result_count", "failed_count", "chars"),
+    *("stashed_count", "stashed_chars", "kept_chars", "carried_chars"),
+)
+ADDED = (*COUNTED, "prompt_tokens")
+PROMPT = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+COUNTABLE = ("tool_call_count", *PROMPT)  # of a session; when all are 0 it may have no sums by tool
+NO_TOOL = ""
+PLACE, TOTAL_PLACE = ("session_id", "date", "tool"), ("date", "tool", "channel_id")
+
+
+def _upsert(table, place, others, last=""):
+    columns = (*place, *others, *ADDED)
+    added = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in ADDED)
+    return (
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))}) "  # noqa: S608 - constants
+        f"ON CONFLICT ({', '.join(place)}) DO UPDATE SET {added}{last}"
+    )
+
+
+ADD = _upsert("session_tools", PLACE, ("channel_id", "open_chars"), ", open_chars = excluded.open_chars")
+ADD_TOTAL = _upsert("tool_days", TOTAL_PLACE, ())
+# A day from which everything was taken back is as if it had never been.
+DELETE_NOTHING = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for name in TOTAL_PLACE)} AND " + (  # noqa: S608
+    " AND ".join(f"{name} = 0" for name in ADDED)
+)
+STORED = ("kind", "created_at", "is_failed", "is_synthetic", "trim_json", "event_json")
+TURN_BATCH = 500
+
+
+@dataclass(slots=True)
+class Step:
+    """What counts of one record. `chars` are those of a result's text, `notes` its parts that are artifacts."""
+
+    kind: str
+    created_at: int
+    tool: str = NO_TOOL
+    calls: Sequence[str] = ()
+    chars: int = 0
+    notes: Sequence[trimming.Stashed] = ()
+    is_failed: bool = False
+    has_read: bool = False
+    prompt_tokens: int = 0
+
+
+@dataclass(slots=True)
+class Bucket:
+    """One row on its way. `open_chars` are in the context now; `paid` of them times calls were before they came."""
+
+    call_count: int = 0
+    result_count: int = 0
+    failed_count: int = 0
+    chars: int = 0
+    stashed_count: int = 0
+    stashed_chars: int = 0
+    kept_chars: int = 0
+    carried_chars: int = 0
+    prompt_tokens: int = 0
+    open_chars: int = 0
+    paid: int = 0
+
+    def settle(self, calls: int) -> None:
+        """Count what was carried through `calls` model calls."""
+        self.carried_chars += self.open_chars * calls - self.paid
+        self.paid = self.open_chars * calls
+
+
+Buckets = dict[tuple[str, str], Bucket]
+
+
+def add(db: str, session: Session, rows: Iterable[Row]) -> None:
+    """Count new records, which are stored, in. Call it before the session's own sums are brought up to date.
+
+    A session that has none of its sums, as `uncounted` says, is counted as a whole.
+    """
+    stored = _sums_of(db, session.id) if session.record_count else []
+    if not stored and any(getattr(session, name) for name in COUNTABLE):
+        count_again(db, session.id)
+        return
+    steps = map(_of_row, (row for row in rows if row.facts.kind in KINDS))
+    _save(db, session.id, _channel(session, stored), counted(steps, _open(stored)))
+
+
+def count_again(db: str, session_id: str) -> None:
+    """Count a session from what is stored: for one without sums, or whose outputs became artifacts later."""
+    with transaction.atomic(using=db):
+        session = Session.objects.using(db).only("id", "channel_id", "created_at", *COUNTABLE).get(id=session_id)
+        found = of_records(db, session_id)
+        if not found and any(getattr(session, name) for name in COUNTABLE):  # so that it is known to be counted
+            found = {(utc_day(session.created_at), NO_TOOL): Bucket()}
+        replace(db, session_id, _channel(session, _sums_of(db, session_id)), found)
+        _prompts_again(db, session_id)
+
+
+def of_records(db: str, session_id: str) -> Buckets:
+    """The sums of a session by day and tool, from what is stored of its records."""
+    return counted(_stored(db, session_id), {})
+
+
+def replace(db: str, session_id: str, channel: str, buckets: Buckets) -> None:
+    """Write the sums of a session instead of those it has, counted to `channel`; in the caller's transaction."""
+    take_back(db, session_id)
+    _save(db, session_id, channel, buckets)
+
+
+def uncounted(sessions: QuerySet) -> QuerySet:
+    """Those of sessions that have something to count and no sums: they were collected before there were any."""
+    holds_any = Q()
+    for name in COUNTABLE:
+        holds_any |= Q(**{f"{name}__gt": 0})
+    sums = SessionTool.objects.using(sessions.db).filter(session_id=OuterRef("id"))
+    return sessions.filter(holds_any, ~Exists(sums))
+
+
+def take_back(db: str, session_id: str) -> None:
+    """Remove the sums of a session, from those of its days too; in the caller's transaction."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    _add_to_days(db, rows, -1)
+    rows.delete()
+
+
+def move(db: str, session_id: str, channel: str) -> None:
+    """Count a session to another channel: the index told of it later; in the caller's transaction."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    _add_to_days(db, rows, -1)
+    rows.update(channel_id=channel)
+    put_back(db, session_id)
+
+
+def put_back(db: str, session_id: str) -> None:
+    """Count rows of `session_tools` that were put back into those of their days; in the caller's transaction."""
+    _add_to_days(db, SessionTool.objects.using(db).filter(session_id=session_id), 1)
+
+
+def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
+    """The sums of `steps` by day and tool, added to `known`."""
+    buckets, calls = known, 0
+    for step in steps:
+        if step.kind == Kind.TOOL_RESULT:
+            _count_result(_bucket(buckets, step, step.tool), step, calls)
+        elif step.kind == Kind.ASSISTANT:
+            calls += step.has_read
+            if step.prompt_tokens:
+                _bucket(buckets, step, NO_TOOL).prompt_tokens += step.prompt_tokens
+            for name in step.calls:
+                _bucket(buckets, step, name).call_count += 1
+        else:
+            for bucket in buckets.values():
+                bucket.settle(calls)
+                bucket.open_chars = bucket.paid = 0
+    for bucket in buckets.values():
+        bucket.settle(calls)
+    return buckets
+
+
+def kept(note: trimming.Stashed) -> int:
+    """How many characters would stay of an output that is an artifact: preview, summary and handle."""
+    return min(note.chars, previews.CHARS) + len(note.summary) + len(note.handle)
+
+
+def _bucket(buckets, step, tool):
+    key = (utc_day(step.created_at), tool)
+    if key not in buckets:
+        buckets[key] = Bucket()
+    return buckets[key]
+
+
+def _count_result(bucket, step, calls):
+    bucket.result_count += 1
+    bucket.failed_count += step.is_failed
+    bucket.chars += step.chars
+    for note in step.notes:
+        saved = max(note.chars - kept(note), 0)
+        bucket.stashed_count += 1
+        bucket.stashed_chars += note.chars
+        bucket.kept_chars += note.chars - saved
+        bucket.open_chars += saved
+        bucket.paid += saved * calls
+
+
+def _of_row(row: Row) -> Step:
+    found = row.facts
+    step = Step(found.kind, row.created_at, is_failed=found.is_failed)
+    if found.kind == Kind.TOOL_RESULT:
+        step.tool, step.chars = found.tool_name or NO_TOOL, len(found.text)
+        step.notes = trimming.stashed(row.trim_json) if row.trim_json else ()
+    elif found.kind == Kind.ASSISTANT and not found.is_synthetic:
+        _of_call(step, found)
+    return step
+
+
+def _of_call(step, found):
+    if found.calls:
+        step.calls = [call.name for call in found.calls]
+    step.prompt_tokens = found.usage.prompt if found.usage else 0
+    # A call that failed before it read anything says so.
+    step.has_read = found.usage is None or step.prompt_tokens > 0
+
+
+def _stored(db, session_id) -> Iterator[Step]:
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind__in=KINDS).order_by("seq")
+    for kind, created_at, is_failed, is_synthetic, trim_json, event_json in events.values_list(*STORED).iterator():
+        try:
+            record = orjson.loads(event_json)
+        except orjson.JSONDecodeError:  # a row that a disk or a person damaged: the rest is counted
+            continue
+        found, step = facts(record), Step(kind, created_at, is_failed=is_failed)
+        if kind == Kind.TOOL_RESULT:
+            step.tool, step.notes = found.tool_name or NO_TOOL, trimming.stashed(trim_json)
+            step.chars = len(found.text) + _left_out(trim_json, step.notes, record)
+        elif kind == Kind.ASSISTANT and not is_synthetic:
+            _of_call(step, found)
+        yield step
+
+
+def _left_out(trim_json, notes, record):
+    """The characters of a result's texts that are not in its row."""
+    cut = sum(count for path, count in trimming.missing(trim_json) if _is_text(path))
+    return cut + sum(note.chars - len(trimming.text_at(record, note.path)) for note in notes)
+
+
+def _is_text(path):
+    return path == "message.content" or (path.startswith("message.content.") and path.endswith(".text"))
+
+
+def _prompts_again(db, session_id):
+    """The biggest prompt of each turn from the numbers beside the records."""
+    prompt = sum((Coalesce(F(name), 0) for name in PROMPT), 0)
+    calls = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=Kind.ASSISTANT, is_synthetic=False)
+    biggest = calls.filter(turn_number__isnull=False).values("turn_number").annotate(prompt=Max(prompt)).order_by()
+    known = dict(biggest.values_list("turn_number", "prompt"))
+    turns = list(ConversationTurn.objects.using(db).filter(session_id=session_id).only("id", "turn_number"))
+    for turn in turns:
+        turn.prompt_tokens = known.get(turn.turn_number) or None
+    ConversationTurn.objects.using(db).bulk_update(turns, ["prompt_tokens"], batch_size=TURN_BATCH)
+
+
+def _sums_of(db, session_id):
+    """Day, tool, channel and open characters of the rows of a session."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    return list(rows.values_list("date", "tool", "channel_id", "open_chars"))
+
+
+def _channel(session, stored):
+    """The channel that sums of a session are counted to: the index may have told of another one since."""
+    return stored[-1][2] if stored else session.channel_id
+
+
+def _open(stored) -> Buckets:
+    """What is still in the context of a session."""
+    return {(day, tool): Bucket(open_chars=chars) for day, tool, _channel, chars in stored if chars}
+
+
+def _add_to_days(db, rows, factor):
+    sums = [(*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
+    with connections[db].cursor() as cursor:
+        cursor.executemany(ADD_TOTAL, sums)
+        cursor.executemany(DELETE_NOTHING, [row[:3] for row in sums])
+
+
+def _save(db, session_id, channel, buckets):
+    sums = [(key, [getattr(bucket, name) for name in ADDED], bucket.open_chars) for key, bucket in buckets.items()]
+    with connections[db].cursor() as cursor:
+        cursor.executemany(ADD, [(session_id, *key, channel, left, *added) for key, added, left in sums])
+        cursor.executemany(ADD_TOTAL, [(*key, channel, *added) for key, added, _left in sums if any(added)])

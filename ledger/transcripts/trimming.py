@@ -1,0 +1,199 @@
+"""How much of a record is kept in reach: long texts are capped, the rest is kept compressed, nothing twice.
+
+`trim` answers with the JSON to store, what it leaves out, and the rests of the texts that were capped, packed.
+`full_record` puts a record together again, with the outputs that are artifacts.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from artifacts import handles
+from artifacts.store import blobs, layout
+from openclaw_web.disk import packing
+
+from ..collectors.records import KINDS_BY_ROLE, is_text
+from ..collectors.repeats import without_repeated_output
+from ..models import TranscriptEvent
+
+CAP = 8_000  # characters of one text; a record of no more bytes has none that is longer
+# Of what a tool answered, most of a store: the longest text that stays whole, and how much of a longer one does.
+RESULT_CAP, RESULT_KEPT = 2_000, 1_000
+ANSWER = ("message", "content")
+
+
+@dataclass(frozen=True, slots=True)
+class Stashed:
+    """An output that is an artifact: the record has its preview in the place `path`, with `summary` in one line.
+
+    `chars`, `bytes` and `lines` are those of the whole; `secrets` are names of `artifacts.contents.secrets.KINDS`.
+    """
+
+    path: str
+    handle: str
+    chars: int
+    bytes: int
+    lines: int
+    summary: str
+    secrets: list[str]
+
+
+def stashed(trim_json: str | None) -> list[Stashed]:
+    """The outputs of a record that are artifacts, in the order of their places; mostly none."""
+    notes = orjson.loads(trim_json).get("stashed", ()) if trim_json else ()
+    return [Stashed(**note) for note in notes]
+
+
+Keep = Callable[[str, str], tuple[str, Stashed] | None]
+Rest = tuple[tuple[str | int, ...], int, int, str]  # a text's place, how much is kept of it, where the rest begins
+
+
+def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple[bytes, str | None, bytes | None]:
+    """`(event_json, trim_json, full_zstd)` of a record whose own line is `line`; the record is left as it is.
+
+    `keep(path, text)` is asked about each text of a message: for one that became an artifact it gives the preview that
+    takes its place, and a note. `trim_json` is None, or a JSON object: `aggregated` is the length of a repeated
+    tool output that was left out, `stashed` holds the notes, `capped` lists `[path, characters, characters kept]` of
+    texts that were cut. `full_zstd` holds the rests of those.
+    """
+    told, left_out = without_repeated_output(record)
+    told, notes = _with_previews(told, keep) if keep else (told, [])
+    return _trimmed(told, orjson.dumps(told) if told is not record else line, left_out, notes)
+
+
+def stash_stored(
+    record: dict[str, Any], trim_json: str | None, keep: Keep
+) -> tuple[bytes, str | None, bytes | None] | None:
+    """The columns of `trim` for the whole record of a row with this `trim_json`; None when `keep` wants none of it."""
+    told, notes = _with_previews(record, keep)
+    left_out = orjson.loads(trim_json).get("aggregated") if trim_json else None
+    return _trimmed(told, orjson.dumps(told), left_out, notes) if notes else None
+
+
+def texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a message's content, each with its place in the record (`message.content.0.text`)."""
+    content = message.get("content")
+    if isinstance(content, str):
+        yield "message.content", content
+    for index, block in enumerate(content if isinstance(content, list) else ()):
+        if is_text(block) and isinstance(text := block.get("text"), str):
+            yield f"message.content.{index}.text", text
+
+
+def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str | None = None) -> dict[str, Any]:
+    """The record as it was, without an output that it repeated.
+
+    Without `trim_json`, outputs that are artifacts are left as their previews. Raises NoSuchArtifact or Damaged
+    (both Refused) when one cannot be read or is not what was stashed.
+    """
+    record = orjson.loads(event_json)
+    if full_zstd:
+        record = _with_rests(record, orjson.loads(packing.unpack(bytes(full_zstd))))
+    for note in stashed(trim_json):
+        _put(record, note.path, _content(note))
+    return record
+
+
+def missing(trim_json: str | None) -> Iterator[tuple[str, int]]:
+    """The texts of a record that were cut: each one's place, and how many characters `event_json` leaves out."""
+    for path, length, *kept in orjson.loads(trim_json).get("capped", ()) if trim_json else ():
+        yield path, length - (kept[0] if kept else CAP)  # older rows do not say how much they kept
+
+
+def text_at(record: dict[str, Any], path: str) -> str:
+    """The text of a place that `message.content.0.text` names."""
+    return _at(record, path.split("."))
+
+
+def full_record(event: TranscriptEvent) -> dict[str, Any]:
+    """The whole record of a row. Raises like `untrim`."""
+    return untrim(event.event_json, event.full_zstd, event.trim_json)
+
+
+def _content(note):
+    return blobs.whole(layout.root(), handles.parse(note.handle), expected=note.bytes).decode()
+
+
+def _put(record, path, text):
+    """Set the text of a place as `message.content.0.text` names it."""
+    *way, last = path.split(".")
+    _at(record, way)[last] = text
+
+
+def _at(value, way):
+    for name in way:
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    return value
+
+
+def _with_previews(record, keep):
+    """The record with the preview in the place of each text that became an artifact, and the notes of those."""
+    message = record.get("message")
+    found = [(path, *kept) for path, text in texts(message) if (kept := keep(path, text))] if message else []
+    if not found:
+        return record, []
+    content = message["content"]
+    changed = {**record, "message": {**message, "content": content if isinstance(content, str) else [*content]}}
+    for path, preview, _note in found:
+        if path != "message.content":
+            index = int(path.split(".")[2])
+            changed["message"]["content"][index] = {**content[index], "text": preview}
+        else:
+            changed["message"]["content"] = preview
+    return changed, [note for *_, note in found]
+
+
+def _trimmed(record, full, left_out, notes):
+    is_result = len(full) > RESULT_CAP and _is_result(record.get("message"))
+    if not is_result and len(full) <= CAP:
+        return full, _note(left_out, [], notes), None
+    rests: list[Rest] = []
+    record = _cap(record, (), rests, is_result)
+    if not rests:
+        return full, _note(left_out, [], notes), None
+    capped = [[".".join(map(str, way)), begin + len(text), kept] for way, kept, begin, text in rests]
+    packed = packing.pack(orjson.dumps([[way, begin, text] for way, _kept, begin, text in rests]))
+    return orjson.dumps(record), _note(left_out, capped, notes), packed
+
+
+def _is_result(message):
+    role = message.get("role") if isinstance(message, dict) else None
+    return isinstance(role, str) and KINDS_BY_ROLE.get(role) == "tool_result"
+
+
+def _cap(value, way, rests, is_result):
+    if isinstance(value, str):
+        cap, kept = (RESULT_CAP, RESULT_KEPT) if is_result and way[:2] == ANSWER else (CAP, CAP)
+        if len(value) <= cap:
+            return value
+        begin = kept - handles.LENGTH  # a handle that is cut in two is whole in the rest, for who looks for mentions
+        rests.append((way, kept, begin, value[begin:]))
+        return value[:kept]
+    if isinstance(value, dict):
+        return {key: _cap(item, (*way, key), rests, is_result) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cap(item, (*way, index), rests, is_result) for index, item in enumerate(value)]
+    return value
+
+
+def _with_rests(record, rests):
+    """The record with its texts whole again. Older rows hold the whole record instead of rests."""
+    if isinstance(rests, dict):
+        return rests
+    for (*way, last), begin, text in rests:
+        place = _at(record, way)
+        place[last] = place[last][:begin] + text
+    return record
+
+
+def _note(left_out, capped, stashed):
+    note: dict[str, Any] = {}
+    if left_out is not None:
+        note["aggregated"] = left_out
+    if capped:
+        note["capped"] = capped
+    if stashed:
+        note["stashed"] = stashed
+    return orjson.dumps(note).decode() if note else None

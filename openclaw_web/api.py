@@ -1,0 +1,183 @@
+"""The JSON API under /api/v1/: its routers, and what each failure looks like."""
+
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+
+import orjson
+from csp.decorators import csp_update
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.db import OperationalError
+from django.http import Http404
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.parser import Parser
+from ninja.renderers import BaseRenderer
+
+from people.doors import described
+from people.doors.auth import SessionAuth, TokenAuth
+from people.doors.conduct import conducted
+
+from .endpoints import promises, spellings
+from .endpoints.problems import answer_to, in_our_words, invalid, not_allowed, not_found, problem, without_csrf_token
+from .errors import Answerable
+from .sqlite import time_limits
+
+ROUTERS = (
+    "agents.api",
+    "artifacts.api",
+    "ledger.lists.api",
+    "ledger.session.api",
+    "ledger.savings.api",
+    "ledger.session.steps_api",
+    "guardian.api",
+    "datasets.review.api",
+    "datasets.api",
+    "overview.api",
+    "jobs.api",
+    "collecting.api",
+    "datasets.exporting.api",
+    "operations.backups.api",
+    "operations.retention.api",
+    "operations.doctor.api",
+    "automation.api",
+    "automation.background_api",
+    "ledger.lists.stored_api",
+    "operations.checkpoints.api",
+    "operations.clearing.api",
+    "operations.linting.api",
+    "people.audit.api",
+    "people.accounts.api",
+    "people.configuration.api",
+)
+DESCRIPTION = """Everything the pages show and do, as JSON. Sign in on the site, or send `Authorization: Bearer oc_…`.
+
+Times are milliseconds since 1970 UTC. Lists answer `{"items": […], "next": …, "previous": …}`: send `next` as `after`
+for what follows, `previous` as `before` for what comes before; `null` is the end. With `format=jsonl` a list comes
+whole, one row to a line. Every failure answers `{"detail": a sentence, "code": a word}`. Parameters may be spelled as
+the specs spell them (`sessionId`, `fromTs`, `includePayload`)."""
+
+
+class OrjsonRenderer(BaseRenderer):
+    media_type = "application/json"
+
+    def render(self, request, data, *, response_status):
+        return orjson.dumps(data)
+
+
+class OrjsonParser(Parser):
+    """Bodies are objects: the schemas would read the attributes of any other value, and find their defaults."""
+
+    def parse_body(self, request):
+        body = orjson.loads(request.body)  # unlike json, refuses half of a surrogate pair, which no database takes
+        if not isinstance(body, dict):
+            raise TypeError("not an object")
+        return spellings.renamed_body(body, request.body_spellings)
+
+
+class Api(NinjaAPI):
+    """Makes its document once: that takes a third of a second, and nothing but new code changes it."""
+
+    @cached_property
+    def document(self):
+        return super().get_openapi_schema()
+
+    def get_openapi_schema(self, *, path_prefix=None, path_params=None):
+        return self.document
+
+
+# Swagger UI's style sheet draws icons from data: addresses; everything else of it fits the site's policy.
+with_data_images = csp_update({"img-src": ["data:"]})
+
+api = Api(
+    title="OpenClaw Web",
+    version="1",
+    description=DESCRIPTION,
+    urls_namespace="api",
+    auth=[TokenAuth(), SessionAuth()],
+    renderer=OrjsonRenderer(),
+    parser=OrjsonParser(),
+    docs_decorator=with_data_images,
+)
+api.add_decorator(conducted, mode="view")
+
+
+def mount(name):
+    """Add the `router` of a module. An operation without a role or a name of its own stops the start."""
+    router = import_module(name).router
+    for path_view in router.path_operations.values():
+        for operation in path_view.operations:
+            role = getattr(operation.view_func, "needs_role", None)
+            if role is None:
+                raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs a role: @needs(...)")
+            if operation.operation_id is None:  # the one ninja makes up would change when the function moves
+                raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs an operation_id")
+            operation.openapi_extra = promises.of(operation, role)
+    api.add_router("", router)
+
+
+def urls():
+    """What urls.py mounts. All but the page of the document answer 401 by themselves; that sends to the sign-in."""
+    patterns, app_name, namespace = api.urls
+    for pattern in patterns:
+        pattern.callback = in_our_words(pattern.callback)
+        if pattern.name == "openapi-json":
+            pattern.callback = described.for_tokens(pattern.callback, not_signed_in)
+        if pattern.name != "openapi-view":
+            login_not_required(pattern.callback)
+    return [*patterns, path("<path:rest>", nowhere)], app_name, namespace
+
+
+@csrf_exempt  # it changes nothing: it only says that nothing is there
+@login_not_required
+def nowhere(request, rest):
+    """Every other address under the API, answered in the API's words."""
+    return not_found(request, Http404())
+
+
+api.exception_handler(Http404)(not_found)
+api.exception_handler(PermissionDenied)(not_allowed)
+
+
+@api.exception_handler(Answerable)
+def answerable(request, exc):
+    return answer_to(exc)
+
+
+@api.exception_handler(ValidationError)
+def does_not_fit(request, exc):
+    return invalid(exc.errors)
+
+
+@api.exception_handler(HttpError)
+def unreadable(request, exc):
+    """What ninja itself refuses: a body that is no JSON, a session without its CSRF token."""
+    if exc.status_code == 403:
+        return problem(403, without_csrf_token(), code="csrf")
+    return problem(exc.status_code, _("The body cannot be read. Send one JSON object."))
+
+
+@api.exception_handler(AuthenticationError)
+def not_signed_in(request, exc):
+    sentence = _("Sign in, or send a valid token: Authorization: Bearer oc_…")
+    return problem(401, sentence, headers={"WWW-Authenticate": "Bearer"})
+
+
+@api.exception_handler(OperationalError)
+def busy(request, exc):
+    """Queries that took longer than they may, or a writer that did; anything else is a bug."""
+    if time_limits.is_page_over(exc):
+        return problem(503, time_limits.too_slow(), code="too_slow")
+    if "locked" not in str(exc):
+        raise exc
+    sentence = _("Another write takes long. Send this again in a moment.")
+    return problem(503, sentence, code="busy", headers={"Retry-After": 1})
+
+
+for module in ROUTERS:
+    if find_spec(module):
+        mount(module)

@@ -1,0 +1,1 @@
+"""What every command has: help, receipts, exit statuses, verbs."""

@@ -1,0 +1,143 @@
+"""Commands that have verbs of their own: `openclaw-web artifact stash`. What a verb needs is `VerbModule`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from django.core.management.base import CommandError, CommandParser
+
+from ..errors import Refused
+from .verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, HelpFormatter, Verb
+
+
+class WrongUse(Refused):
+    """What was typed makes no sense."""
+
+
+class Failed(Refused):
+    """It was begun, and did not come to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a verb did: its receipt, the same in words, and how it ended.
+
+    A status that is not 0 has a `sentence`, which the receipt gets as `error`, and perhaps `reasons`.
+    """
+
+    receipt: dict[str, Any]
+    words: str
+    status: int = DONE
+    sentence: str = ""
+    reasons: tuple[dict[str, str], ...] = ()
+
+
+class VerbModule(Protocol):
+    """What a verb has: a module of a few functions, or a small object."""
+
+    HELP: str
+    EXAMPLES: tuple[str, ...]
+
+    def add_arguments(self, parser: CommandParser) -> None: ...
+
+    def run(self, **options: Any) -> Outcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A word that verbs follow: `gate` in `openclaw-web reflection gate list`."""
+
+    HELP: str
+    verbs: Mapping[str, "VerbModule | Branch"]
+
+    @property
+    def EXAMPLES(self) -> tuple[str, ...]:
+        return tuple(example for verb in self.verbs.values() for example in verb.EXAMPLES[:1])
+
+
+class Misused(CommandError):
+    """Words that no verb understands, with the parser that says how they are meant."""
+
+    def __init__(self, sentence, parser):
+        super().__init__(sentence, returncode=WRONG_USE)
+        self.parser = parser
+
+
+class VerbParser(CommandParser):
+    """The parser of a verb: it says itself what it does not know, with its own usage."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            words = self.prog.removeprefix("openclaw-web").strip()
+            self.error(f"{words} knows no {unknown[0].partition('=')[0]}.")
+        return found, unknown
+
+    def error(self, message):
+        raise Misused(message, self)
+
+
+class Group(Verb):
+    """A command whose first words are a verb. Subclasses fill `verbs`, and `refusals`: statuses by exception.
+
+    A command that does something without a verb says so in `alone`.
+    """
+
+    verbs: Mapping[str, VerbModule | Branch] = {}
+    alone: VerbModule | None = None
+    refusals: dict[type[Refused], int] = {}
+    statuses = (DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
+    has_receipt = True
+
+    def add_arguments(self, parser):
+        count = len(parser._actions)
+        if self.alone:
+            self.alone.add_arguments(parser)
+            parser.set_defaults(verb=self.alone)
+        self._of_alone = parser._actions[count:]
+        self._add_verbs(parser, self.verbs, is_needed=self.alone is None)
+
+    def _add_verbs(self, parser, verbs, *, is_needed=True):
+        name = "VERB" if is_needed else "[VERB]"
+        words = parser.add_subparsers(required=is_needed, metavar=name, title="verbs", parser_class=VerbParser)
+        for name, verb in verbs.items():
+            texts = {"help": verb.HELP, "description": verb.HELP, "epilog": self._epilog_of(verb.EXAMPLES)}
+            below = words.add_parser(name, formatter_class=HelpFormatter, **texts)
+            if isinstance(verb, Branch):
+                self._add_verbs(below, verb.verbs)
+                continue
+            verb.add_arguments(below)
+            self.add_common_arguments(below)
+            self.add_usual_arguments(below, is_below=True)
+            below.set_defaults(verb=verb)
+
+    def add_common_arguments(self, parser: CommandParser) -> None:
+        """Add what every verb knows."""
+
+    def run(self, verb, **options):
+        self._check_alone(verb, options)
+        try:
+            outcome = self.ask(verb, **options)
+        except Refused as refused:
+            self.fail(refused.sentence, self._status_of(refused), reasons=refused.reasons)
+        self.end(outcome)
+
+    def _check_alone(self, verb, options):
+        # `archive --dry-run restore FILE`: no verb would hear it.
+        for action in self._of_alone if verb is not self.alone else ():
+            if options[action.dest] != action.default:
+                self.fail(f"{action.option_strings[-1]} does not go with a verb.", WRONG_USE)
+
+    def ask(self, verb: VerbModule, **options: Any) -> Outcome:
+        """Run a verb. Subclasses hand over what all of theirs need."""
+        return verb.run(**options)
+
+    def _status_of(self, refused):
+        return ({WrongUse: WRONG_USE, Failed: FAILED} | self.refusals).get(type(refused), REFUSED)
+
+    def end(self, outcome: Outcome) -> None:
+        """Print what was done, and end as it did."""
+        if outcome.status:
+            told = (outcome.receipt, outcome.words, outcome.sentence, outcome.reasons)
+            self.end_partly(*told, status=outcome.status)
+        self.answer(outcome.receipt, outcome.words)

@@ -1,0 +1,223 @@
+"""What our commands have in common: help with examples, one way to refuse, exit statuses, and `--json` receipts."""
+
+import logging
+import os
+import sys
+from argparse import SUPPRESS, RawDescriptionHelpFormatter
+from collections.abc import Iterable
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, NoReturn
+
+import orjson
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
+
+from ..disk import home, reserve
+from ..errors import Refused
+from ..sqlite import damage
+
+DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
+STATUSES = {
+    DONE: "done",
+    FAILED: "failed",
+    WRONG_USE: "wrong use",
+    REFUSED: "refused, nothing was done",
+    PARTLY: "done in part",
+    INTERRUPTED: "interrupted",
+}
+REASONS_SHOWN = 20
+TO_SERVE = 4 * reserve.TO_READ  # several processes, for long
+NO_ROOM = (
+    "There is no room left on the disk of the home. These make room: openclaw-web artifact gc, openclaw-web retention "
+    "--days N --remove, openclaw-web archive --out elsewhere, and removing files in {home}/backups by hand."
+)
+
+
+class HelpFormatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
+    """Examples stay as they are typed."""
+
+
+class Verb(BaseCommand):
+    """A verb of ours. Subclasses write `run(**options)`, not `handle`; what is refused there ends with status 3.
+
+    `schema` names the receipt that `--json` prints; without one there is no `--json`. `has_progress` adds `--quiet`.
+    """
+
+    examples: tuple[str, ...] = ()
+    statuses: tuple[int, ...] = (DONE, WRONG_USE, REFUSED, INTERRUPTED)
+    status_words: dict[int, str] = {}  # what they mean for this verb, where that is not what they mean for others
+    schema = ""
+    has_progress = False
+    is_server = False
+    needs_database = True
+    works_in_home = True  # whoever restores a backup has to wait for it
+    works_on_damage = False  # says itself what can be said when the global database is damaged
+    requires_system_checks = []  # `./dev check` runs them; here they would be two thirds of the start of every command
+    # They still work; what people look for is found sooner without them.
+    suppressed_base_arguments = {
+        "--version", "-v", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
+    }  # fmt: skip
+
+    def create_parser(self, prog_name, subcommand, **kwargs):
+        kwargs |= {"formatter_class": HelpFormatter, "epilog": self._epilog()}
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        self.add_usual_arguments(parser)
+        for action in parser._actions:  # Django adds this one past suppressed_base_arguments
+            if "--skip-checks" in action.option_strings:
+                action.help = SUPPRESS
+        return parser
+
+    @property
+    def has_receipt(self) -> bool:
+        """Whether there is a `--json`."""
+        return bool(self.schema)
+
+    def add_usual_arguments(self, parser: CommandParser, *, is_below: bool = False) -> None:
+        """Add what commands have in common; `is_below` one that has it already, whose value then stays."""
+        way: dict[str, Any] = {"action": "store_true"} | ({"default": SUPPRESS} if is_below else {})
+        if self.has_receipt:
+            parser.add_argument("--json", help="print one JSON object and nothing else", **way)
+        if self.has_progress:
+            parser.add_argument("--quiet", help="say nothing about progress", **way)
+
+    def _epilog(self):
+        return self._epilog_of(self.examples)
+
+    def _epilog_of(self, lines):
+        examples = "\n".join(f"  openclaw-web {line}" for line in lines)
+        statuses = ", ".join(f"{status} {(STATUSES | self.status_words)[status]}" for status in self.statuses)
+        return f"examples:\n{examples}\n\nexit status: {statuses}"
+
+    def run_from_argv(self, argv):
+        """Run for a shell: a failure is its sentence on standard error, and a receipt where one was asked for."""
+        if not self.is_server:
+            _log_to_stderr()
+        options = {}
+        try:
+            options = self._parse(argv)
+            with self._working(options):
+                self._run_on_database(options)
+        except CommandError as error:
+            if options.get("traceback"):
+                raise
+            if str(error):
+                sys.stderr.write(f"{error}\n")
+            sys.exit(error.returncode)
+        finally:
+            connections.close_all()
+            reserve.give_back(settings.HOME_DIR)
+
+    def _run_on_database(self, options):
+        reserve.release(settings.HOME_DIR, TO_SERVE if self.is_server else reserve.TO_READ)
+        try:
+            if self.needs_database:
+                with suppress(DatabaseError) if self.works_on_damage else nullcontext():
+                    _make_database()
+            self.execute(*options.pop("args", ()), **options)
+        except (DatabaseError, OSError) as exc:
+            self.is_json = options.get("json", False)
+            if reserve.is_full(exc, settings.HOME_DIR):
+                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
+            if not damage.is_damage(exc):
+                raise
+            sentence = damage.sentence(exc, settings.HOME_DIR)
+            self.fail(f"{sentence} {damage.way_out(settings.HOME_DIR)}", FAILED)
+
+    @contextmanager
+    def _working(self, options):
+        if not self.works_in_home:
+            yield
+            return
+        try:
+            handle = home.enter(settings.HOME_DIR)
+        except Refused as refused:
+            self.is_json = options.get("json", False)
+            self.fail(refused.sentence, REFUSED)
+        try:
+            yield
+        finally:
+            os.close(handle)
+
+    def _parse(self, argv):
+        parser = self.create_parser("openclaw-web", argv[1])
+        try:
+            return vars(parser.parse_args(argv[2:]))
+        except CommandError as error:
+            self.is_json = self.has_receipt and "--json" in argv
+            getattr(error, "parser", parser).print_usage(sys.stderr)  # of the verb that was meant
+            self.fail(str(error).removeprefix("Error: "), WRONG_USE)
+
+    def handle(self, *args, **options):
+        self.is_json = options.get("json", False)
+        try:
+            self.run(**options)
+        except Refused as refused:
+            self.fail(refused.sentence, REFUSED, reasons=refused.reasons)
+        except OperationalError as exc:
+            if "no such" in str(exc):  # table or column
+                self.fail("The database is older than this program. Run: openclaw-web migrate", FAILED)
+            if "locked" in str(exc):
+                self.fail("Another process is writing to the database. Try again in a minute.", FAILED)
+            if reserve.is_full(exc, settings.HOME_DIR):
+                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
+            raise
+
+    def run(self, **options):
+        """What the verb does."""
+        raise NotImplementedError
+
+    def say(self, sentence: str) -> None:
+        """Tell a person, at once; on standard error when standard output is for a receipt."""
+        stream = self.stderr if getattr(self, "is_json", False) else self.stdout
+        stream.write(sentence, lambda text: text)
+        stream.flush()
+
+    def answer(self, facts: dict[str, Any], words: str) -> None:
+        """Print the receipt of what was done, or the same in words."""
+        self._print(_receipt(ok=True, schema=self.schema, **facts) if self.is_json else words)
+
+    def end_partly(
+        self, facts: dict[str, Any], words: str, sentence: str, reasons: Iterable = (), *, status: int = PARTLY
+    ) -> NoReturn:
+        """Print the receipt of what was done and what was not, and end with status 4, or another one."""
+        failure = {"error": sentence, "reasons": list(reasons)}
+        self._print(_receipt(ok=False, schema=self.schema, **facts, **failure) if self.is_json else words)
+        # On a terminal both streams are one: what the report has said is not said again.
+        is_said = not self.is_json and sentence in words.splitlines()
+        raise CommandError(_with_reasons("" if is_said else sentence, failure["reasons"]), returncode=status)
+
+    def fail(self, sentence: str, status: int, *, reasons: Iterable = ()) -> NoReturn:
+        """End with `status`; each of `reasons` is `{"id": ..., "reason": ...}`."""
+        rows = list(reasons)
+        if self.is_json:
+            self._print(_receipt(ok=False, error=str(sentence), reasons=rows))
+        raise CommandError(_with_reasons(sentence, rows), returncode=status)
+
+    def _print(self, text):
+        if text:  # nothing to say is no empty line
+            self.stdout.write(text)
+
+
+def _receipt(**facts):
+    return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
+
+
+def _with_reasons(sentence, rows):
+    shown = [f"  {row['id']}: {row['reason']}" for row in rows[:REASONS_SHOWN]]
+    more = ["  … and more: --json lists all of them"] if len(rows) > REASONS_SHOWN else []
+    return "\n".join([line for line in (str(sentence), *shown, *more) if line])
+
+
+def _make_database():
+    # The first command on a new home; an old database is left to `serve` and `migrate`.
+    if not connections[DEFAULT_DB_ALIAS].introspection.table_names():
+        call_command("migrate", verbosity=0)
+
+
+def _log_to_stderr():
+    # A server's log is its output; a command's output is its answer.
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
+            handler.setStream(sys.stderr)

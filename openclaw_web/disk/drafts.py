@@ -1,0 +1,79 @@
+"""Where an export lies: written in a draft folder beside, moved into place when it is complete and on the disk."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ulid import ULID
+
+from . import locks
+
+NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: what begins alike and ends otherwise is somebody else's
+
+
+@contextmanager
+def draft_of(folder: Path) -> Iterator[Path]:
+    """An empty folder beside `folder` to write into; gone afterwards unless it was published.
+
+    Drafts of builds that died are removed. Whoever writes a draft holds a lock on it, which ends with the process.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in _left(folder):
+        if descriptor := _lock(left):
+            shutil.rmtree(left)
+            os.close(descriptor)
+    draft = folder.parent / f".{folder.name}.{ULID()}"
+    draft.mkdir()
+    descriptor = _lock(draft)
+    try:
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        if descriptor:
+            os.close(descriptor)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Take away drafts of `folder` that nobody writes any more."""
+    if folder.parent.is_dir():
+        with suppress(OSError), draft_of(folder):  # which does it before it makes another one
+            pass
+
+
+def publish(draft: Path, folder: Path) -> None:
+    """Move a complete draft into place; leave what is there when another process was quicker."""
+    sync_folder(draft)
+    if not folder.exists():
+        draft.rename(folder)
+        sync_folder(folder.parent)
+
+
+def _left(folder):
+    begin = f".{folder.name}."
+    found = [path for path in folder.parent.iterdir() if path.name.startswith(begin)]
+    ours = [path for path in found if NAME.fullmatch(path.name.removeprefix(begin))]
+    return [path for path in ours if path.is_dir() and not path.is_symlink()]
+
+
+def _lock(folder):
+    """A descriptor that holds the folder's lock, or None while another process has it or the folder has gone."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    if locks.take(descriptor, wait=False):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

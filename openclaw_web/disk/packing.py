@@ -1,0 +1,26 @@
+"""Compressed bytes in a database row: packed with zstd, unpacked with a limit."""
+
+import zstandard
+
+from ..errors import Refused
+
+LEVEL = 3
+MAX_BYTES = 256 * 1024 * 1024
+
+_packer = zstandard.ZstdCompressor(level=LEVEL)
+
+
+def pack(data: bytes) -> bytes:
+    """The bytes compressed; the frame says how long they are."""
+    return _packer.compress(data)
+
+
+def unpack(packed: bytes, *, limit: int = MAX_BYTES) -> bytes:
+    """What `pack` was given. Raises Refused for damaged bytes and for more than `limit` bytes."""
+    try:
+        size = zstandard.frame_content_size(packed)
+        if size < 0 or size > limit:
+            raise Refused("A stored record is damaged: its packed size cannot be right.")
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
+    except zstandard.ZstdError as exc:
+        raise Refused("A stored record is damaged and cannot be unpacked.") from exc

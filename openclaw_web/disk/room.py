@@ -1,0 +1,49 @@
+"""Room on the disk: looked at before, and said in a sentence when it was not enough after all."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.db.utils import OperationalError
+from django.utils.translation import gettext as _
+
+from ..errors import Refused
+from ..templatetags.formatting import size
+from . import reserve
+
+FULL = reserve.FULL
+
+
+class NoRoom(Refused):
+    """The disk is full."""
+
+
+def check(folder: Path, wanted: int) -> None:
+    """Raise NoRoom when the disk of `folder` has less than `wanted` bytes left."""
+    free = shutil.disk_usage(folder).free
+    if free < wanted:
+        words = {"folder": folder, "free": size(free), "wanted": size(wanted)}
+        raise NoRoom(
+            _("There is too little room in %(folder)s: %(free)s are free, about %(wanted)s are needed.") % words
+        )
+
+
+@contextmanager
+def refusing(folder: Path, nothing: str) -> Iterator[None]:
+    """Turn a full disk into a sentence; `nothing` says what did not happen."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno not in FULL:
+            raise
+        raise _full(folder, nothing) from exc
+    except (sqlite3.OperationalError, OperationalError) as exc:
+        if not reserve.is_full(exc, folder):
+            raise
+        raise _full(folder, nothing) from exc
+
+
+def _full(folder, nothing):
+    return NoRoom(_("There is no room left in %(folder)s. %(nothing)s") % {"folder": folder, "nothing": nothing})

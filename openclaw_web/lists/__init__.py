@@ -1,0 +1,1 @@
+"""Lists that are bounded and filtered, as pages, files and answers of the API."""

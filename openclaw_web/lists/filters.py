@@ -1,0 +1,300 @@
+"""What every list offers: filters and an order in its address, and itself as CSV, JSON or JSON lines.
+
+How to add a list: docs/lists.md.
+"""
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+
+import orjson
+from django import forms
+from django.http import QueryDict
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from ..errors import Refused
+from ..pages.downloads import StreamedDownload
+from .paging import every
+
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson; charset=utf-8",
+}
+# What a spreadsheet would take for a formula when a cell begins with it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+DAY_MS = 86_400_000
+BESIDE = {"after", "before", "sort", "format"}  # what an address of a list holds besides filters
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", re.ASCII)
+BIGGEST = 2**53  # the largest number of tokens or records that an address may name
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column: its label, and where it leads when the list can be sorted by it."""
+
+    label: str
+    is_number: bool
+    sorted: str  # ascending, descending, or nothing
+    href: str | None
+
+
+class Day(forms.DateField):
+    """A UTC day of an address, written like 2026-02-21."""
+
+    def __init__(self, label):
+        super().__init__(label=label, required=False, input_formats=["%Y-%m-%d"], widget=forms.DateInput)
+        self.error_messages["invalid"] = gettext_lazy("A day is written like 2026-02-21.")
+
+
+# Fields as <input type=…>; all others are texts.
+KINDS = {Day: "date", forms.BooleanField: "checkbox", forms.FloatField: "number", forms.IntegerField: "number"}
+
+
+class ListFilters(forms.Form):
+    """The filters of a list, from its address. A subclass adds fields, ORDERS and `listing(…)`, which narrows rows.
+
+    ORDERS names the orders that `sort` may ask for: the columns of each, whose combination is unique. A `-` before the
+    name turns all of them round; the first is used when the address asks for none, as `DEFAULT` spells it.
+    """
+
+    ORDERS: dict[str, tuple[str, ...]] = {}
+    DEFAULT = ""
+    HIDDEN: tuple[str, ...] = ()  # filters that only links set
+    RARE: tuple[str, ...] = ()  # filters that the form folds away
+    PLACE: tuple[str, ...] = ()  # fields that say which list it is: they stay when all filters are taken away
+    offered: dict[str, list[tuple[str, str]]] = {}  # values and words that a field of free text offers
+    sort = forms.CharField(required=False, max_length=50)
+    format = forms.ChoiceField(required=False, choices=[(name, name) for name in TYPES])
+
+    def checked(self):
+        """This form; raises Refused, naming the value, when the address asks for what cannot exist."""
+        if not self.is_valid():
+            raise Refused(self._why())
+        if self.sorting.removeprefix("-") not in self.ORDERS:
+            raise Refused(_("This list cannot be sorted like that. Start again from the list."))
+        return self
+
+    def _why(self):
+        name, problems = next(iter(self.errors.items()))
+        label = self.fields[name].label or name if name in self.fields else ""
+        what = f"{label}: {problems[0]}" if label else problems[0]
+        return _("This address asks for what this list cannot show. %(what)s Start again from the list.") % {
+            "what": what
+        }
+
+    @property
+    def ignored(self):
+        """Names in the address that are no filters of this list, so that it can say so; only what looks like a name."""
+        names = [name for name in self.data if name not in {*self.fields, *BESIDE}]
+        return [name for name in names if NAME.fullmatch(name)][:5]
+
+    @property
+    def sorting(self):
+        """The order in force, as the address spells it: `cost` or `-cost`."""
+        return self.cleaned_data.get("sort") or self.DEFAULT
+
+    @property
+    def order(self):
+        """The order in force as columns for `page_of`."""
+        sign = "-" if self.sorting.startswith("-") else ""
+        return tuple(f"{sign}{column}" for column in self.ORDERS[self.sorting.removeprefix("-")])
+
+    @property
+    def chosen(self):
+        """`{name: value}` of every filter in force."""
+        left_out = ("sort", "format", *self.PLACE)
+        return {name: value for name, value in self.cleaned_data.items() if value and name not in left_out}
+
+    @property
+    def home(self):
+        """The end of the address of the whole list."""
+        asked = QueryDict(mutable=True)
+        asked.update({name: self.data[name] for name in self.PLACE if self.data.get(name)})
+        return f"?{asked.urlencode()}"
+
+    @property
+    def query(self):
+        """The filters and the order in force as the end of an address: `?channel=irc&sort=-cost`, or nothing."""
+        return self.query_with()
+
+    def query_with(self, **changes):
+        """`query` with some of its fields set to other values; None takes one away."""
+        kept = {name: self.data[name] for name in (*self.PLACE, *self.chosen, "sort") if self.data.get(name)}
+        asked = QueryDict(mutable=True)
+        asked.update({name: value for name, value in {**kept, **changes}.items() if value is not None})
+        return f"?{asked.urlencode()}" if asked else ""
+
+    def in_words(self, name, value):
+        """How a chip names the value of a filter: the word of its choice, where there are choices."""
+        known = dict(getattr(self.fields[name], "choices", ()))
+        return _("yes") if value is True else str(known.get(value, value))
+
+    def heads(self, columns):
+        """A `Head` for every column: `columns` are `(name, label, is a number)`, the name as in ORDERS, or ""."""
+        name, is_descending = self.sorting.removeprefix("-"), self.sorting.startswith("-")
+        found = []
+        for column, label, is_number in columns:
+            here = column == name
+            href = self.query_with(sort=column if here and is_descending else f"-{column}")
+            way = "descending" if is_descending else "ascending"
+            found.append(Head(label, is_number, way if here else "", href if column in self.ORDERS else None))
+        return found
+
+    def controls(self):
+        """The HTML of the fields of the filter form, drawn by hand because widgets and templates of them are slow."""
+        names = [name for name in self.fields if name not in ("sort", "format", *self.RARE)]
+        return SafeString("".join(self._control(name, is_first=name == names[0]) for name in names))
+
+    def rare_controls(self):
+        """The same of the fields that are folded away until they are asked for."""
+        return SafeString("".join(map(self._control, self.RARE)))
+
+    def helps(self):
+        """`(id, sentence)` of every text field that says something about itself, for below the fields."""
+        return [(f"id_{name}_help", field.help_text) for name, field in self.fields.items() if field.help_text]
+
+    @property
+    def is_rare_chosen(self):
+        """Whether one of the filters that are folded away is in force."""
+        return any(name in self.RARE for name in self.chosen)
+
+    def _control(self, name, *, is_first=False):
+        field, value = self.fields[name], self.data.get(name, "")
+        choices = self.offered.get(name) or getattr(field, "choices", ())
+        choices = [(str(known), word) for known, word in choices if known]
+        if choices and value and value not in dict(choices):
+            choices.append((value, value))
+        if name in (*self.HIDDEN, *self.PLACE):
+            return f'<input type="hidden" name="{name}" value="{escape(value)}">' if value else ""
+        kind = "select" if choices else KINDS.get(type(field), "search")
+        label = f'<label for="id_{name}">{escape(str(field.label))}</label>'
+        named = f'name="{name}" id="id_{name}"'
+        if kind == "checkbox":
+            checked = " checked" if value else ""
+            return f'<div class="field field--check">{label}<input type="checkbox" {named}{checked}></div>'
+        if kind == "select":
+            control = f"<select {named}>{_options(choices, value)}</select>"
+        else:
+            longest = f' maxlength="{field.max_length}"' if getattr(field, "max_length", None) else ""
+            bounds = ' min="0" step="any"' if kind == "number" else ""
+            key = ' data-key="/"' if is_first else ""
+            told = f' aria-describedby="id_{name}_help"' if field.help_text else ""
+            control = f'<input type="{kind}" {named} value="{escape(value)}"{longest}{bounds}{key}{told}>'
+        return f'<div class="field field--{kind}">{label}{control}</div>'
+
+    def chips(self):
+        """`(label, value in words, address without it)` of every filter in force."""
+        return [
+            (self.fields[name].label, self.in_words(name, value), self.query_with(**{name: None}) or self.home)
+            for name, value in self.chosen.items()
+        ]
+
+
+class DayFilters(ListFilters):
+    """A list that can be narrowed to UTC days: `from` and `to`, the last day included."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields |= {"from": Day(gettext_lazy("From day (UTC)")), "to": Day(gettext_lazy("To day"))}
+
+    def clean(self):
+        """Refuses days that come the wrong way round."""
+        first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
+        if first and last and first > last:
+            self.add_error("from", _("The first day comes after the last."))
+
+    @property
+    def moments(self):
+        """`since` and `until` in milliseconds, the second one excluded; None for an open end."""
+        first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
+        return {"since": first and start_of(first), "until": last and start_of(last) + DAY_MS}
+
+
+def _options(choices, value):
+    chosen = {value: " selected"}
+    first = f'<option value="">{escape(_("Any"))}</option>'
+    return first + "".join(
+        f'<option value="{escape(known)}"{chosen.get(known, "")}>{escape(str(word))}</option>'
+        for known, word in choices
+    )
+
+
+def start_of(day):
+    """The first millisecond of a UTC day."""
+    return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def labelled(row, labels):
+    """The HTML of a row for `format_html`: its `%s` are the labels of cells, which narrow screens show."""
+    return row % tuple(escape(str(label)).replace("{", "{{").replace("}", "}}") for label in labels)
+
+
+def filled(row, **cells):
+    """A row of `labelled` with its cells. As format_html does it: safe texts stand as they are, all others are escaped.
+
+    In a third of the time: a page fills fifty rows with a dozen cells each.
+    """
+    safe = {name: cell if isinstance(cell, SafeString) else escape(str(cell)) for name, cell in cells.items()}
+    return SafeString(row.format(**safe))
+
+
+def cell_labels(columns):
+    """The labels of all columns but the first, whose cell needs none; `columns` are those of `ListFilters.heads`."""
+    return [label for _name, label, _is_number in columns[1:]]
+
+
+def file_name(*parts):
+    """A name for a download without its ending: `sessions-ada-2026-11-21`."""
+    today = datetime.now(UTC).date().isoformat()
+    return "-".join(re.sub(r"[^A-Za-z0-9_.-]+", "_", part) for part in (*parts, today) if part)
+
+
+def download(rows, *, order, columns, shape, name, kind):
+    """All rows of a queryset of `values` as a streamed file, fetched batch by batch.
+
+    `shape(row)` makes a row's dictionary, whose keys are `columns`; `name` is the file's without its ending;
+    `kind` is csv, json or jsonl. Texts in a CSV that a spreadsheet would run as formulas get a `'` before them.
+    """
+    shaped = ([shape(row) for row in batch] for batch in every(rows, order=order))
+    parts = {"csv": lambda: _csv(shaped, columns), "json": lambda: _json(shaped), "jsonl": lambda: _jsonl(shaped)}
+    response = StreamedDownload(parts[kind](), content_type=TYPES[kind])
+    response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
+    return response
+
+
+def _csv(batches, columns):
+    yield "\ufeff".encode()  # without it, spreadsheets take UTF-8 for something else
+    yield _csv_lines([dict(zip(columns, columns, strict=True))], columns)
+    for batch in batches:
+        yield _csv_lines(batch, columns)
+
+
+def _csv_lines(rows, columns):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\r\n")
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue().encode()
+
+
+def _cell(value):
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA) else value
+    return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+
+
+def _json(batches):
+    yield b"["
+    for number, batch in enumerate(batches):
+        yield (b",\n" if number else b"\n") + b",\n".join(map(orjson.dumps, batch))
+    yield b"\n]\n"
+
+
+def _jsonl(batches):
+    for batch in batches:
+        yield b"".join(orjson.dumps(row) + b"\n" for row in batch)

@@ -1,0 +1,243 @@
+"""Keyset paging: a page starts after, or ends before, a row that was seen, however deep in the list it is."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db.models import BigIntegerField, F, Field, FloatField, Q, QuerySet, TextField, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, IContains, LessThan
+from django.utils.translation import gettext as _
+
+from ..errors import Refused
+
+HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because they are big
+WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
+AT = "~"  # before a cursor: the row itself is meant as well
+LOOKUPS = {"exact": Exact, "gt": GreaterThan, "gte": GreaterThanOrEqual, "lt": LessThan, "icontains": IContains}
+
+
+class Page(list):
+    """One page of rows, the cursors of the pages beside it (None: there is none), and whether a search ended early."""
+
+    next: str | None = None
+    previous: str | None = None
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition of a list: a column, one of LOOKUPS, and a value."""
+
+    column: str
+    lookup: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows in an order: `rows` are narrowed as far as an index goes, `condition` (None: nothing) is left to search."""
+
+    rows: QuerySet
+    order: tuple[str, ...]
+    condition: Q | None = None
+    window: int = WINDOW
+
+    def page(self, **place):
+        """One `Page`; `place` is as `page_of` takes it. With a condition it looks through `window` rows."""
+        if self.condition is None:
+            return page_of(self.rows, order=self.order, **place)
+        return search(self.rows, self.condition, order=self.order, window=self.window, **place)
+
+    @property
+    def all(self):
+        """Every row that fits, as a queryset in no particular order: to count, or to write into a file."""
+        return self.rows if self.condition is None else self.rows.filter(self.condition)
+
+
+def narrowed(rows, terms, *, order, seeks=(), window=WINDOW):
+    """A `Listing` of those of `rows` that fit every one of `terms`.
+
+    `seeks` are the columns that have an index in which `order` follows them. What no index serves is hidden from
+    SQLite behind an expression: else it may choose the index of a filter and sort all that fits.
+    """
+    first = order[0].lstrip("-")
+    seek = next((term for term in terms if term.lookup in ("exact", "gt") and term.column in seeks), None)
+    left = []
+    for term in terms:
+        if term is seek or (term.column == first and term.lookup in ("gte", "lt", "gt")):
+            rows = rows.filter(**{f"{term.column}__{term.lookup}": term.value})
+        else:
+            left.append(_hidden(term))
+    return Listing(rows, tuple(order), Q(*left) if left else None, window)
+
+
+def in_order(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
+    """The columns of `cost` or `-cost`."""
+    sign = "-" if sort.startswith("-") else ""
+    return tuple(f"{sign}{column}" for column in orders[sort.removeprefix("-")])
+
+
+def places(request):
+    """Where in a list an address is: the arguments `after` and `before` of `page_of`."""
+    return {"after": request.GET.get("after"), "before": request.GET.get("before")}
+
+
+def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh=None):
+    """One `Page` of at most `size` rows of the queryset `rows`.
+
+    `order` is a tuple of column names, all ascending or all descending (`-name`), whose combination is unique;
+    `after` is the `next` of the page before, `before` the `previous` of the page after. With `budget`, the page also
+    ends before its rows together come to more than that by `weigh(row)`; it holds one row at least. Raises Refused
+    for a cursor this list did not give out. `rows` may be several querysets whose rows belong into one list.
+    """
+    if before and not after:
+        page, more = _walk(rows, flipped(order), before, size, budget, weigh)
+        if not more:  # the beginning: shown as the full first page
+            return page_of(rows, order=order, size=size, budget=budget, weigh=weigh)
+        page.reverse()
+        page.previous, page.next = _cursor_of(page[0], order), _cursor_of(page[-1], order)
+        return page
+    page, more = _walk(rows, order, after, size, budget, weigh)
+    page.next = _cursor_of(page[-1], order) if more else None
+    page.previous = _cursor_of(page[0], order) if after and page else None
+    return page
+
+
+def search(rows, condition, *, order, after=None, before=None, size=50, window=WINDOW, **limits):
+    """Like `page_of`, of those rows that fit a condition (Q) no index helps with, looking through `window` rows.
+
+    A page that ended because the window did has `is_partial` set, and a cursor that goes on searching from there.
+    """
+    backwards = bool(before and not after)
+    start, direction = (before, flipped(order)) if backwards else (after, order)
+    ahead = rows_after(rows.order_by(*direction), order=direction, after=start)
+    end = ahead.values_list(*_names(order))[window - 1 : window].first()
+    # Not `exclude`: only a bound that SQLite can seek to keeps it from reading on when nothing fits.
+    back_to_end = end and _beyond(_names(order), end, descending=not _descends(direction), or_at=True)
+    inside = _sought(rows, back_to_end) if end else rows
+    page, more = _walk(inside.filter(condition), direction, start, size, **limits)
+    page.is_partial = bool(end and not more)
+    if backwards and not more and not end:
+        return search(rows, condition, order=order, size=size, window=window, **limits)
+    onwards = _cursor_of(page[-1], order) if more else cursor(end) if end else None
+    # Beside a page without a row begins the window that ended with the row of the cursor: that row is in it.
+    back = _cursor_of(page[0], order) if page and start else start and AT + start.removeprefix(AT)
+    if backwards:
+        page.reverse()
+    page.previous, page.next = (onwards, back) if backwards else (back, onwards)
+    return page
+
+
+def every(rows, *, order, size=500):
+    """Every row of a queryset of `values`, in batches (lists) of `size`: no cursor stays open while somebody reads."""
+    names = _names(order)
+    rows = rows.order_by(*order)
+    batch = list(rows[:size])
+    while batch:
+        yield batch
+        if len(batch) < size:
+            return
+        last = [_value(batch[-1], name) for name in names]
+        batch = list(_sought(rows, _beyond(names, last, descending=_descends(order)))[:size])
+
+
+def rows_after(rows, *, order, after):
+    """Those of `rows` that come after a cursor; all of them without one. Raises Refused for another list's cursor."""
+    if not after:
+        return rows
+    names = _names(order)
+    values = read_cursor(after.removeprefix(AT), len(names))
+    try:
+        return _sought(rows, _beyond(names, values, descending=_descends(order), or_at=after.startswith(AT)))
+    except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
+        raise _foreign() from exc
+
+
+def flipped(order):
+    """The same order the other way round."""
+    return tuple(name[1:] if name.startswith("-") else f"-{name}" for name in order)
+
+
+def cursor(values):
+    """Column values as an opaque text that fits into a URL."""
+    return base64.urlsafe_b64encode(orjson.dumps(values)).decode().rstrip("=")
+
+
+def read_cursor(text, length):
+    """The values of a cursor; raises Refused when it is not one of ours."""
+    try:
+        values = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError) as exc:
+        raise Refused(_("This page address is damaged. Start again from the first page.")) from exc
+    plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
+    if not plain or len(values) != length:
+        raise _foreign()
+    return values
+
+
+def _hidden(term):
+    kinds: dict[type, tuple[Any, Field]] = {str: ("", TextField()), float: (0.0, FloatField())}
+    found = (kinds[kind] for kind in kinds if isinstance(term.value, kind))  # a member of an enumeration is a text too
+    nothing, field = next(found, (0, BigIntegerField()))
+    return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(nothing), output_field=field), term.value)
+
+
+def _walk(rows, order, after, size, budget=None, weigh=None):
+    """At most `size` rows after a cursor, and whether there are more."""
+    page, weight = Page(), 0
+    for row in _ahead(rows, order, after, size + 1, is_heavy=bool(budget)):
+        weight += weigh(row) if budget else 0
+        if len(page) == size or (page and budget and weight > budget):
+            return page, True
+        page.append(row)
+    return page, False
+
+
+def _ahead(rows, order, after, count, *, is_heavy):
+    """At most `count` rows after a cursor; of several querysets each gives its own first ones."""
+    if isinstance(rows, tuple):
+        found = [row for some in rows for row in _ahead(some, order, after, count, is_heavy=False)]
+        found.sort(key=lambda row: [_value(row, name) for name in _names(order)], reverse=_descends(order))
+        return found[:count]
+    rows = rows_after(rows.order_by(*order), order=order, after=after)[:count]
+    return rows.iterator(chunk_size=HEAVY_BATCH) if is_heavy else rows
+
+
+def _sought(rows, bound):
+    """`rows` within a bound of their order. It comes first: of two bounds of a column SQLite seeks to the first."""
+    found = rows.filter(bound)
+    conditions, before = found.query.where.children, len(rows.query.where.children)
+    conditions[:] = conditions[before:] + conditions[:before]
+    return found
+
+
+def _cursor_of(row, order):
+    return cursor([_value(row, name) for name in _names(order)])
+
+
+def _foreign():
+    return Refused(_("This page address belongs to another list. Start again from the first page."))
+
+
+def _names(order):
+    return [name.lstrip("-") for name in order]
+
+
+def _descends(order):
+    return order[0].startswith("-")
+
+
+def _beyond(names, values, *, descending, or_at=False):
+    # (a, b) > (x, y) spelled as a >= x AND (a > x OR b > y): the first half lets SQLite seek in the index.
+    op = "lt" if descending else "gt"
+    condition = Q(**{f"{names[-1]}__{op}{'e' if or_at else ''}": values[-1]})
+    for name, value in zip(reversed(names[:-1]), reversed(values[:-1]), strict=True):
+        condition = Q(**{f"{name}__{op}e": value}) & (Q(**{f"{name}__{op}": value}) | condition)
+    return condition
+
+
+def _value(row, name):
+    return row[name] if isinstance(row, dict) else getattr(row, name)

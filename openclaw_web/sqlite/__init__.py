@@ -1,0 +1,1 @@
+"""All that speaks SQLite's dialect."""

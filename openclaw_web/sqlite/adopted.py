@@ -1,0 +1,46 @@
+"""Seven apps hold the tables that two apps had once.
+
+Their first migrations replace all that those two had: a home that has seen them all is adopted as it is. Django leaves
+one that has seen only some silently alone, so that is refused here before anything is migrated.
+"""
+
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils.translation import gettext as _
+
+from ..errors import Refused
+
+REPLACED = [
+    ("agents", "0001_initial"),
+    ("agents", "0002_operator_audit"),
+    ("agents", "0003_audit_is_append_only"),
+    ("agents", "0004_audit_is_never_replaced"),
+    ("agents", "0005_audit_by_time"),
+    ("agents", "0006_databases_as_sources"),
+    ("agents", "0007_collected_sessions"),
+    ("agents", "0008_ends_of_sources"),
+    ("agents", "0009_artifacts_as_sources"),
+    ("operations", "0001_initial"),
+    ("operations", "0002_invitations_and_sign_ins"),
+    ("operations", "0003_idempotency_keys"),
+    ("operations", "0004_orders_of_schedules"),
+    ("operations", "0005_backups"),
+    ("operations", "0006_background_work"),
+    ("operations", "0007_migration_runs"),
+    ("operations", "0008_count_unknown_envelopes"),
+    ("operations", "0009_incomplete_backups"),
+    ("operations", "0010_lists_by_index"),
+]
+FIRST = ("people", "0001_tables")
+
+
+def refuse_half_migrated(connection) -> None:
+    """Raise Refused when a file of ours has seen some of the migrations that were replaced, and not all of them."""
+    seen = set(MigrationRecorder(connection).applied_migrations())
+    missing = [node for node in REPLACED if node not in seen]
+    if FIRST in seen or not missing or len(missing) == len(REPLACED):
+        return
+    sentence = _(
+        "This home was left half-way by an older version: %(migration)s is missing. Nothing was changed. Start that "
+        "version once more, so that it finishes, or restore a backup; then start this one."
+    )
+    raise Refused(sentence % {"migration": ".".join(missing[0])})

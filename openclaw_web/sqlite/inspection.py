@@ -1,0 +1,80 @@
+"""A look into one of our own database files while it is in use. What only SQLite can say stays here."""
+
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+from .. import reasons
+
+BUSY_SECONDS = 5
+# The migrations that make triggers of the global file: what they make now is what has to be there.
+TRIGGER_MIGRATIONS = (
+    "people.migrations.0001_tables",
+    "datasets.migrations.0002_review_queue",
+    "datasets.migrations.0003_verdicts_are_never_replaced",
+)
+TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
+
+
+@dataclass(slots=True)
+class Inside:
+    """What a file holds: `damage` is empty when its pages fit together; migrations as (app, name)."""
+
+    damage: str = ""
+    migrations: set[tuple[str, str]] = field(default_factory=set)
+    triggers: dict[str, str] = field(default_factory=dict)
+    tables: set[str] = field(default_factory=set)
+    dangling: int = 0
+
+
+def look(file: Path, *, is_deep: bool = False) -> Inside:
+    """Look into a database. `is_deep` also compares every index with its table, and every reference with its target."""
+    found = Inside()
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+            check = "integrity_check(1)" if is_deep else "quick_check(1)"
+            (answer,) = db.execute(f"PRAGMA {check}").fetchone()
+            found.damage = "" if answer == "ok" else reasons.of_sqlite(answer)
+            rows = db.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+            found.tables = {name for kind, name, _sql in rows if kind == "table"}
+            found.triggers = {name: sql for kind, name, sql in rows if kind == "trigger"}
+            if "django_migrations" in found.tables:
+                found.migrations = set(db.execute("SELECT app, name FROM django_migrations"))
+            if is_deep:
+                found.dangling = sum(1 for _row in db.execute("PRAGMA foreign_key_check"))
+    except sqlite3.Error as exc:
+        found.damage = reasons.of(exc)
+    return found
+
+
+def session_ids(file: Path) -> list[str]:
+    """The sessions of an agent's file, whatever its schema and whoever knows it; none when it is damaged."""
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+            return [session_id for (session_id,) in db.execute("SELECT id FROM sessions ORDER BY id")]
+    except sqlite3.Error:
+        return []
+
+
+def record_count(file: Path) -> int | None:
+    """How many records the sessions of an agent's file say they have; None when it cannot be read."""
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+            (count,) = db.execute("SELECT coalesce(sum(record_count), 0) FROM sessions").fetchone()
+            return count
+    except sqlite3.Error:
+        return None
+
+
+def triggers() -> dict[str, str]:
+    """The triggers of the global file by name, with the SQL that makes each."""
+    made: list[str] = []
+    recorder = SimpleNamespace(connection=SimpleNamespace(vendor="sqlite"), execute=made.append)
+    for name in TRIGGER_MIGRATIONS:
+        import_module(name).add(None, recorder)
+    named = ((TRIGGER.match(sql), sql) for sql in made)
+    return {match[1]: sql for match, sql in named if match}

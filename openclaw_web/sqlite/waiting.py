@@ -1,0 +1,46 @@
+"""How long a writer waits, and how much a connection expects to write."""
+
+import threading
+
+from django.db import connections
+
+settings_lock = threading.RLock()
+
+
+def wait_for_writers(seconds):
+    """Let this process wait `seconds` for another writer: jobs and commands have more patience than requests."""
+    with settings_lock:
+        connections.settings = {
+            name: {**entry, "OPTIONS": {**entry["OPTIONS"], "timeout": seconds}}
+            for name, entry in connections.settings.items()
+        }
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        del connections[connection.alias]  # an open one keeps the settings it was made with
+
+
+def expect_many_writes(name):
+    """Let this connection write more before pages move from the -wal to the file: a hot page then moves once."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_autocheckpoint=4096")
+        cursor.execute("PRAGMA cache_size=-24576")
+
+
+def expect_little_room(name):
+    """Keep the -wal of this connection short: the disk is nearly full. `shorten_log` makes it empty."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_autocheckpoint=32")
+
+
+def shorten_log(name):
+    """Move what is in the -wal to the file and give its room back, as far as nobody reads it."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def expect_few_writes(name):
+    """Undo `expect_many_writes` or `expect_little_room`, and give the memory back."""
+    with connections[name].cursor() as cursor:
+        cursor.execute("PRAGMA wal_autocheckpoint=1000")
+        cursor.execute("PRAGMA cache_size=-2000")
+        cursor.execute("PRAGMA shrink_memory")

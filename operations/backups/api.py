@@ -1,0 +1,90 @@
+"""Backups: which there are, and jobs that make, check and prove them."""
+
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from jobs import services as jobs
+from jobs.schemas import JobOut
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
+
+from ..models import BackupRun
+
+router = Router(tags=["operations"])
+
+
+class BackupIn(Body):
+    with_exports: bool = Field(False, description="also the files of exports")
+
+
+class BackupOut(Schema):
+    id: str
+    status: str = Field(
+        description="running, verified, incomplete, found (put there, not read yet), damaged, failed or gone"
+    )
+    created_at: int
+    archive_path: str
+    archive_bytes: int | None
+    archive_sha256: str
+    made_by: str
+    message: str = Field(description="why it failed, is damaged or is incomplete")
+    finished_at: int | None
+    verified_at: int | None = Field(description="when every byte was last read and was right")
+    proven_at: int | None = Field(description="when it was last restored")
+    proven_ms: int | None
+
+
+PLAIN = BackupIn()
+
+
+@router.get(
+    "/operations/backups",
+    operation_id="operations_backups_api_backup_list",
+    response={200: Page[BackupOut], **failures(409)},
+)
+@needs("operator")
+def backup_list(request, filters: Query[PageQuery]):
+    """Backups, the newest first."""
+    rows = BackupRun.objects.defer("manifest_json")
+    return listed(page_of(rows, order=("-created_at", "-id"), **filters.place))
+
+
+@router.post(
+    "/operations/backups",
+    operation_id="operations_backups_api_backup_create",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("admin")
+def backup_create(request, wanted: BackupIn = PLAIN):
+    """Make a backup; answers the job that does it. 409 while somebody else's is under way."""
+    params = {"by": request.user.username} | ({"with_exports": True} if wanted.with_exports else {})
+    return Status(202, jobs.start("backup", params, by=request.user.username, is_alone=True))
+
+
+@router.post(
+    "/operations/backups/{backup_id}/verify",
+    operation_id="operations_backups_api_backup_verify",
+    response={202: JobOut, **failures(404, 409)},
+)
+@needs("admin")
+def backup_verify(request, backup_id: str):
+    """Read a backup in full and open its databases; answers the job that does it."""
+    return _started(request, "backup_verify", backup_id)
+
+
+@router.post(
+    "/operations/backups/{backup_id}/drill",
+    operation_id="operations_backups_api_backup_drill",
+    response={202: JobOut, **failures(404, 409)},
+)
+@needs("admin")
+def backup_drill(request, backup_id: str):
+    """Restore a backup into a folder of its own, to prove it; answers the job that does it."""
+    return _started(request, "backup_drill", backup_id)
+
+
+def _started(request, kind, backup_id):
+    run = get_object_or_404(BackupRun, id=backup_id, status__in=BackupRun.USABLE)
+    return Status(202, jobs.start(kind, {"backup": run.id}, by=request.user.username))

@@ -1,0 +1,111 @@
+"""The backups, how old the last proof is, what runs by itself, and the buttons that make, check and prove one."""
+
+import shutil
+from pathlib import Path
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs import services as jobs
+from jobs import ticking
+from jobs.models import JobRun
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages import files as file_answers
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
+
+from ..models import BackupRun
+from . import runs
+
+TONES = {"verified": "ok", "incomplete": "warn", "found": "info", "damaged": "bad", "failed": "bad", "gone": ""}
+TONES |= {"running": "running"}
+
+
+@require_safe
+@needs("operator")
+def backup_list(request):
+    """The backups, the newest first, and what runs by itself."""
+    page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **places(request))
+    for run in page:
+        if run.status in BackupRun.USABLE and not Path(run.archive_path).is_file():
+            run.status = BackupRun.Status.GONE  # taken away since somebody looked last
+    proven_at, folder = runs.last_proven(), runs.folder()
+    newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
+    context = {
+        "page": page,
+        "rows": [(run, TONES[run.status], run.status in BackupRun.USABLE, _file(run, folder)) for run in page],
+        "newest": newest.defer("manifest_json").first(),
+        "proven_at": proven_at,
+        "is_overdue": runs.is_overdue(proven_at),
+        "folder": folder,
+        "free": _free(folder),
+        "tasks": ticking.states(),
+        "may_change": request.user.has_role("admin"),
+    }
+    return render_page(request, "operations/backup_list.html", context)
+
+
+@require_POST
+@needs("admin")
+def backup_create(request):
+    """Start a backup; its job shows how far it is. Whoever is second is told so, and sees the job of the first."""
+    params = {"by": request.user.username} | ({"with_exports": True} if request.POST.get("with_exports") else {})
+    try:
+        job = jobs.start("backup", params, by=request.user.username, is_alone=True)
+    except Refused as refused:
+        return refuse_post(request, refused, to=JobRun(id=refused.reasons[0]["id"]))
+    return after_post(request, _("The backup is under way."), to=job)
+
+
+@require_POST
+@needs("admin")
+def backup_verify(request, backup_id):
+    """Start reading a backup in full."""
+    params = {"backup": _usable(backup_id).id}
+    return after_post(request, _("The backup is being checked."), to=_started(request, "backup_verify", params))
+
+
+@require_POST
+@needs("admin")
+def backup_drill(request, backup_id):
+    """Start restoring a backup into a folder of its own."""
+    params = {"backup": _usable(backup_id).id}
+    return after_post(request, _("The drill is under way."), to=_started(request, "backup_drill", params))
+
+
+@require_safe
+@needs("admin")
+def backup_file(request, backup_id):
+    """The archive as a download, also in parts."""
+    run = _usable(backup_id)
+    path = Path(run.archive_path)
+    if not path.is_file():
+        raise Http404
+    return file_answers.download(request, path, checksum=run.archive_sha256 or run.id, content_type="application/zstd")
+
+
+def _usable(backup_id):
+    return get_object_or_404(BackupRun, id=backup_id, status__in=BackupRun.USABLE)
+
+
+def _started(request, kind, params):
+    return jobs.start(kind, params, by=request.user.username)
+
+
+def _file(run, folder):
+    """The name of a backup's file; with its own folder when they go to `folder` now."""
+    path = Path(run.archive_path)
+    return path.name if path.parent == folder else run.archive_path
+
+
+def _free(folder):
+    """How many bytes are free where backups go; None when that cannot be said."""
+    for place in (folder, *folder.parents):
+        try:
+            return shutil.disk_usage(place).free
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,57 @@
+"""Checkpoint packs: build one, read one."""
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Router
+
+from agents.decorators import agent_view
+from artifacts import downloading
+from artifacts.errors import NoSuchArtifact
+from artifacts.handles import NotAHandle
+from ledger.checkpoints import compactions
+from ledger.models import Session
+from openclaw_web.endpoints.schemas import failures
+from openclaw_web.errors import Refused
+from openclaw_web.pages.doors import needs
+
+from . import services as checkpoints
+from .schemas import CheckpointDetail, CheckpointIn, CheckpointMade
+
+router = Router(tags=["checkpoints"])
+
+
+@router.post(
+    "/agents/{agent}/sessions/{session_id}/checkpoints",
+    operation_id="operations_checkpoints_api_checkpoint_make",
+    response={200: CheckpointMade, **failures(400, 404, 409, 503)},
+)
+@agent_view
+@needs("labeller")
+def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
+    """Build the checkpoint pack of a compaction. Building again gives the same handle."""
+    session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
+    if body.compaction == compactions.ALL:
+        raise Refused(_("One request makes one pack: say `latest`, or the id of a compaction."))
+    asked = {"budget": body.budget_chars, "by": request.user.username}
+    built = next(checkpoints.make(agent, session, body.compaction, **asked))
+    return {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
+
+
+@router.get(
+    "/agents/{agent}/checkpoints/{sha256}",
+    operation_id="operations_checkpoints_api_checkpoint_detail",
+    response={200: CheckpointDetail, **failures(404, 409, 503)},
+    by_alias=True,
+)
+@agent_view
+@needs("viewer")
+def checkpoint_detail(request, agent, sha256: str):
+    """A checkpoint pack with all it holds, by its handle or those 64 digits alone. Flagged ones are for admins."""
+    try:
+        row, pack = checkpoints.opened(agent, sha256)
+    except (NotAHandle, NoSuchArtifact) as exc:
+        raise Http404 from exc
+    request.opened = ("checkpoint", row.handle)
+    downloading.check(row, request.user, agent_id=agent.agent_id)
+    return {**checkpoints.facts(agent, row), "pack": pack}

@@ -1,0 +1,1 @@
+"""Clears the artifact store."""

@@ -1,0 +1,115 @@
+from types import SimpleNamespace
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET
+
+from artifacts.lint import lint_text
+from guardian.diffs import comparing as diffs
+from openclaw_web.pages.charts import Point, Series, bar_chart, heatmap, histogram, line_chart, ranges_of
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from . import catalogue
+
+THEMES = {"light": gettext_lazy("Light"), "dark": gettext_lazy("Dark")}
+STATES = ("approved", "auto_approved", "finished", "ready", "needs_review", "refused", "cancelled", "rejected",
+          "failed", "running", "pending", "queued")  # fmt: skip
+DECISIONS = ("NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS")
+ROLES = ("user", "agent", "thinking", "tool", "system")
+OLD = "# Memory\n\n- Mei likes oat milk.\n- The oven needs 20 minutes.\n- Orders by Friday.\n"
+NEW = "# Memory\n\n- Mei likes oat milk, no sugar.\n- The oven needs 20 minutes.\n"
+
+
+class Example(forms.Form):
+    """A field of each kind."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), help_text=gettext_lazy("What others will see."))
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=[("viewer", "Viewer"), ("admin", "Admin")])
+    note = forms.CharField(label=gettext_lazy("Note"), required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    often = forms.BooleanField(label=gettext_lazy("Every day"), required=False)
+
+
+@require_GET
+@needs("admin")
+def component_list(request):
+    """Every component in its states, in both themes beside each other."""
+    panes = [
+        {
+            "theme": theme,
+            "name": name,
+            "form": Example(auto_id=f"{theme}-ok-%s", initial={"name": "Mei"}),
+            "panel_id": f"{theme}-panel",
+            "panel_form": Example(auto_id=f"{theme}-panel-%s"),
+            "bad_form": Example({"role": "king"}, auto_id=f"{theme}-bad-%s"),
+        }
+        for theme, name in THEMES.items()
+    ]
+    context = {
+        "panes": panes,
+        "entries": catalogue.entries(),
+        "frame": [catalogue.component(name) for name in catalogue.FRAME],
+        "colours": catalogue.colours(),
+        **_things(),
+    }
+    return render_page(request, "operations/component_list.html", context)
+
+
+def _things():
+    # What the examples show. None of it is in a database.
+    diff = diffs.compare(OLD, NEW)
+    return {
+        "states": STATES,
+        "decisions": DECISIONS,
+        "roles": ROLES,
+        "example_agent": SimpleNamespace(agent_id="main", model="claude-sonnet-4-5"),
+        "example_page": SimpleNamespace(next="b", previous="a"),
+        "example_tabs": [
+            {
+                "label": _("Waiting"),
+                "amount": {"count": 10_000, "is_more": True},
+                "href": "#c-list",
+                "is_current": True,
+            },
+            {"label": _("Approved"), "amount": {"count": 7, "is_more": False}, "href": "#c-list"},
+        ],
+        "hits": list(lint_text("openclaw sessions list --json")),
+        "reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],
+        "diff": diff,
+        "diff_view": diffs.view(diff),
+        "charts": _charts(),
+        "long_word": "a-session-key-" + "of-many-parts-" * 8,
+    }
+
+
+def _charts():
+    days = [Point(f"{n} Feb 2026", f"{n} Feb", (n * 7 % 31, n % 4), f"#day-{n}") for n in range(1, 29)]
+    seconds = [(n * 5 % 17 + 2, None if n == 6 else n * 11 % 40 + 8) for n in range(1, 15)]
+    times = [Point(f"{n} Feb 2026", f"{n} Feb", values) for n, values in enumerate(seconds, start=1)]
+    turns = Series(_("Turns")), Series(_("Errors"), "bad", is_below=True)
+    lengths = [n * n % 97 for n in range(120)]
+    hours = [[max(0, (row + 2) * (12 - abs(hour - 13)) - row * row) for hour in range(24)] for row in range(7)]
+    about = {"title": _("Turns and errors"), "unit": _("Day"), "series": turns}
+    return {
+        "bars": bar_chart(days, **about),
+        "one": bar_chart(days[4:5], **about),
+        "none": bar_chart([], **about),
+        "lines": line_chart(
+            times,
+            title=_("Time to answer"),
+            unit=_("Day"),
+            series=[Series(_("Median"), "info"), Series(_("Slowest tenth"), "warn")],
+            in_words=lambda value: "–" if value is None else f"{value} s",
+        ),
+        "histogram": histogram(
+            ranges_of(lengths), title=_("Turns of a session"), unit=_("Turns"), label=_("Sessions"), tone="tool"
+        ),
+        "heatmap": heatmap(
+            hours,
+            title=_("Turns by weekday and hour, UTC"),
+            rows=["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
+            columns=[str(hour) for hour in range(24)],
+            in_words=lambda day, hour, count: f"{day} {hour}:00 · {count}",
+        ),
+    }

@@ -1,0 +1,235 @@
+"""The doctor: its last look, its runs with their receipts, what it leaves out, and jobs that look, fix and undo."""
+
+from typing import Any, Literal
+
+import orjson
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from agents.models import Agent
+from collecting.models import MigrationRun, MigrationSource
+from jobs import services as jobs
+from jobs.schemas import JobOut
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
+
+from . import ignoring, looks
+
+router = Router(tags=["operations"])
+MOST = 1_000  # of a list in a receipt
+
+
+class LookOut(Schema):
+    job: JobOut | None = Field(description="the last look or run that ended well; null: nobody has looked yet")
+    under_way: JobOut | None
+    receipt: dict[str, Any] | None = Field(description="what it found, as `openclaw-web doctor --json` prints it")
+
+
+class RunOut(Schema):
+    id: str
+    status: str = Field(description="running, completed, warning, failed or undone")
+    started_at: int
+    finished_at: int | None
+    root: str = Field(description="OpenClaw's home")
+    made_by: str
+    message: str = Field(description="the sentence it ended with")
+
+
+class RunDetail(RunOut):
+    receipt: dict[str, Any] = Field(
+        description="plan, backup, repairs, how many sessions were new by agent, warnings, removed; "
+        f"of longer lists the first {MOST}, and in `cut` how many there are"
+    )
+
+    @staticmethod
+    def resolve_receipt(run):
+        found = orjson.loads(run.report_json)
+        found["sessions"] = {agent: len(ids) for agent, ids in found.get("sessions", {}).items()}
+        cut = {name: len(rows) for name, rows in found.items() if isinstance(rows, list) and len(rows) > MOST}
+        return found | {name: found[name][:MOST] for name in cut} | {"cut": cut}
+
+
+class SourceOut(Schema):
+    source_key: str
+    migration_kind: str
+    source_path: str
+    target_table: str
+    source_sha256: str
+    source_size_bytes: int
+    source_record_count: int
+    status: str = Field(description="imported, warning or ignored")
+    imported_at: int | None
+    removed_source: bool
+    agent_id: str
+    report: dict[str, Any]
+
+    @staticmethod
+    def resolve_report(source):
+        return orjson.loads(source.report_json)
+
+
+class IgnoredOut(Schema):
+    agent: str
+    session_id: str
+    path: str = Field(description="the file, or `database#session`")
+    run: str = Field(description="the run that was undone")
+
+
+class FixIn(Body):
+    sources: Literal["keep", "archive", "remove"] = Field("keep", description="what becomes of imported legacy files")
+    include_deleted: bool = Field(False, description="also deleted and reset sessions")
+    deep: bool = Field(False, description="compare every record with its source, before and after")
+    accept_losses: bool = Field(False, description="do not miss any more what neither a source nor a backup has")
+
+
+class AgainIn(Body):
+    agent: str = Field("", max_length=56, description="empty: all agents")
+    session: str = Field("", max_length=200, description="an id or a key of this agent; empty: all of its sessions")
+
+
+class UndoIn(Body):
+    force: bool = Field(False, description="also when sources are no longer in their place")
+
+
+class UnignoreIn(Body):
+    what: str = Field(max_length=500, description="`agent/session`, or the id of a run that was undone")
+
+
+KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
+
+
+@router.get(
+    "/operations/doctor", operation_id="operations_doctor_api_doctor_look_detail", response={200: LookOut, **failures()}
+)
+@needs("operator")
+def doctor_look_detail(request):
+    """What the last look, or the last run, found."""
+    last, under_way = looks.last(), looks.under_way()
+    return {"job": last, "under_way": under_way, "receipt": looks.receipt(last) if last else None}
+
+
+@router.post(
+    "/operations/doctor/look",
+    operation_id="operations_doctor_api_doctor_look",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("operator")
+def doctor_look(request):
+    """Look at every source and at the store, without changing anything; answers the job that does it."""
+    return _started(request, "doctor_look", looks.asked())
+
+
+@router.post(
+    "/operations/doctor/compare",
+    operation_id="operations_doctor_api_doctor_compare",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("admin")
+def doctor_compare(request):
+    """Look, and compare every record with its source, without changing anything; answers the job that does it."""
+    return _started(request, "doctor_look", looks.asked(deep=True))
+
+
+@router.post(
+    "/operations/doctor/again",
+    operation_id="operations_doctor_api_doctor_again",
+    response={202: JobOut, **failures(400, 404, 409)},
+)
+@needs("admin")
+def doctor_again(request, wanted: AgainIn = ALL):
+    """Import sessions again from every source that still holds them; answers the job that does it."""
+    if wanted.session and not wanted.agent:
+        raise Refused(_("Name the agent of this session."))
+    if wanted.agent:
+        get_object_or_404(Agent, agent_id=wanted.agent)
+    return _started(request, "collect", looks.again(**wanted.dict()))
+
+
+@router.post(
+    "/operations/doctor/fix",
+    operation_id="operations_doctor_api_doctor_fix",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("admin")
+def doctor_fix(request, wanted: FixIn = KEEP_ALL):
+    """Back up, mend, import, compare and write a receipt; answers the job that does it."""
+    return _started(request, "doctor", looks.asked(by=request.user.username, **wanted.dict()))
+
+
+@router.get(
+    "/operations/doctor/runs",
+    operation_id="operations_doctor_api_doctor_run_list",
+    response={200: Page[RunOut], **failures(409)},
+)
+@needs("operator")
+def doctor_run_list(request, filters: Query[PageQuery]):
+    """Runs of `doctor --fix`, the newest first."""
+    rows = MigrationRun.objects.defer("report_json", "before_json")
+    return listed(page_of(rows, order=("-started_at", "-id"), **filters.place))
+
+
+@router.get(
+    "/operations/doctor/runs/{run_id}",
+    operation_id="operations_doctor_api_doctor_run_detail",
+    response={200: RunDetail, **failures(404)},
+)
+@needs("operator")
+def doctor_run_detail(request, run_id: str):
+    """One run with its receipt."""
+    return get_object_or_404(MigrationRun.objects.defer("before_json"), id=run_id)
+
+
+@router.get(
+    "/operations/doctor/runs/{run_id}/sources",
+    operation_id="operations_doctor_api_doctor_source_list",
+    response={200: Page[SourceOut], **failures(404, 409)},
+)
+@needs("operator")
+def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
+    """What became of each source that a run was the last one to import, or to try."""
+    run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id)
+    return listed(page_of(MigrationSource.objects.filter(last_run=run), order=("source_key",), **filters.place))
+
+
+@router.post(
+    "/operations/doctor/runs/{run_id}/undo",
+    operation_id="operations_doctor_api_doctor_undo",
+    response={202: JobOut, **failures(400, 404, 409)},
+)
+@needs("admin")
+def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
+    """Take out the sessions that a run brought in first; answers the job that does it."""
+    run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id, status__in=looks.UNDOABLE)
+    forced = {"force": True} if wanted.force else {}
+    return _started(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
+
+
+@router.get(
+    "/operations/doctor/ignored",
+    operation_id="operations_doctor_api_doctor_ignored_list",
+    response={200: Page[IgnoredOut], **failures(409)},
+)
+@needs("operator")
+def doctor_ignored_list(request, filters: Query[PageQuery]):
+    """Sessions that an undo took out: collects leave them out."""
+    page = page_of(ignoring.rows(), order=ignoring.ORDER, **filters.place)
+    return listed(page, [ignoring.as_json(row) for row in page])
+
+
+@router.post(
+    "/operations/doctor/unignore",
+    operation_id="operations_doctor_api_doctor_unignore",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("admin")
+def doctor_unignore(request, wanted: UnignoreIn):
+    """Let such sessions in again; answers the job that does it."""
+    return _started(request, "doctor_unignore", {"what": wanted.what, "by": request.user.username})
+
+
+def _started(request, kind, params):
+    return Status(202, jobs.start(kind, params, by=request.user.username))

@@ -1,0 +1,51 @@
+"""What people ask of the doctor, as values."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+
+
+class DoctorForm(forms.Form):
+    """What a run of the doctor may do."""
+
+    sources = forms.ChoiceField(
+        label=_("Imported JSONL and JSON files"),
+        choices=[
+            ("keep", _("Keep them where they are")),
+            ("archive", _("Move them into the backup folder")),
+            ("remove", _("Remove them")),
+        ],
+        initial="keep",
+        help_text=_("Files move or go only when every line of them is in the store and OpenClaw is not running."),
+    )
+    include_deleted = forms.BooleanField(required=False)
+    deep = forms.BooleanField(required=False)
+    accept_losses = forms.BooleanField(required=False)
+
+
+class AgainForm(forms.Form):
+    """What is to be imported again: a session of an agent, all of one agent, or everything."""
+
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56, help_text=_("Empty: all agents."))
+    session = forms.CharField(
+        label=_("Session"), required=False, max_length=200, help_text=_("Its id or key. Empty: all of the agent.")
+    )
+
+    def clean_agent(self):
+        agent = self.cleaned_data["agent"].strip()
+        if agent and not Agent.objects.filter(agent_id=agent).exists():
+            raise forms.ValidationError(_("There is no agent of this name here."))
+        return agent
+
+    def clean(self):
+        found = super().clean()
+        if found.get("session") and not found.get("agent") and not self.errors:
+            self.add_error("agent", _("Name the agent of this session."))
+        return found
+
+
+class UnignoreForm(forms.Form):
+    """What undone sessions are let in again: `agent/session`, or the id of a run."""
+
+    what = forms.CharField(max_length=500)

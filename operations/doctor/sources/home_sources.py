@@ -1,0 +1,188 @@
+"""What of an OpenClaw home is a source: every file that a collect reads, with its state, found without opening one."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agents.homes import STATE_DATABASE, HomeAgent, look, names_in
+from agents.models import CollectorSource
+from collecting.stages import agent as collect_agent
+from collecting.stages import around as collect_around
+from collecting.stages import databases as collect_databases
+from collecting.stages import mem_store as collect_mem_store
+from collecting.stages.state import MIGRATED
+from guardian.collectors import workspace as workspaces
+from ledger.models import Session
+
+Kind = CollectorSource.Kind
+NEW, CHANGED, UNCHANGED, LEFT = "new", "changed", "unchanged", "left"
+TRAJECTORY, LEFTOVER = "trajectory", "leftover"
+UNDONE, OPTED_OUT = "undone", "opted_out"
+# What a source becomes, mainly: `target_table` of its row.
+TARGETS = {
+    Kind.TRANSCRIPT: "transcript_events",
+    TRAJECTORY: "trajectory_events",
+    LEFTOVER: "transcript_events",
+    Kind.SESSION_INDEX: "sessions",
+    Kind.CRON_JOBS: "cron_jobs",
+    Kind.CRON_RUNS: "cron_run_logs",
+    Kind.SUBAGENT_RUNS: "subagent_runs",
+    Kind.WORKSPACE_FILE: "file_snapshots",
+    Kind.DATABASE: "transcript_events",
+    Kind.ARTIFACT: "artifacts",
+}
+# What may be moved or removed once it is imported: JSONL and JSON whose whole content is in the store.
+LEGACY = frozenset({Kind.TRANSCRIPT, LEFTOVER, Kind.SESSION_INDEX, Kind.CRON_JOBS, Kind.CRON_RUNS, Kind.SUBAGENT_RUNS})
+
+
+@dataclass(slots=True)
+class Source:
+    """One file. `state` says what a collect would do with it, `why` the reason when it is left."""
+
+    kind: str
+    file: Path
+    name: str
+    stat: os.stat_result
+    state: str
+    agent: str = ""
+    home_agent: str = ""
+    why: str = ""
+    session_id: str = ""
+    session_state: str = ""
+    target: str = ""
+    # Filled in by looking inside.
+    new: Counter[str] = field(default_factory=Counter)  # rows that a collect would add, by table
+    kinds: Counter[str] = field(default_factory=Counter)  # new records by kind
+    lost: Counter[str] = field(default_factory=Counter)  # rows by table that were read from it and are gone
+    rejected: int = 0
+    version: str = ""
+    skipped_tables: list[dict[str, str]] | None = None
+    problem: str = ""
+    content: collect_mem_store.Content | None = None  # of an artifact
+
+    @property
+    def is_to_read(self) -> bool:
+        return self.state in (NEW, CHANGED)
+
+    @property
+    def records(self) -> int:
+        """How many rows are new: of the state database all, else those of its target."""
+        return self.new.total() if self.target == "task_runs" else self.new[self.target]
+
+    @property
+    def size(self) -> int:
+        return collect_databases.size_of(self.file) if self.kind == Kind.DATABASE else self.stat.st_size
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "path": self.name,
+            "kind": str(self.kind),
+            "agent": self.agent,
+            "target": self.target,
+            "state": self.state,
+            "why": self.why,
+            "bytes": self.size,
+            "version": self.version,
+            "records": self.records,
+            "new": dict(sorted(self.new.items())),
+            "kinds": dict(sorted(self.kinds.items())),
+            "rejected": self.rejected,
+            "problem": self.problem,
+        }
+
+
+def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Source]:
+    """Every source of one agent."""
+    about = {"agent": agent_id, "home_agent": found.home_name}
+    notes = collection.home.notes
+    ignored = collection.ignored.get(agent_id, frozenset())
+    if found.sessions:
+        yield from _one(collection, Kind.SESSION_INDEX, found.sessions / "sessions.json", **about)
+    for file in collect_agent.transcripts(found.sessions, notes):
+        yield _transcript(collection, file, ignored, **about)
+    for file in collect_agent.imported(found, notes):
+        source = _source(collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **about)
+        source.kind, source.session_state = LEFTOVER, file.state
+        if file.session_id in ignored:
+            source.state, source.why = LEFT, UNDONE
+        elif source.is_to_read and not collection.include_deleted:
+            source.state, source.why = LEFT, "imported"  # with it, the database says whether it has lost this one
+        yield source
+    for path in collect_around.trajectory_files(found.sessions, notes):
+        for source in _one(collection, Kind.TRANSCRIPT, path, **about):
+            source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], path.name[:36]
+            if source.session_id in ignored:
+                source.state, source.why = LEFT, UNDONE
+            yield source
+    for path in filter(None, (found.database, collection.home.root / "memory" / f"{found.home_name}.sqlite")):
+        yield from _database(
+            collection, path, "transcript_events" if path == found.database else "indexed_files", about
+        )
+    if found.workspace:
+        for entry in workspaces.entries(found.workspace, notes):
+            yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
+
+
+def of_home(collection: Any, agents: Iterable[str]) -> Iterator[Source]:
+    """Every source that belongs to a home as a whole; `agents` are those it has here."""
+    root = collection.home.root
+    yield from _one(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
+    yield from _one(collection, Kind.SUBAGENT_RUNS, root / "subagents" / "runs.json")
+    folder = root / "cron" / "runs"
+    for name in names_in(folder, collection.home.notes):
+        if name.endswith((".jsonl", MIGRATED)):
+            yield from _one(collection, Kind.CRON_RUNS, folder / name)
+    yield from _database(collection, root / STATE_DATABASE, "task_runs", {})
+    if store := collect_mem_store.of(collection, agents):
+        with suppress(OSError):  # a folder that goes while it is listed
+            yield from (_content(store, content) for content in store.contents())
+
+
+def _content(store, content):
+    source = _source_of(store.book, Kind.ARTIFACT, content.path, content.stat)
+    source.content = content
+    if store.is_known(content):
+        source.state = UNCHANGED
+    elif store.is_withheld(content):
+        source.state, source.why = LEFT, OPTED_OUT
+    elif source.state == UNCHANGED:
+        source.state = CHANGED  # the home has another agent now
+    return source
+
+
+def _transcript(collection, file, ignored, **about):
+    source = _source(collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **about)
+    source.session_state = file.state
+    if file.session_id in ignored:
+        source.state, source.why = LEFT, UNDONE
+    elif file.state != Session.State.LIVE and not collection.include_deleted and source.is_to_read:
+        source.state, source.why = LEFT, file.state
+    return source
+
+
+def _one(collection, kind, path, **about):
+    if stat := look(path):
+        yield _source(collection, kind, path, stat, **about)
+
+
+def _source(collection, kind, path, stat, **about):
+    return _source_of(collection.book, kind, path, stat, **about)
+
+
+def _source_of(book, kind, path, stat, **about):
+    state = UNCHANGED if book.is_known(kind, path, stat) else CHANGED if book.offset(kind, path) else NEW
+    return Source(kind, path, book.name(path), stat, state, target=TARGETS[kind], **about)
+
+
+def _database(collection, path, target, about):
+    stat, book = look(path), collection.book
+    if stat is None:
+        return
+    state = CHANGED if book.offset(Kind.DATABASE, path) else NEW
+    if collect_databases.is_known(collection, path):
+        state = UNCHANGED
+    yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **about)

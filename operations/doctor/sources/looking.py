@@ -1,0 +1,172 @@
+"""A look inside sources: how many records a collect would bring, and what it would reject where."""
+
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.db import connections
+
+from agents.homes import NotReadable, open_regular
+from agents.models import CollectorSource
+from collecting.stages import archives as collect_archives
+from ledger.collectors.database import Damaged
+from ledger.collectors.envelopes import fingerprint
+from ledger.collectors.records import facts, own_id
+from ledger.models import TranscriptEventIdentity
+from ledger.transcripts import unnamed
+from ledger.transcripts.storing import UNFORESEEN
+from openclaw_web import reasons
+
+from .home_sources import Source
+from .places import AgentPlaces, Place
+from .rejects import Rejected, reject
+
+Kind = CollectorSource.Kind
+MAX_HEADER = 64 * 1024
+ROWS = 500
+OnBytes = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class _Known:
+    """New records of a session that earlier places bring: by id, and how many of those without one say the same."""
+
+    ids: set[str] = field(default_factory=set)
+    nameless: Counter[str] = field(default_factory=Counter)
+
+
+def records(looked: AgentPlaces, rejected: Rejected, on_bytes: OnBytes) -> None:
+    """Count the records of one agent that a collect would bring, session by session; rejected lines are listed."""
+    for session_id, found in looked.by_session.items():
+        known = _Known()
+        for place in found:
+            if place.begin is not None:
+                _guarded(_new_of, looked, place, session_id, known, rejected)
+                on_bytes(place.bytes)
+
+
+def _guarded(look, looked, place: Place, session_id, known, rejected):
+    try:
+        look(looked, place, session_id, known, rejected)
+    except NotReadable as exc:
+        place.source.problem = str(exc)
+    except Damaged as exc:
+        place.source.problem = reasons.of_sqlite(str(exc))
+        reject(place.source, rejected, 0, "bad_database", place.source.problem)
+
+
+def _new_of(looked, place, session_id, known, rejected):
+    """Records that are neither in the store nor in an earlier place; another one under a known id is rejected."""
+    seen: dict[str, int | str] = {}
+    waiting: dict[str, str] = {}
+    nameless = _Nameless(looked.db, session_id, known, goes_on=place.begin > 0)
+    for line in place.lines(place.begin):
+        if line.offset < place.begin:  # a packed one is read from its start
+            continue
+        kind = _kind(line)
+        if kind is None:
+            _reject(place.source, rejected, session_id, line.offset, line.reason, line.detail)
+            continue
+        name = own_id(line.record)
+        if name is None:
+            place.source.kinds[kind] += nameless.is_new(line, seen)
+            continue
+        digest = fingerprint(line.raw, line.record)
+        if seen.setdefault(name, digest) != digest:
+            _reject(place.source, rejected, session_id, line.offset, "duplicate_id", name)
+        elif name not in known.ids and name not in waiting:
+            waiting[name] = kind
+            if len(waiting) == ROWS:
+                _count(looked, place.source, session_id, known, waiting)
+    _count(looked, place.source, session_id, known, waiting)
+    place.source.new[RECORDS] = place.source.kinds.total()
+
+
+def _kind(line):
+    """The kind of a line's record; None, with the reason in the line, when it holds none."""
+    try:
+        return facts(line.record).kind if line.record is not None else None
+    except UNFORESEEN as exc:
+        line.reason, line.detail = "unforeseen", type(exc).__name__
+        return None
+
+
+class _Nameless:
+    """Records without an id in one place: `unnamed` tells those that the store has, `known` those before it."""
+
+    def __init__(self, db, session_id, known, *, goes_on):
+        self._db, self._session_id, self._known, self._goes_on = db, session_id, known, goes_on
+        self._earlier = Counter() if goes_on else Counter(known.nameless)
+        self._own: Counter[str] = Counter()
+        self._stored: set[str] = set()
+        self._names: unnamed.Unnamed | None = None
+
+    def is_new(self, line, seen) -> bool:
+        """Whether a collect would store this record."""
+        if self._names is None:
+            self._stored = all_ids(self._db, self._session_id) if self._db else set()
+            self._names = unnamed.Unnamed(self._db, self._session_id, {}, goes_on=self._goes_on)
+        name = self._names.name(line, self._stored, seen, is_withheld=False)
+        if name in self._stored:
+            return False
+        seen[name] = name
+        what = unnamed.key(line.record)
+        self._own[what] += 1
+        self._known.nameless |= self._own
+        return self._own[what] > self._earlier[what]
+
+
+def all_ids(db: str, session_id: str) -> set[str]:
+    """Every record of a session that is in the store."""
+    rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
+    return set(rows.values_list("event_id", flat=True))
+
+
+def _count(looked, source, session_id, known, waiting: dict[str, str]):
+    held = held_ids(looked.db, session_id, [*waiting]) if looked.db and waiting else set()
+    new = waiting.keys() - held
+    known.ids |= new
+    source.kinds.update(waiting[name] for name in new)
+    waiting.clear()
+
+
+RECORDS = "transcript_events"
+
+
+def held_ids(db: str, session_id: str, ids: list[str]) -> set[str]:
+    """Those of these records of a session that are in the store. At most a few hundred at once."""
+    marks = ", ".join(["%s"] * len(ids))
+    sql = f"SELECT event_id FROM transcript_event_identities WHERE session_id = %s AND event_id IN ({marks})"  # noqa: S608
+    with connections[db].cursor() as cursor:
+        return {name for (name,) in cursor.execute(sql, [session_id, *ids])}
+
+
+def _reject(source, rejected, session_id, offset, reason, detail):
+    is_shared = source.kind == Kind.DATABASE
+    reject(source, rejected, offset, reason, f"{session_id} {detail}".strip() if is_shared else detail)
+
+
+def about(collection: Any, source: Source) -> None:
+    """Fill in the version that the header of a transcript names."""
+    if source.file.suffix == collect_archives.SUFFIX:
+        return
+    try:
+        with open_regular(collection.home.root, source.file) as file:
+            version = orjson.loads(file.readline(MAX_HEADER)).get("version")
+    except (NotReadable, orjson.JSONDecodeError, AttributeError):
+        return
+    source.version = str(version) if isinstance(version, int) else ""
+
+
+def sha256_of(root: Path, file: Path) -> str:
+    """The hash of a source as it is now. Raises NotReadable."""
+    digest = hashlib.sha256()
+    with open_regular(root, file) as opened:
+        while chunk := opened.read(io.DEFAULT_BUFFER_SIZE * 32):
+            digest.update(chunk)
+    return digest.hexdigest()

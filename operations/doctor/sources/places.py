@@ -1,0 +1,316 @@
+"""Where the records of an agent's sessions are: every file, database and archive, in the order a collect reads them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agents import databases, holdings
+from agents.homes import NotReadable, open_regular
+from agents.models import Agent, CollectorSource
+from collecting import collect
+from collecting.stages import agent_database as collect_agent_database
+from collecting.stages import archives as collect_archives
+from collecting.stages import consent as collect_consent
+from collecting.stages import databases as collect_databases
+from collecting.stages.databases import Unreadable
+from ledger.collectors import agent_database, jsonl, packed
+from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database_tables import AGENT
+from ledger.collectors.jsonl import Line
+from ledger.models import RemovedSession, Session
+from ledger.transcripts import removing
+from openclaw_web import reasons
+
+from .home_sources import LEFT, LEFTOVER, Source
+from .rejects import Rejected, reject
+from .secrets import why_not_read
+
+Kind = CollectorSource.Kind
+END = 2**63 - 1  # past every offset
+MayRead = Callable[[str], bool]
+Lines = Callable[[int], Iterator[Line]]
+
+
+@dataclass(slots=True)
+class Place:
+    """One place where records of a session are. `lines(start)` reads it, and raises NotReadable or Damaged.
+
+    A collect reads what begins at `begin` or after it, nothing when that is None. What begins before `until` has been
+    read, so the store has it.
+    """
+
+    source: Source
+    session_id: str
+    lines: Lines
+    begin: int | None
+    until: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class AgentPlaces:
+    """One agent looked at: where its records are by session, its opened database, and whose sessions may be read."""
+
+    agent_id: str
+    db: str | None  # None: there is no file of ours that can be read
+    may_read: MayRead
+    by_session: dict[str, list[Place]] = field(default_factory=dict)
+    database: Database | None = None
+    of_database: Source | None = None
+
+    def add(self, place: Place) -> None:
+        """Take a place in, after those that are read before it."""
+        self.by_session.setdefault(place.session_id, []).append(place)
+
+
+@contextmanager
+def of_agent(
+    collection: Any, found: Any, agent_id: str, own: list[Source], rejected: Rejected, *, is_deep: bool = False
+) -> Iterator[AgentPlaces]:
+    """The places of one agent, whose sources are `own`; with `is_deep` also those that have not changed.
+
+    What cannot be read says so in `problem` of its source, and in `rejected` when a collect will say so too.
+    """
+    with ExitStack() as stack:
+        files = [source for source in own if source.kind in (Kind.TRANSCRIPT, LEFTOVER)]
+        mine = next((one for one in own if one.kind == Kind.DATABASE and one.target == "transcript_events"), None)
+        db = alias(agent_id)
+        removed = removing.ids(db) if db else _removed(agent_id)
+        looked = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=mine)
+        if mine is not None and (mine.is_to_read or is_deep):
+            looked.database = _opened(stack, collection, mine, rejected)
+        may_read = _consent(collection, found, agent_id, looked.database)
+        _places(collection, looked, files, may_read, removed, is_deep)
+        looked.may_read = _without(may_read, removed)
+        yield looked
+
+
+def _removed(agent_id):
+    """The sessions that were removed, of an agent whose own file cannot say so any more."""
+    whys = {why.value for why in RemovedSession.Why}
+    return {session_id for session_id, why in holdings.removed(agent_id).items() if why in whys}
+
+
+def alias(agent_id: str) -> str | None:
+    """The alias of an agent's file; None when there is none, or none that this program can read."""
+    try:
+        return databases.alias(agent_id)
+    except (databases.UnknownAgent, databases.OldAgentFile):
+        return None
+
+
+def _opened(stack, collection, source, rejected):
+    try:
+        database = stack.enter_context(collect_databases.opened(collection, source.file, AGENT))
+        tell_about(source, database)
+        for one in agent_database.contents(database):
+            if source.is_to_read and not one.session_id:
+                reject(source, rejected, 0, "bad_session", "")
+            elif source.is_to_read and one.misplaced:
+                reject(source, rejected, 0, "bad_seq", one.session_id)
+    except Unreadable as exc:
+        source.problem = str(exc)
+        reject(source, rejected, 0, exc.reason, str(exc))
+    except Damaged as exc:
+        source.problem = reasons.of_sqlite(str(exc))
+        reject(source, rejected, 0, "bad_database", source.problem)
+    else:
+        return database
+    return None
+
+
+def tell_about(source: Source, database: Database) -> None:
+    """Write down what a database says of itself, and every table of it that is not read, by name, and why."""
+    source.version = str(database.version)
+    sql = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+    names = [agent_database.text(name) for (name,) in database.ask(sql)]
+    source.skipped_tables = [
+        {"name": name, "why": why_not_read(name)} for name in names if name not in database.columns
+    ]
+
+
+def _consent(collection, found, agent_id, database) -> MayRead:
+    entries = []
+    if database is not None and collection.opted_out:
+        entries = agent_database.index(database).entries
+        archived = map(agent_database.archived_entry, agent_database.archives(database))
+        entries += [entry for entry in archived if entry is not None]
+    agent, report = Agent(agent_id=agent_id), collect.AgentReport()
+    may_read = collect_consent.reader(collection, found, agent, report, entries)
+    return collect_consent.without_ignored(collection, agent, report, may_read)
+
+
+def _without(may_read, removed) -> MayRead:
+    return lambda session_id: session_id not in removed and may_read(session_id)
+
+
+def _places(collection, looked, files, may_read, removed, is_deep):
+    names: set[str] = set()
+    allowed = _without(may_read, removed)  # asked when a place is added: sessions that went on leave `removed`
+    try:
+        if looked.database is not None:
+            _archives(collection, looked, allowed, names, is_deep)
+        _files(collection, looked, _transcripts(files), allowed, removed, names, is_deep)
+        if looked.database is not None:
+            _in_database(collection, looked, allowed, removed, is_deep)
+    except Damaged as exc:
+        looked.of_database.problem = str(exc)
+    _leftovers(collection, looked, files, allowed, is_deep)
+
+
+def _transcripts(files):
+    return [source for source in files if source.kind == Kind.TRANSCRIPT]
+
+
+def _archives(collection, looked, allowed, names, is_deep):
+    source, database, book = looked.of_database, looked.database, collection.book
+    for archive in agent_database.archives(database):
+        names.add(archive.name)
+        was_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
+        is_new = source.is_to_read and collection.include_deleted and not was_read
+        if (is_new or is_deep) and allowed(archive.session_id):
+            lines = _archived(collection, source, database, archive)
+            looked.add(Place(source, archive.session_id, lines, 0 if is_new else None, END if was_read else 0))
+
+
+def _archived(collection, source, database, archive) -> Lines:
+    def lines(_start):
+        blob = agent_database.blob_of(database, archive)
+        if blob is not None:
+            yield from agent_database.archived_lines(archive, blob)
+            return
+        file = source.file.parent.parent / "sessions" / "cold" / archive.name
+        with open_regular(collection.home.root, file) as opened:
+            yield from packed.read_packed_lines(opened)
+
+    return lines
+
+
+def _files(collection, looked, files, allowed, removed, names, is_deep):
+    for source in files:
+        if source.is_to_read and source.session_id in removed and _went_on(collection, source):
+            removed.discard(source.session_id)
+    for source in files:
+        is_new = source.is_to_read and source.file.name not in names
+        if (is_new or is_deep) and allowed(source.session_id):
+            looked.add(_file(collection, source, is_new=is_new))
+
+
+def _went_on(collection, source):
+    """As `collect_removed.files` has it: there is more in it than when it was read last."""
+    offset = collection.book.offset(Kind.TRANSCRIPT, source.file)
+    if is_packed(source) or not offset:
+        return False
+    try:
+        with open_regular(collection.home.root, source.file) as opened:
+            why = collection.book.reading(Kind.TRANSCRIPT, source.file, opened).why
+    except NotReadable:
+        return False
+    return why == "appended" or (why == "replaced" and source.stat.st_size > offset)
+
+
+def _file(collection, source, *, is_new):
+    root, read = collection.home.root, _until(collection, source)
+    begin = until = None
+    if is_new:
+        begin, until = _begin(collection, source)
+    size = source.stat.st_size - (begin or 0) if is_new else 0
+    return Place(source, source.session_id, lines_of(root, source), begin, read if until is None else until, size)
+
+
+def _begin(collection, source):
+    """From where a collect reads a file, and what it had read before."""
+    if is_packed(source):
+        return 0, 0
+    try:
+        with open_regular(collection.home.root, source.file) as opened:
+            offset = collection.book.reading(Kind.TRANSCRIPT, source.file, opened).offset
+    except NotReadable as exc:
+        source.problem = str(exc)
+        return 0, 0
+    return offset, offset
+
+
+def _until(collection, source):
+    """How much of a file that has not changed, or is left alone, was read; also while it had its first name."""
+    book = collection.book
+    if offset := book.offset(Kind.TRANSCRIPT, source.file):
+        return END if is_packed(source) else offset
+    folder = source.file.parent.parent / "sessions"
+    names = {source.file.name.partition(".jsonl")[0], source.session_id} if source.session_state else ()
+    return max((book.offset(Kind.TRANSCRIPT, folder / f"{name}.jsonl") for name in names), default=0)
+
+
+def is_packed(source: Source) -> bool:
+    """Whether a file is packed: it is whole, and read from its start."""
+    return source.file.suffix == collect_archives.SUFFIX
+
+
+def lines_of(root: Path, source: Source) -> Lines:
+    """How the lines of a transcript's file are read."""
+
+    def lines(start):
+        with open_regular(root, source.file) as opened:
+            if is_packed(source):
+                yield from packed.read_packed_lines(opened)
+            else:
+                is_closed = source.session_state not in ("", Session.State.LIVE)
+                yield from jsonl.read_lines(opened, start, is_closed=is_closed)
+
+    return lines
+
+
+def _in_database(collection, looked, allowed, removed, is_deep):
+    source, database, book = looked.of_database, looked.database, collection.book
+    contents = list(agent_database.contents(database))
+    per_record = source.size / (sum(one.count for one in contents) or 1)
+    generations = agent_database.generations(database)
+    for one in contents:
+        part = book.part(f"{source.name}#{one.session_id}")
+        if one.session_id in removed and source.is_to_read and part and one.last_seq + 1 > part.end:
+            removed.discard(one.session_id)
+            part = None
+        if not one.session_id or not allowed(one.session_id):
+            continue
+        mark = generations.get(one.session_id, "")
+        mark = mark or agent_database.prefix(database, one.session_id, part.end if part else 0)
+        why = collect_agent_database.why_read(part, one, mark)
+        is_new = source.is_to_read and why != "unchanged"
+        if is_new or is_deep:
+            read = part.end if part and why in ("appended", "unchanged") else 0
+            size = int(per_record * one.count) if is_new else 0
+            lines = _events(database, one.session_id)
+            looked.add(Place(source, one.session_id, lines, read if is_new else None, read, size))
+
+
+def _events(database, session_id) -> Lines:
+    return lambda start: agent_database.events(database, session_id, start)
+
+
+def _leftovers(collection, looked, files, allowed, is_deep):
+    """What was imported into the database is read by way of it; only what it has lost since is read from here."""
+    known = _in_the_database(collection, looked)
+    for source in files:
+        if source.kind != LEFTOVER:
+            continue
+        if source.is_to_read and source.session_id in known:
+            source.state, source.why = LEFT, "imported"
+        if (source.is_to_read or is_deep) and allowed(source.session_id):
+            looked.add(_file(collection, source, is_new=source.is_to_read))
+
+
+def _in_the_database(collection, looked) -> set[str]:
+    """Sessions that a collect knows from the database or its archives by the time it comes to the leftovers."""
+    source = looked.of_database
+    if source is None:
+        return set()
+    book = collection.book
+    known = {name.removeprefix(f"{source.name}#") for name in book.parts(f"{source.name}#")}
+    known |= {name.removeprefix(f"{source.name}!").partition("/")[0] for name in book.parts(f"{source.name}!")}
+    return known | {place.session_id for places in looked.by_session.values() for place in _of(places, source)}
+
+
+def _of(places: Iterable[Place], source):
+    return (place for place in places if place.source is source)

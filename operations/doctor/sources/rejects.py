@@ -1,0 +1,13 @@
+"""Lines that a collect will reject, as the doctor lists them."""
+
+from typing import Any
+
+from .home_sources import Source
+
+Rejected = list[dict[str, Any]]
+
+
+def reject(source: Source, rejected: Rejected, offset: int, reason: str, detail: str) -> None:
+    """Count a line of a source, and list it with its place and the reason."""
+    source.rejected += 1
+    rejected.append({"file": source.name, "offset": offset, "reason": reason, "detail": detail[:200]})

@@ -1,0 +1,100 @@
+"""Backups that still hold what no source does: opened one after the other, the newest first."""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from openclaw_web.disk import room
+from openclaw_web.disk.drafts import draft_of
+from openclaw_web.errors import Refused
+
+from ...backups import reading, verifying
+from ...models import BackupRun
+from ..store.losses import Loss
+
+MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
+COUNTS = "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind"
+
+
+def find(losses: list[Loss], progress: Any, *, own: str) -> None:
+    """Write into `where` of each loss the newest backup that holds its session with at least as many records.
+
+    `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
+    """
+    unpacked: dict[str, set[str]] = defaultdict(set)
+    for path in [Path(own), *_paths(own)]:
+        wanted = [loss for loss in losses if not loss.where and loss.missing]
+        if not wanted:
+            return
+        progress.update(0, None, _("Looking into the backup %(path)s") % {"path": path.name})
+        by_agent = defaultdict(list)
+        for loss in wanted:
+            by_agent[loss.agent].append(loss)
+        for agent_id, held in _held(path, by_agent, unpacked, is_own=path == Path(own)):
+            for loss in by_agent[agent_id]:
+                if held[loss.session_id][loss.kind] >= loss.noted:
+                    loss.where = str(path)
+
+
+def _paths(own: str) -> list[Path]:
+    usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).exclude(archive_path__in=("", own))
+    paths = usable.order_by("-created_at", "-id").values_list("archive_path", flat=True)
+    return [path for path in map(Path, paths[:OPENED]) if path.is_file()]
+
+
+def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[str, Counter[str]]]]:
+    """(agent, session -> kind -> records) of these agents in a backup; one that cannot be read holds nothing.
+
+    A database that is one of those looked into is passed over: each run of `--fix` backs up the same loss.
+    """
+    try:
+        with reading.opened(path) as archive:
+            for entry in archive.manifest.databases:
+                known = unpacked[entry.agent or ""]
+                if entry.agent not in agents or entry.sha256 in known or len(known) > MOST:
+                    continue
+                known.add(entry.sha256)
+                if not is_own:
+                    yield entry.agent, _counted(path, archive, entry)
+    except (Refused, OSError, sqlite3.Error):  # the next one may be whole
+        return
+
+
+def _counted(path, archive, entry):
+    held: dict[str, Counter[str]] = defaultdict(Counter)
+    room.check(path.parent, entry.bytes)
+    with draft_of(path.parent / "looking") as folder:
+        file = folder / entry.path
+        verifying.write(file, archive.database(entry))
+        verifying.look_at(file, entry.path)
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            for session_id, kind, count in db.execute(COUNTS):
+                held[session_id][kind] = count
+    return held
+
+
+def command(path: str) -> str:
+    """How to have a backup back in a home that is there."""
+    return f"openclaw-web backup restore {path} --replace"
+
+
+def as_json(losses: list[Loss]) -> list[dict[str, Any]]:
+    """Each backup that was found, with what it holds of these losses and the command that puts it back."""
+    found: dict[str, list[Loss]] = defaultdict(list)
+    for loss in losses:
+        if loss.where:
+            found[loss.where].append(loss)
+    return [
+        {
+            "path": path,
+            "command": command(path),
+            "agents": sorted({loss.agent for loss in some}),
+            "records": sum(loss.missing for loss in some),
+        }
+        for path, some in found.items()
+    ]

@@ -1,0 +1,174 @@
+"""Source files that are to go: packed and read again before anything happens, moved or removed at the very end."""
+
+import hashlib
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import zstandard
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, open_regular
+from openclaw_web import reasons
+from openclaw_web.disk import room
+from openclaw_web.disk.drafts import draft_of, sync_folder
+from openclaw_web.errors import Refused
+
+from .looking import sha256_of
+
+KEEP, ARCHIVE, REMOVE = "keep", "archive", "remove"
+CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An archive of source files that was read again: where it is, the hash of each file by its path, and what is
+    not in it and why."""
+
+    path: Path
+    sha256: str
+    files: dict[str, str]
+    left: dict[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"path": str(self.path), "sha256": self.sha256, "files": len(self.files)}
+
+
+def pack(root: Path, names: list[str], folder: Path, run_id: str) -> Packed:
+    """Pack these files of the home `root` into one archive in `folder` and read it again. Raises Refused.
+
+    A file that is gone by now, or cannot be read, is left out of it.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    room.check(folder, sum(map(_size, (root / name for name in names))) // 4)
+    target = folder / f"openclaw-sources-{run_id}.tar.zst"
+    with room.refusing(folder, _("Nothing was imported.")), draft_of(folder / "sources") as draft:
+        path = draft / "archive"
+        hashes, left = _write(root, names, path)
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                digest.update(chunk)
+        if dict(_hashes_in(path)) != hashes:
+            raise Refused(
+                _("The archive of the source files does not hold what was put into it. Nothing was imported.")
+            )
+        path.rename(target)
+        sync_folder(folder)
+    return Packed(target, digest.hexdigest(), hashes, left)
+
+
+def _size(file):
+    try:
+        return file.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _write(root, names, path):
+    hashes, left = {}, {}
+    with path.open("xb") as raw:
+        path.chmod(0o600)
+        with (
+            zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False) as packed,
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for name in names:
+                try:
+                    with open_regular(root, root / name) as file:
+                        hashes[name] = _add(archive, name, file)
+                except NotReadable as exc:
+                    left[name] = str(exc)
+        raw.flush()
+        os.fsync(raw.fileno())
+    return hashes, left
+
+
+def _add(archive, name, file):
+    about = os.fstat(file.fileno())
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mtime, entry.mode = about.st_size, int(about.st_mtime), 0o600
+    reader = _Hashing(file, about.st_size)
+    archive.addfile(entry, reader)
+    return reader.digest.hexdigest()
+
+
+class _Hashing:
+    """A file as it passes: exactly `size` bytes of it, and their hash."""
+
+    def __init__(self, file, size):
+        self._file, self._left, self.digest = file, size, hashlib.sha256()
+
+    def read(self, size=-1):
+        chunk = self._file.read(self._left if size < 0 else min(size, self._left))
+        if not chunk and self._left:
+            raise Refused(_("A source file became shorter while it was packed. Nothing was imported."))
+        self._left -= len(chunk)
+        self.digest.update(chunk)
+        return chunk
+
+
+def _hashes_in(path) -> Iterator[tuple[str, str]]:
+    with (
+        path.open("rb") as raw,
+        zstandard.ZstdDecompressor().stream_reader(raw) as unpacked,
+        tarfile.open(fileobj=unpacked, mode="r|") as archive,
+    ):
+        for entry in archive:
+            digest, file = hashlib.sha256(), archive.extractfile(entry)
+            while file and (chunk := file.read(CHUNK)):
+                digest.update(chunk)
+            yield entry.name, digest.hexdigest()
+
+
+def take_away(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
+    """Remove a source file whose content still has this hash; first it is copied to `to`, when it is given.
+
+    Raises Refused when it is not what it was, or cannot be removed; then it stays where it is.
+    """
+    file = root / name
+    try:
+        before = file.lstat()
+        if to is not None:
+            _copy(root, file, to, sha256)
+        if sha256_of(root, file) != sha256:
+            raise Refused(_("It changed while it was imported."))
+        _unlink(file, before)
+    except NotReadable as exc:
+        raise Refused(str(exc)) from exc
+    except OSError as exc:
+        raise Refused(reasons.of_system(exc)) from exc
+
+
+def _copy(root, file, to, sha256):
+    to.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = to.with_name(f".{to.name}.draft")
+    with open_regular(root, file) as source, draft.open("wb") as copy:
+        draft.chmod(0o600)
+        shutil.copyfileobj(source, copy, CHUNK)
+        copy.flush()
+        os.fsync(copy.fileno())
+    if sha256_of(to.parent, draft) != sha256:
+        draft.unlink()
+        raise Refused(_("It changed while it was imported."))
+    draft.rename(to)
+    sync_folder(to.parent)
+
+
+def _unlink(file, before):
+    """Remove the file that was looked at, in the folder that was looked at, and no other."""
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        now = os.stat(file.name, dir_fd=folder, follow_symlinks=False)
+        if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
+            raise Refused(_("It changed while it was imported."))
+        os.unlink(file.name, dir_fd=folder)
+        with suppress(OSError):
+            os.fsync(folder)
+    finally:
+        os.close(folder)

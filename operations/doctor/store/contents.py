@@ -1,0 +1,216 @@
+"""Contents of the artifact store that are gone or not what was put there: who refers to them, where they are left."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents.models import Agent, CollectorSource
+from artifacts import handles, services
+from artifacts.models import Artifact
+from artifacts.store import layout, losses, verifying
+from artifacts.store.losses import Contents
+from openclaw_web import amounts
+from openclaw_web.errors import Refused
+
+from ...backups import contents as contents_of_backups
+from ...backups import reading
+from ...models import BackupRun
+from ..findings import NOTE, Finding
+
+NAMED = 3  # contents of a finding, and uses of each
+DAMAGED_NAMED = 20
+LOOKED_INTO = 10  # backups, the newest first
+FILE = re.compile(r"[^#!]*")  # of a transcript's name: within a database it goes on with # or !
+
+Uses = dict[str, list[tuple[Agent, Artifact]]]  # by the hash of a content
+
+
+def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[Finding]:
+    """What is lost or loose in the store. `is_complete` says that these are all agents; `is_deep` reads contents."""
+    contents, again = Contents(layout.root()), HavingAgain()
+    used: set[str] = set()
+    unusable: set[str] = set()
+    for agent in agents:
+        lost, refers = contents.lost(agent.db)
+        used |= refers
+        unusable |= lost.unusable
+        for check, found in (("artifact_gone", lost.gone), ("artifact_size", lost.resized)):
+            if found:
+                yield _lost(check, agent, found, again)
+        if lost.unnamed:
+            yield _unnamed(agent, lost.unnamed)
+    loose = [sha256 for sha256 in contents.paths if sha256 not in used]
+    if is_complete and loose:
+        sentence = ngettext(
+            "%(count)s content of the artifact store has no row. openclaw-web artifact gc removes it.",
+            "%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.",
+            len(loose),
+        )
+        yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
+    if is_deep:
+        yield from _damaged(agents, sorted(contents.paths.keys() - unusable), again)
+
+
+def _lost(check, agent, found, again):
+    sentences = {
+        "artifact_gone": ngettext(
+            "The content of %(count)s artifact of agent %(agent)s is gone: %(named)s.",
+            "The contents of %(count)s artifacts of agent %(agent)s are gone: %(named)s.",
+            len(found),
+        ),
+        "artifact_size": ngettext(
+            "The content of %(count)s artifact of agent %(agent)s has another size than was stored: %(named)s.",
+            "The contents of %(count)s artifacts of agent %(agent)s have other sizes than were stored: %(named)s.",
+            len(found),
+        ),
+    }
+    made = _finding(check, sentences[check], agent, found)
+    return replace(made, sentence=" ".join([made.sentence, *again.ways(_uses([agent], found))]))
+
+
+def _unnamed(agent, found):
+    sentence = ngettext(
+        "The metadata of %(count)s artifact of agent %(agent)s is gone; its content is there: %(named)s.",
+        "The metadata of %(count)s artifacts of agent %(agent)s is gone; their contents are there: %(named)s.",
+        len(found),
+    )
+    return _finding("artifact_metadata", sentence, agent, found, repair="artifact_metadata")
+
+
+def _uses(agents, wanted) -> Uses:
+    uses: Uses = {sha256: [] for sha256 in wanted}
+    for agent in agents:
+        for sha256, rows in losses.uses(agent.db, wanted).items():
+            uses[sha256] += [(agent, row) for row in rows]
+    return uses
+
+
+def _finding(check, sentence, agent, found, repair=""):
+    first = sorted(found)[:NAMED]
+    named = [_named(sha256, rows) for sha256, rows in losses.uses(agent.db, first).items()]
+    if len(found) > NAMED:
+        named.append(_("%(count)s more") % {"count": len(found) - NAMED})
+    words = {"count": len(found), "agent": agent.agent_id, "named": "; ".join(named)}
+    return Finding(check, sentence % words, "artifacts", agent=agent.agent_id, repair=repair)
+
+
+def _named(sha256, rows):
+    """A handle with the records that refer to it."""
+    places = [f"{row.session_id}/{row.record_id}" for row in rows if row.session_id and row.record_id]
+    if not places:
+        return handles.of(sha256)
+    more = ", …" if len(places) > NAMED else ""
+    return _("%(handle)s (%(records)s)") % {
+        "handle": handles.of(sha256),
+        "records": ", ".join(places[:NAMED]) + more,
+    }
+
+
+def _damaged(agents, wanted, again):
+    problems = verifying.verify(wanted).problems
+    for problem in problems[:DAMAGED_NAMED]:
+        uses = _uses(agents, [handles.parse(problem["id"])])
+        told = [_("%(id)s: %(reason)s") % problem]
+        places = [f"{agent.agent_id} {row.session_id}/{row.record_id}" for rows in uses.values() for agent, row in rows]
+        if places:
+            told += [_("Used by %(places)s.") % {"places": ", ".join(places[:NAMED])}, *again.ways(uses)]
+        yield Finding("artifact_damaged", " ".join(told), "artifacts")
+    if len(problems) > DAMAGED_NAMED:
+        words = {"more": amounts.of("contents", len(problems) - DAMAGED_NAMED)}
+        sentence = _("Also damaged: %(more)s. openclaw-web artifact verify lists all.") % words
+        yield Finding("artifact_damaged", sentence, "artifacts")
+
+
+class HavingAgain:
+    """Where lost contents can be had again. What was looked up once is remembered."""
+
+    def __init__(self):
+        self._names: dict[str, list[str]] = {}
+        self._lists: dict[str, list[str]] = {}
+
+    def ways(self, uses: Uses) -> list[str]:
+        """Sentences: which are in OpenClaw's home, which in a backup, which nowhere; with the commands."""
+        places = {sha256: place for sha256, rows in uses.items() if (place := self._source_of(rows))}
+        found = list(_of_sources(places))
+        left = uses.keys() - places.keys()
+        runs = BackupRun.objects.filter(status__in=BackupRun.USABLE).order_by("-created_at", "-id")
+        for run in runs.defer("manifest_json")[:LOOKED_INTO] if left else ():
+            paths = [path for path in self._paths_in(run.archive_path) if _hash_of(path) in left]
+            if paths:
+                found.append(_of_backup(run, paths))
+                left -= set(map(_hash_of, paths))
+        if left:
+            sentence = ngettext(
+                "%(count)s is in no source and in no backup: it cannot be had again.",
+                "%(count)s are in no source and in no backup: they cannot be had again.",
+                len(left),
+            )
+            found.append(sentence % {"count": len(left)})
+        return found
+
+    def _source_of(self, rows):
+        """(agent, session) of a record that told of the content and whose source is still there."""
+        for agent, row in rows:
+            is_output = row.kind == services.KIND and row.session_id and row.record_id
+            if is_output and any(row.session_id in name for name in self._sources(agent)):
+                return agent.agent_id, row.session_id
+        return None
+
+    def _sources(self, agent):
+        """The names of an agent's transcripts that are still where they were read."""
+        if agent.agent_id not in self._names:
+            kind = CollectorSource.Kind.TRANSCRIPT
+            known = CollectorSource.objects.filter(agent_id=agent.agent_id, kind=kind).values_list("root", "path")
+            there = [path for root, path in known if Path(root, FILE.match(path)[0]).is_file()]
+            self._names[agent.agent_id] = there
+        return self._names[agent.agent_id]
+
+    def _paths_in(self, archive):
+        """The paths of all sound contents in an archive; none when it cannot be read."""
+        if archive not in self._lists:
+            try:
+                with reading.opened(Path(archive)) as opened:
+                    damaged = set(opened.manifest.files.damaged)
+                    blobs = [entry.path for entry in opened.listed() if contents_of_backups.blob_of(entry.path)]
+                    self._lists[archive] = [path for path in blobs if _hash_of(path) not in damaged]
+            except Refused:
+                self._lists[archive] = []
+        return self._lists[archive]
+
+
+def _hash_of(path):
+    return contents_of_backups.blob_of(path)
+
+
+def _of_sources(places):
+    if not places:
+        return
+    sentence = ngettext(
+        "%(count)s is in OpenClaw's home: %(commands)s.",
+        "%(count)s are in OpenClaw's home: %(commands)s.",
+        len(places),
+    )
+    sessions = sorted(set(places.values()))
+    commands = [f"openclaw-web collect --again --agent {agent} --session {one}" for agent, one in sessions[:NAMED]]
+    if len(sessions) > NAMED:
+        commands.append(_("and for %(more)s more") % {"more": amounts.of("sessions", len(sessions) - NAMED)})
+    yield sentence % {"count": len(places), "commands": "; ".join(commands)}
+
+
+def _of_backup(run, paths):
+    sentence = ngettext(
+        "%(count)s is in the backup %(id)s: %(command)s",
+        "%(count)s are in the backup %(id)s: %(command)s",
+        len(set(map(_hash_of, paths))),
+    )
+    # Not `backup restore`: that would take everything back to that day.
+    names = paths[:1] if len(paths) == 1 else ["--wildcards", "'artifacts/*'", "--skip-old-files"]
+    command = shlex.join(["tar", "--zstd", "-xf", run.archive_path, "-C", str(settings.HOME_DIR)])
+    words = {"count": len(set(map(_hash_of, paths))), "id": run.id, "command": f"{command} {' '.join(names)}"}
+    return sentence % words

@@ -1,0 +1,161 @@
+"""What the store should hold and does not: rows by session and kind, against what was noted when they were read."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connections
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import holdings
+from ledger.transcripts import counting
+
+from ..findings import NOTE, Finding
+
+AGAIN = "collect_again"  # the repair of findings that reading sources again mends
+NAMED = 20  # sessions that findings name, of each agent; the list of losses tells more
+LISTED = 500
+# A record is a row with what it is known by: one without the other cannot be found, or read.
+HELD = """
+SELECT e.session_id, e.kind, count(*),
+ sum(EXISTS(SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq))
+FROM transcript_events e GROUP BY e.session_id, e.kind
+"""
+
+
+@dataclass(slots=True)
+class Loss:
+    """Records of one kind of one session: `noted` should be there, `held` are, `different` say something else.
+
+    `in_sources` are those of the missing and different ones that a source still has; None: nobody has compared yet.
+    """
+
+    agent: str
+    session_id: str
+    kind: str
+    noted: int
+    held: int
+    missing: int
+    different: int = 0
+    in_sources: int | None = None
+    where: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was counted of the store: `sessions` and `records` compared, `uncounted` sessions that nobody noted."""
+
+    sessions: int = 0
+    records: int = 0
+    uncounted: int = 0
+    losses: dict[tuple[str, str, str], Loss] = field(default_factory=dict)
+    more: Counter[str] = field(default_factory=Counter)  # by agent: records that nobody noted
+    not_noted: Counter[str] = field(default_factory=Counter)  # by agent: sessions without a note
+    held: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)  # agent -> session -> kind -> rows
+    gone: set[str] = field(default_factory=set)  # agents without a file
+    back: dict[str, list[str]] = field(default_factory=dict)  # agent -> sessions that were taken out and are here
+
+    def of_agent(self, agent_id: str) -> list[Loss]:
+        """The losses of one agent."""
+        return [loss for (agent, _session, _kind), loss in self.losses.items() if agent == agent_id]
+
+
+def count(agent_id: str, db: str | None, counts: Counts) -> None:
+    """Compare the rows of an agent's file with what was noted; without a file (`db` None) everything noted is lost."""
+    noted = holdings.noted(agent_id)
+    held = counts.held[agent_id] = held_rows(db) if db else {}
+    counts.gone.update([] if db else [agent_id])
+    out = holdings.removed(agent_id).keys()  # were taken out on purpose: nothing that counts as imported
+    not_noted = {session_id for session_id in held if session_id not in noted}
+    not_noted |= counting.uncounted(db) if db else set()
+    counts.back[agent_id] = sorted(out & held.keys())
+    not_noted -= out
+    counts.not_noted[agent_id] += len(not_noted)
+    for session_id, kinds in noted.items():
+        if session_id in not_noted and not kinds:
+            continue
+        counts.sessions += 1
+        counts.records += kinds.total()
+        _compare(agent_id, session_id, kinds, held.get(session_id, Counter()), counts)
+
+
+def _compare(agent_id, session_id, kinds, own, counts):
+    for kind, number in sorted(kinds.items()):
+        if own[kind] < number:
+            loss = Loss(agent_id, session_id, kind, number, own[kind], number - own[kind])
+            counts.losses[agent_id, session_id, kind] = loss
+    counts.more[agent_id] += (own - kinds).total()
+
+
+def held_rows(db: str) -> dict[str, Counter[str]]:
+    """Session -> kind -> records in an agent's file that have what they are known by."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    with connections[db].cursor() as cursor:
+        for session_id, kind, _rows, known in cursor.execute(HELD):
+            found[session_id][kind] = known
+    return found
+
+
+def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Finding]:
+    """What is to be said of one agent: each session that lost something, how many more, and what was not compared."""
+    by_session: dict[str, list[Loss]] = {}
+    for loss in (
+        counts.of_agent(agent_id) if agent_id not in counts.gone else ()
+    ):  # of a file that is gone one is enough
+        by_session.setdefault(loss.session_id, []).append(loss)
+    for session_id, some in list(by_session.items())[:NAMED]:
+        words = {"agent": agent_id, "session": session_id, "what": _kinds(some)}
+        sentence = _("Session %(session)s of agent %(agent)s has lost records: %(what)s.") % words
+        yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=AGAIN, agent=agent_id)
+    if len(by_session) > NAMED:
+        rest = len(by_session) - NAMED
+        sentence = ngettext(
+            "%(count)s more session of agent %(agent)s has lost records.",
+            "%(count)s more sessions of agent %(agent)s have lost records.",
+            rest,
+        )
+        words = {"count": f"{rest:,}", "agent": agent_id}
+        yield Finding("lost", sentence % words, agent_id, repair=AGAIN, agent=agent_id)
+    for session_id in counts.back.get(agent_id, [])[:NAMED]:
+        sentence = _(
+            "Session %(session)s of agent %(agent)s was taken out on purpose and is in the file again, as after an "
+            "older copy was put back. “collect --again” takes out what opting out demands, Retention what is old."
+        )
+        words = {"session": session_id, "agent": agent_id}
+        yield Finding("back", sentence % words, f"{agent_id}/{session_id}", agent=agent_id)
+    yield from _notes(agent_id, counts, is_deep)
+
+
+def _kinds(some):
+    parts = []
+    for loss in some:
+        words = {"kind": loss.kind, "missing": f"{loss.missing:,}", "noted": f"{loss.noted:,}"}
+        words["different"] = f"{loss.different:,}"
+        if loss.missing:
+            parts.append(_("%(kind)s: %(missing)s of %(noted)s missing") % words)
+        if loss.different:
+            parts.append(_("%(kind)s: %(different)s of %(noted)s not as in the source") % words)
+    return ", ".join(parts)
+
+
+def _notes(agent_id, counts, is_deep):
+    if more := counts.more[agent_id]:
+        sentence = ngettext(
+            "Agent %(agent)s has %(count)s record more than was noted. That is no loss.",
+            "Agent %(agent)s has %(count)s records more than were noted. That is no loss.",
+            more,
+        )
+        yield Finding("more", sentence % {"count": f"{more:,}", "agent": agent_id}, level=NOTE, agent=agent_id)
+    if not is_deep and (without := counts.not_noted[agent_id]):
+        sentence = ngettext(
+            "%(count)s session of agent %(agent)s is not counted yet: an older version imported it.",
+            "%(count)s sessions of agent %(agent)s are not counted yet: an older version imported them.",
+            without,
+        )
+        words = {"count": f"{without:,}", "agent": agent_id}
+        yield Finding("uncounted", sentence % words, repair=AGAIN, level=NOTE, agent=agent_id)

@@ -1,0 +1,223 @@
+"""Our own store, looked at without changing it: databases, schemas, triggers, registry, permissions, artifacts."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.loader import MigrationLoader
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import databases, presence
+from agents.database_copies import leftovers
+from agents.models import Agent, AgentDatabase, CollectorSource
+from agents.services import AGENT_ID
+from openclaw_web.sqlite import adopted, damage, inspection
+from overview.models import AgentSummary
+
+from ..findings import NOTE, Finding
+from . import contents, copied_notes, kept_files, sums
+from .losses import AGAIN
+
+FOLDER, FILE = 0o700, 0o600
+NAMED = 20  # files that a finding about many of them names
+# Folders whose content may be read by everybody: nothing in them is anybody's.
+PUBLIC = frozenset({"static"})
+
+
+def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
+    """Everything that is not as it should be. `is_deep` reads every index, reference and stored content."""
+    progress.update(0, None, _("Looking at the store"))
+    inside = inspection.look(Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), is_deep=is_deep)
+    yield from _global(inside)
+    if inside.damage or pending(inside, is_global=True):  # nothing that it says can be relied on
+        return
+    healthy = []
+    agents = list(Agent.objects.order_by("agent_id"))
+    for agent in agents:
+        found = list(_agent(agent, is_deep))
+        yield from found
+        if not any(one.check in ("integrity", "registry", "schema") for one in found):
+            healthy.append(agent)
+    yield from _registry(agents)
+    for agent in healthy:
+        yield from sums.look(agent, is_deep=is_deep)
+    yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
+    yield from kept_files.look(healthy, is_deep=is_deep)
+    yield from copied_notes.look()
+    yield from _permissions()
+    yield from _leftovers()
+
+
+def compared(*, is_deep: bool) -> str:
+    """What a look compared with what, of the store itself: more than this is not known to be right."""
+    if is_deep:
+        return _(
+            "Of the store, everything derived was compared with the records, and every artifact, export and archive "
+            "with its hash."
+        )
+    return _(
+        "Of the store, sums were compared with the numbers beside records, and artifacts, exports, archives and "
+        "backups by name and size; their contents were not read."
+    )
+
+
+def _global(inside):
+    path = "state/openclaw.sqlite"
+    if inside.damage:
+        words = {"why": inside.damage[:300]}
+        sentence = _("The global database is damaged: %(why)s.") % words
+        yield Finding("integrity", f"{sentence} {damage.way_out(settings.HOME_DIR)}", path)
+        return
+    if inside.dangling:
+        yield _dangling(inside, path)
+    if missing := pending(inside, is_global=True):
+        sentence = _("The global database is older than this program: %(names)s.") % {"names": ", ".join(missing)}
+        yield Finding("schema", sentence, path, repair="migrate_global")
+        return
+    if unknown := _unknown(inside, is_global=True):
+        sentence = _("The global database was written by a newer version: %(names)s. Update openclaw-web.")
+        yield Finding("schema", sentence % {"names": ", ".join(unknown)}, path)
+    for name, sql in inspection.triggers().items():
+        if inside.triggers.get(name) != sql:
+            sentence = _("The trigger %(name)s, which keeps rows from being changed, is missing or another one.")
+            yield Finding("trigger", sentence % {"name": name}, path, repair="triggers")
+
+
+def _dangling(inside, path, agent=""):
+    words = ngettext(
+        "%(count)s reference leads to a row that is not there.",
+        "%(count)s references lead to rows that are not there.",
+        inside.dangling,
+    )
+    return Finding("references", words % {"count": inside.dangling}, path, agent=agent)
+
+
+def _agent(agent, is_deep):
+    file, path = databases.path(agent.agent_id), agent.agent_db_path
+    about = {"path": path, "agent": agent.agent_id}
+    if not file.is_file():
+        yield Finding("registry", presence.gone(agent.agent_id), repair=AGAIN, **about)
+        return
+    inside = inspection.look(file, is_deep=is_deep)
+    if inside.damage:
+        words = {"agent": agent.agent_id, "why": inside.damage[:300]}
+        yield Finding("integrity", _("The file of agent %(agent)s is damaged: %(why)s.") % words, **about)
+        return
+    if inside.dangling:
+        yield _dangling(inside, path, agent.agent_id)
+    if missing := pending(inside, is_global=False):
+        words = {"agent": agent.agent_id, "names": ", ".join(missing)}
+        sentence = _("The file of agent %(agent)s is older than this program: %(names)s.") % words
+        yield Finding("schema", sentence, repair="migrate_agents", **about)
+    if _unknown(inside, is_global=False):
+        sentence = _("The file of agent %(agent)s was written by a newer version. Update openclaw-web.")
+        yield Finding("schema", sentence % {"agent": agent.agent_id}, **about)
+
+
+def _nodes(is_global):
+    nodes = MigrationLoader(None).graph.nodes
+    return {node for node in nodes if (node[0] in settings.AGENT_APPS) != is_global}
+
+
+def pending(inside: inspection.Inside, *, is_global: bool) -> list[str]:
+    """The migrations of this program that a file has not seen."""
+    # Every migration is recorded in every file: those of the other apps without having done anything.
+    return [f"{app}.{name}" for app, name in sorted(_nodes(is_global) - inside.migrations)]
+
+
+def _unknown(inside, *, is_global):
+    nodes = _nodes(is_global)
+    apps = {app for app, _name in nodes}
+    return [f"{app}.{name}" for app, name in sorted(inside.migrations - nodes - {*adopted.REPLACED}) if app in apps]
+
+
+def agent_files() -> Iterator[tuple[str, Path]]:
+    """Every file of an agent that is in the home, registered or not, with the agent's name."""
+    for file in sorted((settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")):
+        if AGENT_ID.fullmatch(file.parent.parent.name):
+            yield file.parent.parent.name, file
+
+
+def _registry(agents):
+    known = {agent.agent_id for agent in agents}
+    for name, file in agent_files():
+        if name not in known:
+            sentence = _("There is a file of an agent %(agent)s that the registry does not know.") % {"agent": name}
+            path = file.relative_to(settings.HOME_DIR).as_posix()
+            yield Finding("unregistered", sentence, path, repair="register", agent=name)
+    rows = dict(AgentDatabase.objects.values_list("agent_id", "path"))
+    for agent in agents:
+        wanted = databases.path(agent.agent_id).relative_to(settings.HOME_DIR).as_posix()
+        if rows.get(agent.agent_id) != wanted or agent.agent_db_path != wanted:
+            sentence = _("The registry says another place than %(path)s.") % {"path": wanted}
+            yield Finding("registry_row", sentence, wanted, repair="register", agent=agent.agent_id)
+    for model in (AgentSummary, CollectorSource):
+        rows = model.objects.exclude(agent_id__in=[*known, ""]).values_list("agent_id", flat=True).distinct()
+        for name in rows.order_by("agent_id")[:NAMED]:
+            sentence = _("%(table)s speaks of an agent %(agent)s that is not registered.")
+            yield Finding("orphan", sentence % {"table": model._meta.db_table, "agent": name}, level=NOTE, agent=name)
+
+
+def _permissions():
+    wrong, links, count = [], [], 0
+    for path, mode in modes(settings.HOME_DIR):
+        if stat.S_ISLNK(mode):
+            links.append(path)
+        elif is_wrong(mode):
+            count += 1
+            wrong.append(path)
+    if wrong:
+        words = {"count": count, "paths": _few(wrong)}
+        sentence = ngettext(
+            "%(count)s file or folder can be opened by others than its owner: %(paths)s.",
+            "%(count)s files or folders can be opened by others than their owner: %(paths)s.",
+            count,
+        )
+        yield Finding("permissions", sentence % words, wrong[0], repair="permissions")
+    if links:
+        sentence = _("There are links in the home, which nobody here made: %(paths)s.") % {"paths": _few(links)}
+        yield Finding("links", sentence, links[0], level=NOTE)
+
+
+def is_wrong(mode: int) -> bool:
+    """Whether others may do anything with a file or folder of this mode, or its owner may not use it."""
+    wanted = FOLDER if stat.S_ISDIR(mode) else FILE
+    bits = stat.S_IMODE(mode)
+    return bool(bits & 0o077) or (bits & wanted) != wanted
+
+
+def modes(home: Path) -> Iterator[tuple[str, int]]:
+    """(path in the home, mode) of everything that is private, the home itself first."""
+    yield ".", home.stat().st_mode
+    for folder, folders, files in os.walk(home):
+        if Path(folder) == home:
+            folders[:] = [name for name in folders if name not in PUBLIC]
+        for name in (*folders, *files):
+            path = os.path.join(folder, name)  # noqa: PTH118 - there are 100,000 of them
+            with suppress(FileNotFoundError):
+                yield os.path.relpath(path, home), os.lstat(path).st_mode
+
+
+def _leftovers():
+    home = settings.HOME_DIR
+    found = [
+        *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
+        *leftovers(),
+        *home.parent.glob(f"{home.name}.before-restore-*"),
+    ]
+    for path in sorted(found)[:NAMED]:
+        name = path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
+        sentence = _("%(path)s was left by something that ended early, or is kept from before.") % {"path": name}
+        yield Finding("leftover", sentence, name, level=NOTE)
+
+
+def _few(names):
+    names = list(names)
+    more = _(" and %(count)s more") % {"count": len(names) - 3} if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

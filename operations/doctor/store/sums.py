@@ -1,0 +1,108 @@
+"""Sums, compared with what they are sums of: those of sessions with records, those of agents with sessions and days."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from django.db.models import Count
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents.models import Agent
+from ledger.models import RemovedSession, SessionDay
+from ledger.rebuilding import sum_checks, whole_checks
+from ledger.rebuilding import sums as rebuilding
+from overview import summaries
+from overview.models import AgentDailyStat, AgentSummary
+
+from ..findings import NOTE, Finding
+
+OF_SESSIONS = "session_sums"
+NAMED, SUMS_NAMED = 3, 4
+
+
+def look(agent: Agent, *, is_deep: bool = False) -> Iterator[Finding]:
+    """What of an agent's sums is not what its records add up to. `is_deep` compares every derived column."""
+    found = wrong(agent.db, is_deep=is_deep)
+    if found:
+        yield _of_sessions(agent, found)
+    if sum_checks.are_tool_days_wrong(agent.db):
+        sentence = _("The sums of outputs by tool and day of agent %(agent)s are not those of its sessions.")
+        yield Finding("tool_sums", sentence % {"agent": agent.agent_id}, repair="sums", agent=agent.agent_id)
+    if names := _of_agent(agent):
+        sentence = _("The sums of agent %(agent)s are not those of its sessions and days: %(names)s.")
+        words = {"agent": agent.agent_id, "names": ", ".join(names[:SUMS_NAMED])}
+        yield Finding("sums", sentence % words, repair="sums", agent=agent.agent_id)
+    if is_deep:
+        yield from _uncheckable(agent)
+
+
+def wrong(db: str, *, is_deep: bool = False) -> dict[str, list[str]]:
+    """Which sums of which sessions are not what their records add up to."""
+    found: dict[str, list[str]] = {}
+    for each in (*sum_checks.quick(db), *(whole_checks.whole(db) if is_deep else ())):
+        names = found.setdefault(each.session_id, [])
+        names += [name for name in each.names if name not in names]
+    return dict(sorted(found.items()))
+
+
+def rebuild(agent: Agent, *, is_deep: bool) -> int:
+    """Make all sums of an agent again that are not what its records add up to; of how many sessions."""
+    found = wrong(agent.db, is_deep=is_deep)
+    for session_id in found:
+        rebuilding.rebuild_session(agent.db, session_id)
+    rebuilding.rebuild_tool_days(agent.db)
+    known = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list("last_collected_at", flat=True).first()
+    summaries.refresh(agent, collected_at=known)
+    return len(found)
+
+
+def _of_sessions(agent, found):
+    sentence = ngettext(
+        "Of %(count)s session of agent %(agent)s, sums are not what its records add up to: %(sessions)s.",
+        "Of %(count)s sessions of agent %(agent)s, sums are not what their records add up to: %(sessions)s.",
+        len(found),
+    )
+    named = [f"{session_id} ({', '.join(_few(names))})" for session_id, names in islice(found.items(), NAMED)]
+    if len(found) > NAMED:
+        named.append(_("%(count)s more") % {"count": len(found) - NAMED})
+    words = {"count": len(found), "agent": agent.agent_id, "sessions": "; ".join(named)}
+    return Finding(OF_SESSIONS, sentence % words, repair="sums", agent=agent.agent_id)
+
+
+def _few(names):
+    return names if len(names) <= SUMS_NAMED else [*names[: SUMS_NAMED - 1], "…"]
+
+
+def _of_agent(agent):
+    """The columns of an agent's rows in the global file that are not what its own file adds up to."""
+    days, summary = summaries.of_file(agent)
+    said = AgentSummary.objects.filter(agent_id=agent.agent_id).values(*summary).first()
+    if said is None and not days and not any(summary.values()):
+        return []  # nothing was collected yet
+    names = [
+        f"agent_summaries.{name}" for name in summary if said is None or sum_checks.differ(summary[name], said[name])
+    ]
+    stored = {row.date: row for row in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
+    if stored.keys() != {day.date for day in days}:
+        names.append("agent_daily_stats")
+    for day in days:
+        known = stored.get(day.date, day)
+        for name in ("session_count", *summaries.SUMMED):
+            if sum_checks.differ(getattr(day, name), getattr(known, name)):
+                names.append(f"agent_daily_stats.{name}")
+    return list(dict.fromkeys(names))
+
+
+def _uncheckable(agent):
+    removed = RemovedSession.objects.using(agent.db).values("session_id")
+    days = SessionDay.objects.using(agent.db).filter(session_id__in=removed)
+    if count := days.aggregate(count=Count("session_id", distinct=True))["count"]:
+        sentence = ngettext(
+            "The sums by day of %(count)s removed session of agent %(agent)s were not compared with anything: its "
+            "records are not here any more. They are kept as they are.",
+            "The sums by day of %(count)s removed sessions of agent %(agent)s were not compared with anything: their "
+            "records are not here any more. They are kept as they are.",
+            count,
+        )
+        words = {"count": count, "agent": agent.agent_id}
+        yield Finding("sums_unchecked", sentence % words, level=NOTE, agent=agent.agent_id)

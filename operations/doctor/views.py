@@ -1,0 +1,147 @@
+"""The doctor: what its last look found, its runs, and the buttons that look, fix and take a run back."""
+
+from django.conf import settings
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from collecting.models import MigrationRun, MigrationSource
+from jobs import services as jobs
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, render_page
+
+from . import ignoring, looks, report
+from .forms import AgainForm, DoctorForm, UnignoreForm
+
+RUNS = 20
+TONES = {"running": "running", "completed": "ok", "warning": "warn", "failed": "bad", "undone": ""}
+STATES = {"new": "info", "changed": "info", "unchanged": "", "left": ""}
+SHOWN = 50  # sources, rejected lines and skipped things; the command tells all of them
+
+
+@require_safe
+@needs("operator")
+def doctor(request):
+    """What the last look found, and the runs of `doctor --fix`."""
+    return render_page(request, "operations/doctor.html", _context(request, DoctorForm()))
+
+
+@require_POST
+@needs("operator")
+def doctor_look(request):
+    """Start a look; nothing is changed."""
+    return _started(request, "doctor_look", looks.asked(), _("The doctor is looking."))
+
+
+@require_POST
+@needs("admin")
+def doctor_compare(request):
+    """Start a look that also compares every record with its source; nothing is changed."""
+    return _started(request, "doctor_look", looks.asked(deep=True), _("The doctor compares every record."))
+
+
+@require_POST
+@needs("admin")
+def doctor_again(request):
+    """Start reading again: one session, all of one agent, or all there is."""
+    form = AgainForm(request.POST)
+    if not form.is_valid():
+        context = _context(request, DoctorForm()) | {"again": form}
+        return render(request, "operations/doctor.html", context, status=422)
+    return _started(request, "collect", looks.again(**form.cleaned_data), _("Sessions are being imported again."))
+
+
+@require_POST
+@needs("admin")
+def doctor_fix(request):
+    """Start a run: backup, repairs, import, comparison."""
+    form = DoctorForm(request.POST)
+    if not form.is_valid():
+        return render(request, "operations/doctor.html", _context(request, form), status=422)
+    params = looks.asked(by=request.user.username, **form.cleaned_data)
+    return _started(request, "doctor", params, _("The doctor is at work."))
+
+
+@require_POST
+@needs("admin")
+def doctor_undo(request, run_id):
+    """Start taking out the sessions that a run brought in; with `force` also when their files are not in place."""
+    run = get_object_or_404(MigrationRun, id=run_id, status__in=looks.UNDOABLE)
+    forced = {"force": True} if request.POST.get("force") else {}
+    params = {"run": run.id, "by": request.user.username} | forced
+    return _started(request, "doctor_undo", params, _("The run is being undone."))
+
+
+@require_POST
+@needs("admin")
+def doctor_unignore(request):
+    """Start letting in again what was undone: one session, or all of a run."""
+    form = UnignoreForm(request.POST)
+    if not form.is_valid():
+        return render(request, "operations/doctor.html", _context(request, DoctorForm()), status=422)
+    params = form.cleaned_data | {"by": request.user.username}
+    return _started(request, "doctor_unignore", params, _("Sessions are being let in again."))
+
+
+def _started(request, kind, params, sentence):
+    return after_post(request, sentence, to=jobs.start(kind, params, by=request.user.username))
+
+
+def _losses(result):
+    """What is lost: after a run what it could not bring back, with where each is; before one what was found."""
+    is_after = bool(_read_again(result))
+    found = result["run"] if is_after else result
+    rows = [(one, looks.whereabouts(one, is_after=is_after)) for one in found.get("losses", [])[:SHOWN]]
+    return {"rows": rows, "count": found.get("loss_count", 0), "records": found.get("lost_records", 0)}
+
+
+def _read_again(result):
+    """What a run read again and compared after that; empty for a look, or when nothing was lost."""
+    return (result.get("run") or {}).get("read_again") or {}
+
+
+def _context(request, form):
+    last = looks.last()
+    result = looks.receipt(last) if last else {}
+    rows = MigrationRun.objects.defer("report_json", "before_json")
+    page = page_of(rows, order=("-started_at", "-id"), **(places(request) | {"size": RUNS}))
+    removed = MigrationSource.objects.filter(removed_source=True)
+    emptied = {root for root in {run.root for run in page} if removed.filter(root=root).exists()}
+    ignored = page_of(ignoring.rows(), order=ignoring.ORDER, size=SHOWN)
+    return {
+        "form": form,
+        "last": last,
+        "under_way": looks.under_way(),
+        "broken": looks.broken(),
+        "result": result,
+        "is_elsewhere": bool(result.get("source")) and result["source"]["root"] != str(settings.STATE_DIR),
+        "is_well": not (report.is_left(result["run"]) if result.get("run") else result.get("findings")),
+        "compared": _read_again(result).get("compared") or result.get("compared"),
+        "losses": _losses(result),
+        "again": AgainForm(),
+        "store": _still_so(result),
+        "sources": [(one, STATES.get(one["state"], "")) for one in result.get("sources", [])[:SHOWN]],
+        "rejected": result.get("rejected", [])[:SHOWN],
+        "skipped": result.get("skipped", [])[:SHOWN],
+        "page": page,
+        "runs": [(run, TONES[run.status], run.status in looks.UNDOABLE, run.root in emptied) for run in page],
+        "ignored": [_ignored(row) for row in ignored],
+        "has_more_ignored": bool(ignored.next),
+        "home": settings.STATE_DIR,
+        "may_change": request.user.has_role("admin"),
+    }
+
+
+def _still_so(result):
+    """Findings about the store, without those that a table of its own tells.
+
+    After a run also without those that it was to mend: `repairs` says what became of them.
+    """
+    found = [one for one in result.get("store", []) if one["check"] != "lost"]
+    return [one for one in found if not (result.get("run") and one["is_repairable"])]
+
+
+def _ignored(row):
+    one = ignoring.as_json(row)
+    return one | {"what": f"{one['agent']}/{one['session_id']}"}

@@ -1,0 +1,1 @@
+"""Finds what would break a schedule or a file."""

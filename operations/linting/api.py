@@ -1,0 +1,25 @@
+"""What is wrong in schedules and files, over the JSON API."""
+
+from ninja import Query, Router
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.pages.doors import needs
+
+from . import findings
+from .schemas import LintPage, LintQuery
+
+router = Router(tags=["artifacts"])
+
+
+@router.get(
+    "/agents/{agent}/lint",
+    operation_id="operations_artifacts_api_lint_list",
+    response={200: LintPage, **failures(404, 409, 503)},
+)
+@agent_view
+@needs("viewer")
+def lint_list(request, agent, filters: Query[LintQuery]):
+    """Lines of collected prompts and files that would pour whole outputs into a context, file by file."""
+    looked = findings.page(agent, **filters.place)
+    return listed(looked.files, looked.findings)

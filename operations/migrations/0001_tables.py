@@ -1,0 +1,38 @@
+import openclaw_web.sqlite.fields
+from django.db import migrations, models
+
+from openclaw_web.sqlite.adopted import REPLACED
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+    replaces = REPLACED
+
+    dependencies = [
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='BackupRun',
+            fields=[
+                ('id', models.TextField(primary_key=True, serialize=False)),
+                ('created_at', openclaw_web.sqlite.fields.EpochMs()),
+                ('archive_path', models.TextField(default='')),
+                ('status', models.TextField(choices=[('running', 'Running'), ('verified', 'Verified'), ('incomplete', 'Incomplete'), ('found', 'Found'), ('damaged', 'Damaged'), ('failed', 'Failed'), ('gone', 'Gone')], default='running')),
+                ('manifest_json', models.TextField(default='{}')),
+                ('archive_bytes', openclaw_web.sqlite.fields.Count(null=True)),
+                ('archive_sha256', models.TextField(default='', help_text='empty: not read in full here')),
+                ('made_by', models.TextField(default='')),
+                ('message', models.TextField(default='', help_text='why it failed, is damaged or is incomplete')),
+                ('finished_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
+                ('verified_at', openclaw_web.sqlite.fields.EpochMs(help_text='when every byte was last read and was right', null=True)),
+                ('proven_at', openclaw_web.sqlite.fields.EpochMs(help_text='when it was last restored', null=True)),
+                ('proven_ms', openclaw_web.sqlite.fields.Count(help_text='how long that took', null=True)),
+            ],
+            options={
+                'db_table': 'backup_runs',
+                'indexes': [models.Index(fields=['created_at', 'id'], name='idx_backup_created'), models.Index(fields=['proven_at'], name='idx_backup_proven')],
+            },
+        ),
+    ]

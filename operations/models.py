@@ -1,0 +1,45 @@
+"""Backups."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class BackupRun(models.Model):
+    """One backup (columns of the database-first state spec): where it is, what is in it, and how it was proven."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        VERIFIED = "verified"
+        INCOMPLETE = "incomplete"
+        FOUND = "found"
+        DAMAGED = "damaged"
+        FAILED = "failed"
+        GONE = "gone"
+
+    USABLE = (Status.VERIFIED, Status.INCOMPLETE, Status.FOUND, Status.DAMAGED)
+
+    id = models.TextField(primary_key=True)
+    created_at = EpochMs()
+    archive_path = models.TextField(default="")
+    status = models.TextField(choices=Status.choices, default=Status.RUNNING)
+    manifest_json = models.TextField(default="{}")
+    # Ours.
+    archive_bytes = Count(null=True)
+    archive_sha256 = models.TextField(default="", help_text="empty: not read in full here")
+    made_by = models.TextField(default="")
+    message = models.TextField(default="", help_text="why it failed, is damaged or is incomplete")
+    finished_at = EpochMs(null=True)
+    verified_at = EpochMs(null=True, help_text="when every byte was last read and was right")
+    proven_at = EpochMs(null=True, help_text="when it was last restored")
+    proven_ms = Count(null=True, help_text="how long that took")
+
+    class Meta:
+        db_table = "backup_runs"
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="idx_backup_created"),
+            models.Index(fields=["proven_at"], name="idx_backup_proven"),
+        ]
+
+    def __str__(self):
+        return self.id

@@ -1,0 +1,124 @@
+"""Retention: runs that counted, removed or archived what is old, what was removed, and jobs that do it."""
+
+from typing import Any, Literal
+
+import orjson
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from agents.decorators import agent_view
+from jobs import services as jobs
+from jobs.schemas import JobOut
+from ledger.models import RemovedSession
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
+
+from . import choosing, services
+
+router = Router(tags=["operations"])
+
+
+class RetentionIn(Body):
+    days: int = Field(strict=True, ge=1, le=36_500, description="sessions without activity for so many days")
+
+
+class RetentionRun(Schema):
+    job: JobOut
+    what: Literal["count", "remove", "archive"]
+    days: int | None = Field(description="as it was asked; null: the setting of then, or a day")
+    before: str | None = Field(description="the day, UTC; null until it has ended well")
+    sessions: int | None = Field(description="that can go (count), or went")
+    records: int | None
+    turns: int | None
+    kept: dict[str, int] | None = Field(description="how many old sessions stay, by reason")
+    failed_count: int | None = Field(description="sessions that stayed after all")
+    bytes: int | None = Field(description="of archives")
+    out: str | None = Field(description="the folder of archives")
+
+
+class RemovedQuery(PageQuery):
+    why: Literal["retention", "archive"] | None = None
+
+
+class RemovedOut(Schema):
+    session_id: str
+    removed_at: int
+    why: str = Field(description="retention: removed for good; archive: `archive` has it")
+    last_activity_at: int
+    record_count: int
+    archive: str = Field(description="its file; within the home relative to it; empty when there is none")
+
+
+FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "bytes", "out")
+
+
+@router.get(
+    "/operations/retention",
+    operation_id="operations_retention_api_retention_list",
+    response={200: Page[RetentionRun], **failures(409)},
+)
+@needs("admin")
+def retention_list(request, filters: Query[PageQuery]):
+    """Runs that counted, removed or archived old sessions, the newest first."""
+    page = page_of(jobs.of_kinds(services.KINDS), order=jobs.NEWEST_FIRST, **filters.place)
+    return listed(page, [_told(run) for run in page])
+
+
+@router.post(
+    "/operations/retention/count",
+    operation_id="operations_retention_api_retention_count",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("admin")
+def retention_count(request, wanted: RetentionIn):
+    """Count what is old and remove nothing; answers the job that does it."""
+    return _started(request, "retention", {"days": wanted.days, "dry_run": True})
+
+
+@router.post(
+    "/operations/retention/remove",
+    operation_id="operations_retention_api_retention_remove",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("admin")
+def retention_remove(request, wanted: RetentionIn):
+    """Remove what is old, for good; answers the job that does it. What evidence needs stays."""
+    return _started(request, "retention", {"days": wanted.days})
+
+
+@router.post(
+    "/operations/retention/archive",
+    operation_id="operations_retention_api_retention_archive",
+    response={202: JobOut, **failures(400, 409)},
+)
+@needs("admin")
+def retention_archive(request, wanted: RetentionIn):
+    """Put what is old into archives that are read back, and remove it; answers the job that does it."""
+    return _started(request, "archive", {"before": choosing.days_ago(wanted.days)})
+
+
+@router.get(
+    "/agents/{agent}/removed-sessions",
+    operation_id="operations_retention_api_removed_session_list",
+    response={200: Page[RemovedOut], **failures(404, 409, 503)},
+)
+@agent_view
+@needs("admin")
+def removed_session_list(request, agent, filters: Query[RemovedQuery]):
+    """Sessions of an agent that were removed because of their age, the latest first, with their archives."""
+    rows = RemovedSession.objects.using(agent.db)
+    rows = rows.filter(why=filters.why) if filters.why else rows.all()
+    return listed(page_of(rows, order=("-removed_at", "-session_id"), **filters.place))
+
+
+def _started(request, kind, params):
+    by = request.user.username
+    return Status(202, jobs.start(kind, {**params, "by": by}, by=by))
+
+
+def _told(run) -> dict[str, Any]:
+    asked, receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
+    what = "count" if asked.get("dry_run") else "archive" if run.kind == "archive" else "remove"
+    days = receipt.get("days") or asked.get("days")
+    return {"job": run, "what": what, "days": days, **{name: receipt.get(name) for name in FACTS}}

@@ -1,0 +1,187 @@
+"""Conversations as files of JSON lines, one for each day: `exports/conversations-YYYY-MM-DD.jsonl`.
+
+Every day of the window is made anew from what the store holds now, and written only when it differs: what came late,
+what was removed and who opted out since is right in all of them.
+"""
+
+import filecmp
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from collecting.stages import consent as collect_consent
+from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
+from ledger.collectors.senders import is_of, why_withheld
+from ledger.models import ConversationTurn, Session
+from ledger.transcripts import origins
+from openclaw_web import clock
+from openclaw_web.disk import room
+from openclaw_web.disk.drafts import draft_of, remove_drafts, sync_folder
+from openclaw_web.errors import Refused
+from people.audit import record as audit
+from people.configuration import keys as configuration
+
+from . import choosing
+
+KEEP = "jsonlExport.retentionDays"
+NAME = re.compile(r"conversations-(\d{4}-\d{2}-\d{2})\.jsonl", re.ASCII)
+COLUMNS = (
+    *("id", "session_id", "turn_number", "user_message_id", "user_message_content", "user_from", "user_metadata"),
+    *("agent_message_id", "agent_message_content", "agent_metadata", "created_at"),
+)
+PAGE = 500
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Write the files of the days that have ended, as many as are kept, and remove older ones; what was done.
+
+    `params` may hold `by`. Raises Refused when the disk is full; every file is one of before or a whole new one then.
+    """
+    today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
+    keep = configuration.get(KEEP)
+    days = [today - timedelta(days=back) for back in range(keep, 0, -1)]
+    folder = settings.HOME_DIR / "exports"
+    done = {"files": 0, "written": 0, "turns": 0, "removed": 0}
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with room.refusing(folder, _("The files are what they were.")), draft_of(folder / "conversations") as draft:
+        stores = choosing.stores()
+        for number, day in enumerate(days):
+            progress.update(number, len(days), str(day))
+            _write(folder / f"conversations-{day}.jsonl", draft / "day", stores, day, done)
+        done["removed"] = _prune(folder, days[0])
+        sync_folder(folder)
+    progress.update(len(days), len(days))
+    audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
+    told = {name: f"{number:,}" for name, number in done.items()}
+    message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old ones removed: %(removed)s.")
+    return {"message": message % told, **done}
+
+
+def _write(path: Path, draft: Path, stores, day: date, done):
+    count = 0
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        for agent_id, db in stores.items():
+            for told in turns(agent_id, db, day):
+                file.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
+                count += 1
+        file.flush()
+        os.fsync(file.fileno())
+    if path.is_dir() and not path.is_symlink():
+        raise Refused(_("%(path)s is a folder: move it away.") % {"path": path})
+    if not count:  # a day on which nobody spoke has no file
+        path.unlink(missing_ok=True)
+        return
+    done["files"], done["turns"] = done["files"] + 1, done["turns"] + count
+    if not _is_same(path, draft):
+        draft.replace(path)
+        done["written"] += 1
+
+
+def turns(agent_id: str, db: str, day: date) -> Iterator[dict[str, Any]]:
+    """The turns of an agent on a UTC day as the Reflection spec's ConversationTurn, without people who opted out."""
+    opted_out = frozenset(configuration.get("collector.optedOutSenders"))
+    start = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+    last = (start, "")
+    rows = ConversationTurn.objects.using(db).active().filter(created_at__lt=start + 86_400_000)
+    while page := list(_after(rows, last)[:PAGE].values(*COLUMNS)):
+        last = (page[-1]["created_at"], page[-1]["id"])
+        sessions = Session.objects.using(db).in_bulk({turn["session_id"] for turn in page})
+        for turn in page:
+            session = sessions.get(turn["session_id"])
+            if session and not _is_opted_out(session, turn, opted_out):
+                yield _told(agent_id, session, turn)
+
+
+def _after(rows, last):
+    moment, turn_id = last
+    later = rows.filter(created_at__gte=moment).order_by("created_at", "id")
+    return later.exclude(created_at=moment, id__lte=turn_id) if turn_id else later
+
+
+def _is_opted_out(session, turn, opted_out):
+    if not opted_out:
+        return False
+    sender, is_group = _json(turn["user_metadata"]), origins.is_group(session)
+    if turn["user_from"]:
+        sender.setdefault("sender_id", turn["user_from"])
+    if why_withheld(sender, None, opted_out, is_group=is_group) or is_of([turn["user_from"]], opted_out):
+        return True
+    return collect_consent.is_of_opted_out(session, opted_out)
+
+
+def _told(agent_id, session, turn):
+    return {
+        "id": turn["id"],
+        "agentId": agent_id,
+        "sessionId": turn["session_id"],
+        "channelId": session.channel_id,
+        "turnNumber": turn["turn_number"],
+        "userMessage": _message(turn, "user_message") | {"from": turn["user_from"], **_about(turn["user_metadata"])},
+        "agentReply": _message(turn, "agent_message") | _about(turn["agent_metadata"]),
+        "createdAt": turn["created_at"],
+    }
+
+
+def _message(turn, name):
+    return {"id": turn[f"{name}_id"], "content": turn[f"{name}_content"]}
+
+
+def _about(text):
+    return {"metadata": _json(text)} if text else {}
+
+
+def _json(text):
+    found = orjson.loads(text) if text else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_same(path, draft):
+    return path.is_file() and not path.is_symlink() and filecmp.cmp(path, draft, shallow=False)
+
+
+def _prune(folder, first):
+    old = [path for path in folder.glob("conversations-*.jsonl") if _is_ours(path) and _day(path) < first]
+    for path in old:
+        path.unlink()
+    return len(old)
+
+
+def _is_ours(path):
+    return _day(path) is not None and (path.is_symlink() or path.is_file())
+
+
+def _day(path):
+    """The day of a file that is named like ours, or None."""
+    match = NAME.fullmatch(path.name)
+    try:
+        return date.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def _take_back(params):
+    remove_drafts(settings.HOME_DIR / "exports" / "conversations")
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Daily files"),
+    started=gettext_lazy("started to write conversations to files"),
+    kept=gettext_lazy("Files that were written until then stay, each of them whole."),
+    undo=_take_back,
+    every=Every(
+        "jsonlExport.enabled",
+        DAY_MS,
+        lambda: {"by": BY_ITSELF},
+        is_switch=True,
+        moment="jsonlExport.schedule",
+    ),
+)

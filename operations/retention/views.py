@@ -1,0 +1,86 @@
+"""What is old: counted first, then archived and removed, or removed for good."""
+
+import orjson
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs import services as jobs
+from jobs import ticking
+from jobs.models import JobRun
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, render_page
+from people.configuration import keys as configuration
+
+from . import choosing, services
+from .forms import RetentionForm
+
+RUNS = 10
+SHOWN = {"retentionDays", "jsonlExport.enabled"}  # what runs by itself and is about this
+
+
+@require_safe
+@needs("admin")
+def retention(request):
+    """The latest counts and removals, a form that asks for another count, and what runs by itself."""
+    return render_page(request, "operations/retention.html", _context(_form()))
+
+
+@require_POST
+@needs("admin")
+def retention_count(request):
+    """Queue counting what is old; the page of that job."""
+    return _start(request, "retention", lambda days: {"days": days, "dry_run": True}, _("Old sessions are counted."))
+
+
+@require_POST
+@needs("admin")
+def retention_remove(request):
+    """Queue the removal of what is old; the page of that job."""
+    return _start(request, "retention", lambda days: {"days": days}, _("Old sessions are being removed."))
+
+
+@require_POST
+@needs("admin")
+def retention_archive(request):
+    """Queue archiving what is old, and its removal; the page of that job."""
+    sentence = _("Old sessions are being archived.")
+    return _start(request, "archive", lambda days: {"before": choosing.days_ago(days)}, sentence)
+
+
+def _start(request, kind, params, sentence):
+    form = RetentionForm(request.POST)
+    if not form.is_valid():
+        return render(request, "operations/retention.html", _context(form), status=422)
+    asked = {**params(form.cleaned_data["days"]), "by": request.user.username}
+    return after_post(request, sentence, to=jobs.start(kind, asked, by=request.user.username))
+
+
+def _form():
+    return RetentionForm(initial={"days": configuration.get(services.SETTING) or 365})
+
+
+def _context(form):
+    runs = jobs.latest(services.KINDS, RUNS)
+    for run in runs:
+        run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
+        run.what = _what(run)
+    newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
+    counted = newest if newest and newest.receipt["dry_run"] and newest.receipt["days"] else None
+    kept = counted.receipt["kept"] if counted else {}
+    return {
+        "form": form,
+        "runs": runs,
+        "counted": counted,
+        "kept": [(count, choosing.WHY.get(reason, reason)) for reason, count in kept.items()],
+        "days": configuration.get(services.SETTING),
+        "folder": services.folder(),
+        "tasks": [state for state in ticking.states() if state.every.setting in SHOWN],
+        "may_change": True,
+    }
+
+
+def _what(run):
+    if run.asked.get("dry_run"):
+        return _("counted")
+    return _("archived and removed") if run.kind == "archive" else _("removed")

@@ -1,0 +1,120 @@
+"""What happens once before anything is served: the home is brought up to date, and the code is loaded for all."""
+
+import gc
+import hashlib
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.core.management import CommandError, call_command
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.template.loader import get_template
+from django.urls import get_resolver
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from agents import databases, presence
+from agents.models import Agent
+from openclaw_web.disk import reserve
+from openclaw_web.errors import Refused
+
+from .processes import die_with_parent
+
+log = logging.getLogger(__name__)
+
+DRAFT_SECONDS = 3600  # a younger one is being made
+
+
+def bring_up_to_date(say: Callable[[str], object]) -> None:
+    """Bring the databases and the collected static files of the home up to date; quick when they are."""
+    collecting = None if settings.DEBUG else _collect_static()
+    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0)
+    if any(_is_old(agent.agent_id) for agent in Agent.objects.all()):
+        try:
+            call_command("migrate_agents", verbosity=0)
+        except CommandError as exc:  # their pages say so; everybody else's work
+            say(str(exc))
+    for problem in presence.problems().values():
+        say(problem)
+    reserve.keep(settings.HOME_DIR)
+    _remove_drafts_of_keys()
+    connections.close_all()
+    if collecting and os.waitpid(collecting, 0)[1]:
+        raise Refused(_("The static files could not be collected. The lines above say why."))
+
+
+def _remove_drafts_of_keys():
+    """Earlier versions left one with each start on a full disk."""
+    for draft in settings.HOME_DIR.glob("secret.[0-9]*"):
+        if draft.stat().st_mtime < time.time() - DRAFT_SECONDS:
+            draft.unlink(missing_ok=True)
+
+
+def load_site() -> None:
+    """Import everything a request or a job needs, so that the forks share it."""
+    import_string("openclaw_web.wsgi.application")
+    _touch(get_resolver().url_patterns)
+    get_template("base.html")  # and with it every tag library
+    databases.schema_version()  # reads the migrations once for everybody
+    connections.close_all()
+    gc.collect()
+    gc.freeze()  # later collections leave shared pages alone
+
+
+def _is_old(agent_id):
+    try:
+        databases.alias(agent_id)
+    except databases.UnknownAgent:  # what is wrong with it is said apart
+        return False
+    except databases.OldAgentFile:
+        return True
+    return False
+
+
+def _collect_static():
+    """Start collecting static files beside the migrations; the process that does it, None when they are current."""
+    stamp = settings.HOME_DIR / "state" / "static.sha256"
+    current = _static_sources()
+    if stamp.exists() and stamp.read_text() == current and settings.STATIC_ROOT.is_dir():
+        return None
+    sys.stdout.flush()
+    parent = os.getpid()
+    if child := os.fork():
+        return child
+    status = 1
+    try:
+        die_with_parent(parent, "collectstatic")
+        shutil.rmtree(settings.STATIC_ROOT, ignore_errors=True)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        stamp.write_text(current)
+        status = 0
+    except OSError as exc:
+        log.error("Static files cannot be collected: %s", exc)
+    except BaseException:  # the child must end here, whatever happens
+        log.exception("collectstatic failed")
+    finally:
+        os._exit(status)
+
+
+def _static_sources():
+    """A fingerprint of every static file there is to collect, by path, size and time."""
+    seen = hashlib.sha256(settings.STORAGES["staticfiles"]["BACKEND"].encode())
+    for finder in finders.get_finders():
+        for path, storage in finder.list([]):
+            status = Path(storage.path(path)).stat()
+            seen.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return seen.hexdigest()
+
+
+def _touch(patterns):
+    for pattern in patterns:
+        _touch(getattr(pattern, "url_patterns", ()))

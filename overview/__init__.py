@@ -1,0 +1,1 @@
+"""Sums of all agents by day."""

@@ -1,0 +1,32 @@
+"""Sums of all agents over the JSON API."""
+
+from django.db.models import Sum
+from ninja import Query, Router
+
+from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
+
+from . import activity as overview
+from .models import AgentDailyStat, AgentSummary
+from .schemas import SUMMARY_ORDERS, DayOut, OverviewOut, OverviewQuery, SummaryOut, SummaryQuery
+
+router = Router(tags=["operations"])
+
+
+@router.get("/overview", operation_id="operations_api_overview_sums", response={200: OverviewOut, **failures()})
+@needs("viewer")
+def overview_sums(request, filters: Query[OverviewQuery]):
+    """What all agents did: in total, and on the latest days that saw something."""
+    sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
+    days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
+    return {"totals": overview.totals(AgentSummary.objects.all()), "days": list(days)[::-1]}
+
+
+@router.get(
+    "/overview/agents", operation_id="operations_api_overview_agents", response={200: Page[SummaryOut], **failures(409)}
+)
+@needs("viewer")
+def overview_agents(request, filters: Query[SummaryQuery]):
+    """What each agent did, by id or in another order."""
+    return listed(page_of(AgentSummary.objects.all(), order=SUMMARY_ORDERS[filters.sort], **filters.place))

@@ -1,0 +1,52 @@
+"""What an agent adds up to."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class AgentDailyStat(models.Model):
+    """One agent on one UTC day; rebuilt from the agent's `session_days`."""
+
+    pk = models.CompositePrimaryKey("agent_id", "date")
+    agent_id = models.TextField()
+    date = models.TextField()
+    session_count = Count(default=0)
+    turn_count = Count(default=0)
+    record_count = Count(default=0)
+    tool_call_count = Count(default=0)
+    error_count = Count(default=0)
+    input_tokens = Count(default=0)
+    output_tokens = Count(default=0)
+    cache_read_tokens = Count(default=0)
+    cache_write_tokens = Count(default=0)
+    total_tokens = Count(default=0)
+    cost_usd = models.FloatField(default=0)
+
+    class Meta:
+        db_table = "agent_daily_stats"
+        indexes = [models.Index(fields=["date"], name="idx_agent_daily_date")]
+
+    def __str__(self):
+        return f"{self.agent_id} {self.date}"
+
+
+class AgentSummary(models.Model):
+    """One agent in one row, for the pages that compare agents; rebuilt after each collect."""
+
+    agent_id = models.TextField(primary_key=True)
+    session_count = Count(default=0)
+    turn_count = Count(default=0)
+    error_count = Count(default=0)
+    total_tokens = Count(default=0)
+    cost_usd = models.FloatField(default=0)
+    rejected_count = Count(default=0)
+    unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood")
+    last_activity_at = EpochMs(null=True)
+    last_collected_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "agent_summaries"
+
+    def __str__(self):
+        return self.agent_id

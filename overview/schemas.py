@@ -1,0 +1,62 @@
+"""Sums of all agents in the JSON API."""
+
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import PageQuery
+
+
+class OverviewQuery(Schema):
+    days: int = Field(35, ge=0, le=366, description="how many days at most")
+
+
+class TotalsOut(Schema):
+    agent_count: int
+    session_count: int
+    turn_count: int
+    error_count: int
+    total_tokens: int
+    cost_usd: float
+    rejected_count: int
+    last_collected_at: int | None
+
+
+class DayOut(Schema):
+    date: str = Field(description="UTC day, YYYY-MM-DD")
+    session_count: int
+    turn_count: int
+    record_count: int
+    tool_call_count: int
+    error_count: int
+    total_tokens: int
+    cost_usd: float
+
+
+class OverviewOut(Schema):
+    totals: TotalsOut
+    days: list[DayOut] = Field(description="days on which something happened, oldest first")
+
+
+SUMMARY_ORDERS = {
+    f"{sign}{name}": tuple(f"{sign}{column}" for column in dict.fromkeys((name, "agent_id")))
+    for name in ("agent_id", "session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "rejected_count")
+    for sign in ("", "-")
+}
+
+
+class SummaryQuery(PageQuery):
+    sort: Literal[tuple(SUMMARY_ORDERS)] = Field("agent_id", description="a column; `-` before it: the biggest first")  # type: ignore[valid-type]
+
+
+class SummaryOut(Schema):
+    agent_id: str
+    session_count: int
+    turn_count: int
+    error_count: int
+    total_tokens: int
+    cost_usd: float
+    rejected_count: int
+    last_activity_at: int | None
+    last_collected_at: int | None

@@ -1,0 +1,10 @@
+from django.urls import path
+
+from . import views
+
+app_name = "overview"
+urlpatterns = [
+    path("", views.overview, name="overview"),
+    path("agents/", views.agent_list, name="agent_list"),
+    path("healthz", views.healthz, name="healthz"),
+]

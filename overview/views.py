@@ -1,0 +1,62 @@
+"""The first page, the list of agents, and the answer to "are you there"."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import connection
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET
+
+from agents import presence
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from . import markup
+from .activity import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, removed_turns, summaries, sums_in, totals
+
+AGENTS_SHOWN = 20
+
+
+@require_GET
+@needs("viewer")
+def overview(request):
+    """All agents together: sums, days, and a row for each."""
+    chosen = request.GET.get("days", "")
+    chosen = chosen if chosen in RANGES else DEFAULT_RANGE
+    rows = summaries("-last_activity_at")
+    context = {
+        "agents": rows[:AGENTS_SHOWN],
+        "rows": markup.agent_rows(rows[:AGENTS_SHOWN]),
+        "columns": COLUMNS.items(),
+        "totals": totals(rows),
+        "removed_turns": removed_turns(rows),
+        "chart": activity(chosen, rows),
+        "chosen": chosen,
+        "ranges": list(RANGES),
+        "problems": presence.told(),
+    }
+    return render_page(request, "overview/overview.html", context)
+
+
+@require_GET
+@needs("viewer")
+def agent_list(request):
+    """Every agent in a row, with ?from= and ?to= what each did in those days."""
+    period = read_period(request.GET.get("from", ""), request.GET.get("to", ""))
+    order = request.GET.get("sort", "")
+    order = order if order.removeprefix("-") in COLUMNS else "agent_id"
+    context = {"period": period, "columns": COLUMNS.items(), "order": order, "problems": presence.told()}
+    if period:
+        sums = sums_in(period)
+        context |= {"sums": sums, "rows": markup.agent_day_rows(sums, period)}
+    else:
+        agents = summaries(order)
+        context |= {"agents": agents, "rows": markup.agent_rows(agents)}
+    return render_page(request, "overview/agent_list.html", context)
+
+
+@require_GET
+@login_not_required
+def healthz(request):
+    """200 while the global file can be read."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok", content_type="text/plain")

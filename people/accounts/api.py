@@ -1,0 +1,277 @@
+"""People, invitations and tokens over the JSON API."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Query, Router
+
+from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
+
+from ..configuration import importing as importing
+from ..models import ApiToken, Invitation, User
+from ..signing_in import lockout, sign_ins
+from . import invitations
+from . import services as accounts
+from . import tokens as accounts_tokens
+from .schemas import (
+    InvitationIn,
+    InvitationMade,
+    InvitationOut,
+    LinkOut,
+    MeOut,
+    RoleIn,
+    SignInOut,
+    TokenIn,
+    TokenMade,
+    TokenOut,
+    UserIn,
+    UserOut,
+)
+
+router = Router(tags=["people"])
+NEWEST_FIRST = ("-created_at", "-id")
+
+
+@router.get("/me", operation_id="operations_people_api_me", response={200: MeOut, **failures()})
+@needs("viewer")
+def me(request):
+    """Who you are to the API, what you may do, and how often you may ask."""
+    user, token = request.user, request.user.token
+    return {
+        "username": user.username,
+        "role": min(user.role, user.role_limit or user.role, key=User.RANK.get),
+        "own_role": user.role,
+        "token": token and f"oc_{token.prefix}",
+        "token_name": token and token.name,
+        "token_expires_at": token and token.expires_at,
+        "limits": {"limit": settings.API_PER_MINUTE, "remaining": getattr(request, "requests_left", None)},
+    }
+
+
+@router.get(
+    "/me/sign-ins", operation_id="operations_people_api_sign_in_list", response={200: Page[SignInOut], **failures(409)}
+)
+@needs("viewer")
+def sign_in_list(request, filters: Query[PageQuery]):
+    """The browsers you are signed in with, the latest sign-in first."""
+    return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
+
+
+@router.post(
+    "/me/sign-ins/{sign_in_id}/end",
+    operation_id="operations_people_api_sign_in_end",
+    response={200: SignInOut, **failures(404, 409)},
+)
+@needs("viewer")
+def sign_in_end(request, sign_in_id: str):
+    """Send one of your browsers out."""
+    sign_in = get_object_or_404(request.user.sign_ins, id=sign_in_id)
+    sign_ins.end(sign_in, by=request.user.username)
+    sign_in.refresh_from_db()
+    return sign_in
+
+
+@router.get(
+    "/operations/users", operation_id="operations_people_api_user_list", response={200: Page[UserOut], **failures(409)}
+)
+@needs("admin")
+def user_list(request, filters: Query[PageQuery]):
+    """Everybody who has an account, by name."""
+    return _people(page_of(User.objects.all(), order=("username",), **filters.place))
+
+
+@router.post(
+    "/operations/users", operation_id="operations_people_api_user_add", response={200: LinkOut, **failures(400, 409)}
+)
+@needs("admin")
+def user_add(request, response: HttpResponse, wanted: UserIn):
+    """Add a person without a password; answers the one-time link to hand over."""
+    user, path = accounts.add_user(wanted.username, wanted.role, by=request.user.username)
+    return _link(request, response, user, path)
+
+
+@router.post(
+    "/operations/users/{username}/link",
+    operation_id="operations_people_api_user_link",
+    response={200: LinkOut, **failures(404, 409)},
+)
+@needs("admin")
+def user_link(request, response: HttpResponse, username: str):
+    """Make another one-time link for a person."""
+    user = get_object_or_404(User, username=username)
+    return _link(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
+
+
+@router.post(
+    "/operations/users/{username}/role",
+    operation_id="operations_people_api_user_role",
+    response={200: UserOut, **failures(400, 404, 409)},
+)
+@needs("admin")
+def user_role(request, username: str, wanted: RoleIn):
+    """Give a person another role. The last active admin stays one."""
+    user = get_object_or_404(User, username=username)
+    accounts.change_role(user, wanted.role, by=request.user.username)
+    return _person(user)
+
+
+@router.post(
+    "/operations/users/{username}/deactivate",
+    operation_id="operations_people_api_user_deactivate",
+    response={200: UserOut, **failures(404, 409)},
+)
+@needs("admin")
+def user_deactivate(request, username: str):
+    """Lock a person out: sessions, links and tokens stop working."""
+    user = get_object_or_404(User, username=username)
+    accounts.deactivate(user, by=request.user.username)
+    return _person(user)
+
+
+@router.post(
+    "/operations/users/{username}/activate",
+    operation_id="operations_people_api_user_activate",
+    response={200: UserOut, **failures(404, 409)},
+)
+@needs("admin")
+def user_activate(request, username: str):
+    """Let a person in again, with the role and the tokens they had."""
+    user = get_object_or_404(User, username=username)
+    accounts.activate(user, by=request.user.username)
+    return _person(user)
+
+
+@router.post(
+    "/operations/users/{username}/sign-out",
+    operation_id="operations_people_api_user_sign_out",
+    response={200: UserOut, **failures(404, 409)},
+)
+@needs("admin")
+def user_sign_out(request, username: str):
+    """Send a person out of every browser; they may sign in again."""
+    user = get_object_or_404(User, username=username)
+    sign_ins.sign_out_everywhere(user, by=request.user.username)
+    return _person(user)
+
+
+@router.post(
+    "/operations/users/{username}/unlock",
+    operation_id="operations_people_api_user_unlock",
+    response={200: UserOut, **failures(404, 409)},
+)
+@needs("admin")
+def user_unlock(request, username: str):
+    """Let a person try their password again at once after too many wrong ones."""
+    user = get_object_or_404(User, username=username)
+    lockout.unlock(user, by=request.user.username)
+    return _person(user)
+
+
+@router.get(
+    "/operations/invitations",
+    operation_id="operations_people_api_invitation_list",
+    response={200: Page[InvitationOut], **failures(409)},
+)
+@needs("admin")
+def invitation_list(request, filters: Query[PageQuery]):
+    """Invitations, the newest first, also those that were used or taken back."""
+    return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
+
+
+@router.post(
+    "/operations/invitations",
+    operation_id="operations_people_api_invitation_make",
+    response={200: InvitationMade, **failures(400, 409)},
+)
+@needs("admin")
+def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
+    """A link for somebody who then chooses their own name and password."""
+    invitation, path = invitations.invite(wanted.role, days=wanted.days, note=wanted.note, by=request.user.username)
+    invitation.link = _shown_once(request, response, path)
+    return invitation
+
+
+@router.post(
+    "/operations/invitations/{invitation_id}/revoke",
+    operation_id="operations_people_api_invitation_revoke",
+    response={200: InvitationOut, **failures(404, 409)},
+)
+@needs("admin")
+def invitation_revoke(request, invitation_id: str):
+    """Take an invitation back that nobody has used."""
+    invitation = get_object_or_404(Invitation, id=invitation_id)
+    invitations.revoke(invitation, by=request.user.username)
+    invitation.refresh_from_db()
+    return invitation
+
+
+@router.get(
+    "/operations/tokens",
+    operation_id="operations_people_api_token_list",
+    response={200: Page[TokenOut], **failures(409)},
+)
+@needs("viewer")
+def token_list(request, filters: Query[PageQuery]):
+    """Your tokens, the newest first; an admin sees everybody's. What they say is never shown again."""
+    return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
+
+
+@router.post(
+    "/operations/tokens",
+    operation_id="operations_people_api_token_make",
+    response={200: TokenMade, **failures(400, 409)},
+)
+@needs("viewer")
+def token_make(request, response: HttpResponse, wanted: TokenIn):
+    """Make a token for your programs. Only somebody who is signed in can: a token makes no tokens."""
+    if request.user.role_limit:
+        raise Refused(_("A token cannot make another one, which would outlive it. Sign in, and make it there."))
+    token, text = accounts_tokens.make_token(request.user, name=wanted.name, role=wanted.role, days=wanted.days)
+    token.token = text
+    response["Cache-Control"] = "no-store"
+    return token
+
+
+@router.post(
+    "/operations/tokens/{token_id}/revoke",
+    operation_id="operations_people_api_token_revoke",
+    response={200: TokenOut, **failures(404, 409)},
+)
+@needs("viewer")
+def token_revoke(request, token_id: str):
+    """End a token of yours; an admin may end anybody's."""
+    token = get_object_or_404(_visible_tokens(request.user), id=token_id)
+    accounts_tokens.revoke_token(token, by=request.user.username)
+    token.refresh_from_db()
+    return token
+
+
+def _people(page):
+    locked = lockout.locked_names([user.username for user in page])
+    return listed(page, [_said(user, is_locked=user.username in locked) for user in page])
+
+
+def _person(user):
+    return _said(user, is_locked=bool(lockout.locked_names([user.username])))
+
+
+def _said(user, *, is_locked):
+    return {"username": user.username, "role": user.role, "is_active": user.is_active, "is_locked": is_locked}
+
+
+def _link(request, response, user, path):
+    return {"username": user.username, "link": _shown_once(request, response, path)}
+
+
+def _shown_once(request, response, path):
+    response["Cache-Control"] = "no-store"  # neither caches nor idempotency keys keep it
+    return request.build_absolute_uri(path)
+
+
+def _visible_tokens(user):
+    tokens = ApiToken.objects.select_related("user")
+    return tokens if user.has_role("admin") else tokens.filter(user=user)

@@ -1,0 +1,92 @@
+"""What people type into the pages about users, invitations and tokens, as values."""
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from ..models import User
+from . import services as accounts
+
+NAME = forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"})
+NEW_PASSWORD = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+
+
+class NewAccountForm(forms.Form):
+    """What somebody chooses who makes their own account."""
+
+    username = forms.CharField(label=_("User name"), max_length=150, validators=[accounts.check_name_fits], widget=NAME)
+    password = forms.CharField(
+        label=_("Password"), strip=False, widget=NEW_PASSWORD, help_text=_("At least 10 characters, not only digits.")
+    )
+    again = forms.CharField(label=_("The same password again"), strip=False, widget=NEW_PASSWORD)
+
+    def clean(self):
+        _check_new_password(self, self.cleaned_data.get("username", ""))
+        return self.cleaned_data
+
+
+class InvitationForm(forms.Form):
+    """An invitation: what the person may do, and how long the link works."""
+
+    role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
+    days = forms.TypedChoiceField(
+        label=_("The link works for"),
+        choices=[(1, _("1 day")), (7, _("7 days")), (30, _("30 days"))],
+        coerce=int,
+        initial=7,
+    )
+    note = forms.CharField(
+        label=_("Whom it is for"),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class UserForm(forms.Form):
+    """A new person."""
+
+    username = forms.CharField(
+        label=_("User name"),
+        max_length=150,
+        validators=[accounts.check_name_fits],
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
+
+
+class RoleForm(forms.Form):
+    """Another role for a person."""
+
+    role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
+
+
+class TokenForm(forms.Form):
+    """A new token: what it is for, and what it may do."""
+
+    name = forms.CharField(
+        label=_("What it is for"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    role = forms.ChoiceField(label=_("Role"), help_text=_("It can do what this role can, and never more than you."))
+    days = forms.TypedChoiceField(
+        label=_("It works for"),
+        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("a year")), (0, _("ever, until it is revoked"))],
+        coerce=int,
+        initial=90,
+    )
+
+    def __init__(self, *args, owner, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["role"].choices = [choice for choice in User.Role.choices if owner.has_role(choice[0])]
+
+
+def _check_new_password(form, username):
+    password = form.cleaned_data.get("password")
+    if not password:
+        return
+    if password != form.cleaned_data.get("again"):
+        form.add_error("again", _("The two passwords differ."))
+    try:
+        accounts.check_password_fits(password, username=username)
+    except ValidationError as exc:
+        form.add_error("password", exc)

@@ -1,0 +1,75 @@
+"""Invitations: the list for admins, and the page that a link opens."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post
+
+from ..models import Invitation
+from ..signing_in import sign_ins
+from . import invitations
+from .forms import InvitationForm, NewAccountForm
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_not_required
+@never_cache
+@sensitive_post_parameters("password", "again")
+def join(request, token):
+    """What an invitation opens: somebody chooses a name and a password. Only the button uses it up."""
+    invitation = invitations.find(token)
+    form = NewAccountForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        name, password = form.cleaned_data["username"], form.cleaned_data["password"]
+        try:
+            person = invitations.accept(token, username=name, password=password)
+        except Refused as refused:
+            form.add_error("username", refused.sentence)
+        else:
+            sign_ins.begin(request, person, how="invitation")
+            return redirect("overview:overview")
+    context = {"form": form, "invitation": invitation}
+    return render(request, "people/join.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+@needs("admin")
+def invitation_list(request):
+    """The invitations somebody may still use, with a form for one more."""
+    return _list(request, InvitationForm())
+
+
+@require_POST
+@needs("admin")
+@never_cache
+def invitation_make(request):
+    """Make an invitation and show its link, this once."""
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _list(request, form)
+    invitation, path = invitations.invite(**form.cleaned_data, by=request.user.username)
+    context = {"invitation": invitation, "link": request.build_absolute_uri(path)}
+    return render(request, "people/invitation_made.html", context)
+
+
+@require_POST
+@needs("admin")
+def invitation_revoke(request, invitation_id):
+    """Take an invitation back."""
+    invitation = get_object_or_404(Invitation, id=invitation_id)
+    invitations.revoke(invitation, by=request.user.username)
+    return after_post(request, _("The invitation no longer works."), to=reverse("people:invitation_list"))
+
+
+def _list(request, form):
+    page = page_of(invitations.open_ones(), order=("-created_at", "-id"), **places(request))
+    context = {"invitations": page, "form": form}
+    return render(request, "people/invitation_list.html", context, status=422 if form.is_bound else 200)

@@ -1,0 +1,72 @@
+"""Invitations: a link with a role, for somebody who then chooses their own name and password."""
+
+import secrets
+
+from django.contrib.auth.hashers import make_password
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+
+from ..audit import record as audit
+from ..models import Invitation, User
+from ..signing_in import links
+from . import services as accounts
+
+
+def invite(role: str, *, by: str, days: int, note: str = "") -> tuple[Invitation, str]:
+    """An invitation that is good for `days`, and the path of its link, which is never shown again."""
+    now, secret = clock.now_ms(), secrets.token_urlsafe(32)
+    with transaction.atomic():
+        invitation = Invitation.objects.create(
+            id=str(ULID()),
+            token_sha256=links.digest(secret),
+            role=role,
+            note=note,
+            made_by=by,
+            created_at=now,
+            expires_at=now + days * links.DAY_MS,
+        )
+        audit.record(by, "invited", object_type="invitation", object_id=invitation.id, role=role, days=days)
+    return invitation, reverse("people:join", args=[secret])
+
+
+def find(secret: str) -> Invitation:
+    """The invitation that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
+    found = open_ones().filter(token_sha256=links.digest(secret)).first()
+    if found is None:
+        raise _gone()
+    return found
+
+
+def accept(secret: str, *, username: str, password: str) -> User:
+    """Use an invitation up and make the account it is for. Raises Refused when it is gone or the name is taken."""
+    hashed = make_password(password)  # before the transaction: nobody else can write while it lasts
+    with transaction.atomic():
+        invitation = find(secret)
+        # One conditional update decides between two people who come at the same time.
+        if not open_ones().filter(id=invitation.id).update(used_at=clock.now_ms(), used_by=username):
+            raise _gone()
+        user = accounts.create_user(username, invitation.role, hashed, by=username)
+        audit.record(user.username, "invitation_used", object_type="invitation", object_id=invitation.id)
+    return user
+
+
+def revoke(invitation: Invitation, *, by: str) -> None:
+    """End an invitation that nobody has used. Ending it again changes nothing."""
+    with transaction.atomic():
+        if open_ones().filter(id=invitation.id).update(revoked_at=clock.now_ms()):
+            audit.record(by, "invitation_revoked", object_type="invitation", object_id=invitation.id)
+
+
+def open_ones() -> QuerySet[Invitation]:
+    """The invitations somebody may still use."""
+    return Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=clock.now_ms())
+
+
+def _gone():
+    return Refused(_("This invitation has been used, taken back, or is out of date. Ask an admin for a new one."))

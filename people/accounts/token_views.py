@@ -1,0 +1,56 @@
+"""Keys for programs."""
+
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post
+
+from ..models import ApiToken
+from . import tokens as accounts_tokens
+from .forms import TokenForm
+from .views import _status
+
+
+@require_safe
+@needs("viewer")
+def token_list(request):
+    """A person's tokens (an admin: everybody's), with a form for one more."""
+    return _token_list(request, TokenForm(owner=request.user))
+
+
+@require_POST
+@needs("viewer")
+@never_cache
+def token_make(request):
+    """Make a token and show it, this once."""
+    form = TokenForm(request.POST, owner=request.user)
+    if not form.is_valid():
+        return _token_list(request, form)
+    token, text = accounts_tokens.make_token(request.user, **form.cleaned_data)
+    return render(request, "people/token_made.html", {"token": token, "text": text})
+
+
+@require_POST
+@needs("viewer")
+def token_revoke(request, token_id):
+    """End a token of one's own; an admin may end anybody's."""
+    token = get_object_or_404(_visible_tokens(request.user), id=token_id)
+    accounts_tokens.revoke_token(token, by=request.user.username)
+    said = _("The token “%(name)s” no longer works.") % {"name": token.name}
+    return after_post(request, said, to=reverse("people:token_list"))
+
+
+def _token_list(request, form):
+    tokens = page_of(_visible_tokens(request.user), order=("-created_at", "-id"), **places(request))
+    context = {"tokens": tokens, "form": form, "sees_all": request.user.has_role("admin")}
+    return render(request, "people/token_list.html", context, status=_status(form))
+
+
+def _visible_tokens(user):
+    tokens = ApiToken.objects.select_related("user")
+    return tokens if user.has_role("admin") else tokens.filter(user=user)

@@ -1,0 +1,108 @@
+"""Keys for programs. Secrets are kept as hashes only."""
+
+import hmac
+import logging
+import secrets
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+
+from ..audit import record as audit
+from ..models import ApiToken, User
+from ..signing_in.links import DAY_MS, digest
+
+log = logging.getLogger(__name__)
+TOKEN_NAME = 100
+USE_NOTED_EVERY_MS = 60_000
+# Every request of a program begins with these two: written out, because the ORM takes longer to write than to ask them.
+BY_PREFIX = """SELECT t.* FROM api_tokens t JOIN users u ON u.id = t.user_id AND u.is_active
+WHERE t.prefix = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s)"""
+OWNER = "SELECT * FROM users WHERE id = %s"
+
+
+def make_token(
+    user: User, *, name: str, role: str, days: int | None = None, by: str | None = None
+) -> tuple[ApiToken, str]:
+    """A token for programs of `user`, good for `days` or for ever, and its text, which is never shown again.
+
+    `by` is for the log when somebody else makes it; a command passes an empty text.
+    """
+    if not user.has_role(role):
+        raise Refused(_("A token cannot carry a role above your own. Choose a lower one."))
+    prefix, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+    now = clock.now_ms()
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            id=str(ULID()),
+            user=user,
+            name=name,
+            prefix=prefix,
+            secret_sha256=digest(secret),
+            role=role,
+            created_at=now,
+            expires_at=now + days * DAY_MS if days else None,
+        )
+        detail = {"role": role, "days": days} | ({} if by is None else {"owner": user.username})
+        who = user.username if by is None else by
+        audit.record(who, "token_made", object_type="token", object_id=prefix, **detail)
+    return token, f"oc_{prefix}_{secret}"
+
+
+def make_token_for(username: str, *, name: str, role: str, days: int) -> tuple[ApiToken, str]:
+    """What the command makes: a token of somebody else, good for `days` (0: until it is revoked), and its text.
+
+    Raises Refused for a person who is not here or deactivated, a role above theirs, and a name that no list could show.
+    """
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        told = {"name": username}
+        raise Refused(_("There is no user %(name)s. Add one: openclaw-web create_user %(name)s") % told)
+    if not user.is_active:
+        raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
+    if not user.has_role(role):
+        told = {"name": user.username, "held": user.role, "role": role}
+        raise Refused(_("%(name)s has the role %(held)s. A token of theirs cannot have the role %(role)s.") % told)
+    if not name.strip() or len(name) > TOKEN_NAME or not name.isprintable():
+        raise Refused(_("The name of a token is one line of 1 to %(most)s characters.") % {"most": TOKEN_NAME})
+    return make_token(user, name=name.strip(), role=role, days=days or None, by="")
+
+
+def revoke_token(token: ApiToken, *, by: str) -> None:
+    """End a token. Ending it again changes nothing."""
+    with transaction.atomic():
+        changed = ApiToken.objects.filter(id=token.id, revoked_at=None).update(revoked_at=clock.now_ms())
+        if changed:
+            owner = token.user.username
+            audit.record(by, "token_revoked", object_type="token", object_id=token.prefix, owner=owner)
+    if changed:
+        log.info("%s revoked the token %s of %s", by, token.prefix, token.user.username)
+
+
+def user_of_token(text: str) -> User | None:
+    """The person a token speaks for, limited to the token's role; None when it is not valid. Notes the use."""
+    mark, _sep, rest = text.partition("_")
+    prefix, _sep, secret = rest.partition("_")
+    token = next(iter(ApiToken.objects.raw(BY_PREFIX, [prefix, clock.now_ms()])), None)
+    # The hash is compared also without a row, so that the time taken does not tell which prefixes exist.
+    same = hmac.compare_digest(digest(secret), token.secret_sha256 if token else digest(""))
+    if mark != "oc" or token is None or not same:
+        return None
+    _note_use(token)
+    user = next(iter(User.objects.raw(OWNER, [token.user_id])))
+    user.role_limit, user.token = token.role, token
+    return user
+
+
+def public_part(text: str) -> str:
+    """What of a token may be written down: `oc_<prefix>`."""
+    return "_".join(text.split("_")[:2])
+
+
+def _note_use(token):
+    now = clock.now_ms()
+    if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY_MS:
+        ApiToken.objects.filter(id=token.id).update(last_used_at=now)

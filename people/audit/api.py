@@ -1,0 +1,45 @@
+"""The audit log as JSON."""
+
+from typing import Any, Literal
+
+from ninja import Field, Query, Router, Schema
+
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, failures, listed
+from openclaw_web.pages.doors import needs
+
+from ..models.kept import AuditEntry
+from . import entries as audit_entries
+
+router = Router(tags=["operations"])
+
+
+class AuditQuery(Moments):
+    actor: str | None = Field(None, description="user name", max_length=150)
+    action: Literal[tuple(audit_entries.action_names())] | None = None  # type: ignore[valid-type]
+    object_type: Literal[tuple(audit_entries.OBJECTS)] | None = None  # type: ignore[valid-type]
+    object_id: str | None = Field(None, max_length=600)
+    agent: str | None = Field(None, max_length=56)
+    sort: Literal["time", "-time"] = Field("-time", description=LARGEST_FIRST)
+
+
+class AuditOut(Schema):
+    id: int
+    at: int
+    actor: str
+    via: str
+    action: str
+    object_type: str
+    object_id: str
+    agent_id: str
+    detail: dict[str, Any]
+
+
+@router.get(
+    "/operations/audit", operation_id="operations_audit_api_audit_list", response={200: Page[AuditOut], **failures(409)}
+)
+@needs("admin")
+def audit_list(request, filters: Query[AuditQuery]):
+    """The audit log: who did what, the newest first."""
+    found = audit_entries.listing(AuditEntry.objects.values(), **filters.chosen())
+    page = found.page(**filters.place)
+    return listed(page, [audit_entries.shape(row) for row in page])

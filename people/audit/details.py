@@ -1,0 +1,95 @@
+"""What an entry of the audit log says beside who did what: names, numbers and choices, in words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
+
+from openclaw_web import amounts
+from openclaw_web.templatetags.formatting import duration, size
+
+# Name of a detail: what stands before its value.
+LABELS = {
+    "before": gettext_lazy("before: %(value)s"),
+    "compaction": gettext_lazy("compaction %(value)s"),
+    "file": gettext_lazy("file %(value)s"),
+    "filter": gettext_lazy("filter %(value)s"),
+    "filters": gettext_lazy("filter %(value)s"),
+    "format": gettext_lazy("as %(value)s"),
+    "kinds": gettext_lazy("kinds of secrets: %(value)s"),
+    "kept": gettext_lazy("%(value)s kept"),
+    "left_out": gettext_lazy("%(value)s left out"),
+    "mode": gettext_lazy("mode %(value)s"),
+    "name": gettext_lazy("called %(value)s"),
+    "owner": gettext_lazy("of %(value)s"),
+    "previous_status": gettext_lazy("before: %(value)s"),
+    "reason": gettext_lazy("reason: %(value)s"),
+    "removed": gettext_lazy("%(value)s removed"),
+    "role": gettext_lazy("role: %(value)s"),
+    "session": gettext_lazy("session %(value)s"),
+    "sign_in": gettext_lazy("sign-in %(value)s"),
+    "sound": gettext_lazy("%(value)s sound"),
+    "status": gettext_lazy("verdict: %(value)s"),
+    "task": gettext_lazy("task: %(value)s"),
+    "written": gettext_lazy("%(value)s written"),
+}
+COUNTED = {
+    "max_chars": ngettext_lazy("up to %(shown)s character", "up to %(shown)s characters", "count"),
+    "count": ngettext_lazy("%(shown)s browser", "%(shown)s browsers", "count"),
+    "days": ngettext_lazy("for %(shown)s day", "for %(shown)s days", "count"),
+    "references": ngettext_lazy("%(shown)s reference", "%(shown)s references", "count"),
+    "rows": ngettext_lazy("%(shown)s row", "%(shown)s rows", "count"),
+    "samples": ngettext_lazy("%(shown)s sample", "%(shown)s samples", "count"),
+}
+VALUES = {
+    "how": {
+        "password": gettext_lazy("with a password"),
+        "link": gettext_lazy("with a one-time link"),
+        "first_admin": gettext_lazy("with the link of the first admin"),
+        "invitation": gettext_lazy("with an invitation"),
+    },
+    "new": {True: gettext_lazy("a new one"), False: gettext_lazy("the same as before")},
+    "include_flagged": {True: gettext_lazy("with outputs that may hold secrets"), False: ""},
+}
+
+
+def in_words(detail: dict[str, Any]) -> str:
+    """`role: labeller, for 7 days`; empty when there is nothing more to say."""
+    return ", ".join(_parts(detail))
+
+
+def _parts(detail) -> Iterator[str]:
+    for name, value in detail.items():
+        if value is None or value == "":
+            continue
+        words = _words(name, value)
+        if words:
+            yield words
+
+
+def _words(name, value):
+    if name in VALUES:
+        return str(VALUES[name].get(value, value))
+    if name == "older_than_seconds":
+        return _("older than %(time)s") % {"time": duration(value * 1000)} if value else ""
+    if name == "bytes":
+        return size(value)
+    if name in COUNTED and _is_number(value):
+        return COUNTED[name] % {"count": value, "shown": f"{value:,}"}
+    if name in amounts.WORDS and _is_number(value):
+        return amounts.of(name, value)
+    shown = _shown(value)
+    if name in LABELS:
+        return LABELS[name] % {"value": shown}
+    return f"{name.replace('_', ' ')}: {shown}"
+
+
+def _shown(value):
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return f"{value:,}" if _is_number(value) else str(value)
+
+
+def _is_number(value):
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,166 @@
+"""The audit log for readers: which entries, their words, and where the objects of them are."""
+
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db.models import QuerySet
+from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+
+from openclaw_web.lists.paging import Listing, Term, in_order, narrowed
+
+from ..models.kept import AuditEntry
+from . import details as audit_details
+
+STARTED = "_started"  # behind the name of a kind of job
+ACTIONS = {
+    "activated": _("activated"),
+    "artifact_removed": _("removed references to"),
+    "artifacts_cleared": _("cleared the artifact store"),
+    "bulk_labelled": _("labelled many"),
+    "bulk_undone": _("took back a verdict on many"),
+    "checkpoint_built": _("made"),
+    "claimed": _("claimed"),
+    "conversations_exported": _("wrote conversations to files:"),
+    "deactivated": _("deactivated"),
+    "download_refused": _("was refused a download of"),
+    "doctor_fixed": _("imported and mended"),
+    "doctor_undone": _("undid"),
+    "doctor_unignored": _("let in again what was undone of"),
+    "downloaded": _("downloaded"),
+    "exported": _("exported"),
+    "exported_flagged": _("exported outputs that may hold secrets:"),
+    "fetched": _("fetched more than usual of"),
+    "invitation_revoked": _("took back"),
+    "invitation_used": _("accepted"),
+    "invited": _("invited"),
+    "job_cancelled": _("cancelled"),
+    "label_undone": _("took back a verdict"),
+    "labelled": _("labelled"),
+    "link_made": _("made a one-time link"),
+    "locked_out": _("was locked out"),
+    "password_changed": _("changed the password"),
+    "read": _("opened"),
+    "restored": _("restored"),
+    "role_changed": _("changed the role"),
+    "samples_made": _("made samples"),
+    "sessions_archived": _("archived and removed old"),
+    "sessions_removed": _("removed old"),
+    "sessions_restored": _("had back from archives"),
+    "setting_changed": _("changed"),
+    "sign_in_ended": _("signed a browser out"),
+    "sign_in_failed": _("could not sign in"),
+    "sign_ins_ended": _("signed out everywhere"),
+    "signed_in": _("signed in"),
+    "signed_out": _("signed out"),
+    "stashed": _("stashed"),
+    "token_made": _("made"),
+    "token_revoked": _("revoked"),
+    "unlocked": _("unlocked"),
+    "user_added": _("added"),
+    "verified": _("verified"),
+    "view_kept": _("kept a view of"),
+    "view_removed": _("removed a view of"),
+}
+# Entries are never rewritten: these words are in logs from when a browser's sign-in was called a session.
+ACTIONS |= {"session_ended": ACTIONS["sign_in_ended"], "sessions_ended": ACTIONS["sign_ins_ended"]}
+OBJECTS = {
+    "agent": _("agent"),
+    "artifact": _("artifact"),
+    "backup": _("backup"),
+    "bulk": _("samples at once"),
+    "checkpoint": _("checkpoint"),
+    "export": _("export"),
+    "file": _("file"),
+    "file_version": _("file version"),
+    "invitation": _("invitation"),
+    "job": _("job"),
+    "list": _("list"),
+    "migration_run": _("run of the doctor"),
+    "record": _("record"),
+    "sample": _("sample"),
+    "schedule": _("schedule"),
+    "session": _("session"),
+    "setting": _("setting"),
+    "token": _("token"),
+    "user": _("user"),
+}
+ORDERS, NEWEST = {"time": ("at", "id")}, "-time"
+# Filter: the column it is about.
+FILTERS = {name: name for name in ("actor", "action", "object_type", "object_id")} | {"agent": "agent_id"}
+FIELDS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
+# Object type: the route of its page, and what of an entry stands in the address.
+PAGES = {
+    "agent": ("ledger:session_list", lambda entry: [entry.object_id]),
+    "checkpoint": ("operations:checkpoint_detail", lambda entry: [entry.agent_id, entry.object_id[-64:]]),
+    "artifact": ("artifacts:artifact_detail", lambda entry: [entry.agent_id, entry.object_id[-64:]]),
+    "export": ("datasets:export_detail", lambda entry: [entry.object_id]),
+    "file": ("guardian:file_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "job": ("jobs:job_detail", lambda entry: [entry.object_id]),
+    "record": ("ledger:record_detail", lambda entry: [entry.agent_id, *entry.object_id.split("/", 1)]),
+    "sample": ("datasets:sample_detail", lambda entry: [entry.object_id]),
+    "schedule": ("automation:cron_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "session": ("ledger:session_detail", lambda entry: [entry.agent_id, entry.object_id]),
+}
+# One page tells of all objects of a type.
+LISTS = {
+    "backup": "operations:backup_list",
+    "migration_run": "operations:doctor",
+    "invitation": "people:invitation_list",
+    "setting": "people:settings",
+    "token": "people:token_list",
+    "user": "people:user_list",
+}
+
+
+def listing(rows: QuerySet, *, sort: str = NEWEST, since=None, until=None, **asked) -> Listing:
+    """Those of `rows` (a queryset of entries) that fit, by one of ORDERS (`-` before it: the newest first).
+
+    `asked` are values of FILTERS; `since` and `until` are milliseconds, the second one excluded.
+    """
+    seeks = ("actor", "action")
+    if asked.get("object_type") and asked.get("object_id"):  # together they have an index
+        rows = rows.filter(object_type=asked.pop("object_type"), object_id=asked.pop("object_id"))
+        seeks = ()
+    terms = [Term(FILTERS[name], "exact", value) for name, value in asked.items() if value]
+    ends = {"gte": since, "lt": until}
+    terms += [Term("at", lookup, value) for lookup, value in ends.items() if value is not None]
+    return narrowed(rows, terms, order=in_order(ORDERS, sort), seeks=seeks)
+
+
+def action_names() -> list[str]:
+    """Every action that entries can be asked for, in the order of their names."""
+    return sorted([*ACTIONS, *(f"{kind}{STARTED}" for kind in settings.JOB_KINDS)])
+
+
+def action_words(name: str) -> str | Promise:
+    """What was done, in words: before the name of what it was done to. An action that is gone is called what it was."""
+    if kind := settings.JOB_KINDS.get(name.removesuffix(STARTED)) if name.endswith(STARTED) else None:
+        return import_string(kind).started
+    return ACTIONS.get(name, name)
+
+
+def address_of(entry: AuditEntry) -> str | None:
+    """The page of what an entry is about; None when it has none. The page may be gone by now."""
+    if entry.object_type in LISTS:
+        return reverse(LISTS[entry.object_type])
+    if entry.object_type not in PAGES:
+        return None
+    route, arguments = PAGES[entry.object_type]
+    try:
+        return reverse(route, args=arguments(entry))
+    except NoReverseMatch:  # an id from outside that stands in no address
+        return None
+
+
+def shape(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table as the API and the files tell it."""
+    return {**{name: row[name] for name in FIELDS[:-1]}, "detail": orjson.loads(row["detail_json"])}
+
+
+def details(entry: AuditEntry) -> str:
+    """What else an entry says: `role: labeller, for 7 days`."""
+    return audit_details.in_words(orjson.loads(entry.detail_json))

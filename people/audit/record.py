@@ -1,0 +1,51 @@
+"""The operator audit log: who did what, written in the transaction of what was done.
+
+It lies below every other app because all of them write to it; its page and its API are in `operations`.
+"""
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import orjson
+
+from openclaw_web import clock
+from openclaw_web.sqlite import rows
+
+from ..models.kept import AuditEntry
+
+_via = ContextVar("via", default="command")
+
+
+def record(
+    by: str, action: str, *, object_type: str = "", object_id: str = "", agent_id: str = "", **detail: object
+) -> None:
+    """Add an entry: `by` did `action` (past tense) to an object. `detail` is for numbers and names, never content."""
+    rows.add(AuditEntry(**_row(by, action, object_type, object_id, agent_id, detail)))
+
+
+@contextmanager
+def acting_through(via: str):
+    """Say for the block by what means people act: `page`, `api`, `job`; outside of one it is `command`."""
+    token = _via.set(via)
+    try:
+        yield
+    finally:
+        _via.reset(token)
+
+
+def now_through(via: str) -> None:
+    """Be more exact inside a block of `acting_through`: which token it is."""
+    _via.set(via)
+
+
+def _row(by, action, object_type, object_id, agent_id, detail):
+    return {
+        "at": clock.now_ms(),
+        "actor": by,
+        "via": _via.get(),
+        "action": action,
+        "object_type": object_type,
+        "object_id": object_id,
+        "agent_id": agent_id,
+        "detail_json": orjson.dumps(detail).decode(),
+    }

@@ -1,0 +1,1 @@
+"""Settings an operator tunes, and views that people keep."""

@@ -1,0 +1,69 @@
+"""Settings over the JSON API."""
+
+from django.http import Http404
+from ninja import Router
+
+from openclaw_web.endpoints.schemas import failures
+from openclaw_web.pages.doors import needs
+
+from . import importing as importing
+from . import keys as configuration
+from .schemas import SettingIn, SettingList, SettingOut, SettingsImported, SettingsIn
+
+router = Router(tags=["people"])
+
+
+@router.get(
+    "/operations/settings",
+    operation_id="operations_people_api_setting_list",
+    response={200: SettingList, **failures()},
+    tags=["operations"],
+)
+@needs("admin")
+def setting_list(request):
+    """What an operator tunes, with defaults."""
+    return {"items": [_setting(key) for key in configuration.KEYS]}
+
+
+@router.post(
+    "/operations/settings/import",
+    operation_id="operations_people_api_settings_import",
+    response={200: SettingsImported, **failures(400, 409)},
+    tags=["operations"],
+)
+@needs("admin")
+def settings_import(request, wanted: SettingsIn):
+    """Set what an object of settings holds, all of it or nothing; what is no setting here is named with the reason."""
+    found = importing.apply(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
+    return {
+        "items": [_setting(key) | {"value": value} for key, value in found.values.items()],
+        "ignored": [one.as_json() for one in found.ignored[: importing.LISTED]],
+        "ignored_count": len(found.ignored),
+        "dry_run": wanted.dry_run,
+    }
+
+
+@router.post(
+    "/operations/settings/{key}",
+    operation_id="operations_people_api_setting_save",
+    response={200: SettingOut, **failures(400, 404, 409)},
+    tags=["operations"],
+)
+@needs("admin")
+def setting_save(request, key: str, wanted: SettingIn):
+    """Set a setting."""
+    if key not in configuration.KEYS:
+        raise Http404
+    configuration.put(key, wanted.value, by=request.user.username)
+    return _setting(key)
+
+
+def _setting(key):
+    known = configuration.KEYS[key]
+    return {
+        "key": key,
+        "value": configuration.get(key),
+        "default": known.default,
+        "shape": known.shape,
+        "help": known.help,
+    }

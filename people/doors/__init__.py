@@ -1,0 +1,1 @@
+"""How a request to the API is let in, once."""

@@ -1,0 +1,30 @@
+"""Who is asking the API: a person's session, or a program's token."""
+
+from ninja.security import HttpBearer
+from ninja.security import SessionAuth as NinjaSessionAuth
+
+from ..accounts import tokens
+from ..audit import record as audit
+
+
+class TokenAuth(HttpBearer):
+    """`Authorization: Bearer oc_…`; the request then is its owner's, limited to the token's role."""
+
+    def __call__(self, request):
+        # The pages of a stream, and the two steps of people.doors.conduct, are one request of one person.
+        return getattr(request, "auth", None) or super().__call__(request)
+
+    def authenticate(self, request, token):
+        user = tokens.user_of_token(token)
+        if user:
+            request.user = user
+            audit.now_through(f"token {tokens.public_part(token)}")
+        return user
+
+
+class SessionAuth(NinjaSessionAuth):
+    """A person signed in on the pages; requests that change something need the CSRF token as well."""
+
+    def __call__(self, request):
+        # A program that shows a dead token must hear so, also where a session would let it in.
+        return None if "Authorization" in request.headers else super().__call__(request)

@@ -1,0 +1,27 @@
+from openclaw_web.commands.verbs import Verb
+
+from ...accounts import services as accounts
+from ...models import User
+from ...signing_in import links
+
+
+class Command(Verb):
+    help = "Add a person and print a one-time sign-in link for them."
+    examples = (
+        "create_user mei",
+        "create_user arjun --role labeller --address https://claw.example",
+        "create_user mei --json | jq -r .link",
+    )
+    schema = "openclaw-web.create_user.v1"
+
+    def add_arguments(self, parser):
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("--role", choices=User.Role.values, default=User.Role.VIEWER, help="(viewer)")
+        parser.add_argument("--address", default="http://127.0.0.1:8765", help="where the site is (%(default)s)")
+
+    def run(self, name, role, address, **options):
+        user, path = accounts.add_user(name, role)
+        link = address.rstrip("/") + path
+        self.answer({"name": user.username, "role": user.role, "link": link}, link)
+        if not links.has_admin():
+            self.stderr.write("There is no admin yet. openclaw-web serve prints a link that creates the first one.")

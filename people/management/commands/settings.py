@@ -1,0 +1,135 @@
+from pathlib import Path
+
+import orjson
+
+from openclaw_web import reasons
+from openclaw_web.commands.groups import Group, Outcome
+from openclaw_web.commands.verbs import PARTLY
+from openclaw_web.errors import Refused
+
+from ...configuration import importing as settings_import
+from ...configuration import keys as configuration
+
+BY = "command line"
+SOME_UNKNOWN = "Some names are no settings of this site. The others were imported."
+
+
+class Listing:
+    """Without a verb: every setting."""
+
+    HELP = "Show what an operator tunes."
+    EXAMPLES = ("settings",)
+
+    def add_arguments(self, parser):
+        pass
+
+    def run(self, what=None, **options):
+        return _shown([what] if what else list(configuration.KEYS))
+
+
+class Get(Listing):
+    HELP = "Show one setting, or all of them."
+    EXAMPLES = ("settings get memoryGate.windowSize",)
+
+    def add_arguments(self, parser):
+        parser.add_argument("what", nargs="?", metavar="KEY", help="a setting (all)")
+
+
+class Set:
+    HELP = "Change a setting."
+    EXAMPLES = (
+        "settings set memoryGate.windowSize 20",
+        'settings set collector.optedOutSenders \'["42", "mei"]\'',
+    )
+
+    def add_arguments(self, parser):
+        parser.add_argument("key", metavar="KEY", help="a setting")
+        parser.add_argument("value", metavar="VALUE", help="JSON; what is no JSON is a text")
+
+    def run(self, key, value, **options):
+        configuration.put_all({key: _value(value)}, by=BY)
+        return _shown([key])
+
+
+class Import:
+    HELP = "Set all that a file names."
+    EXAMPLES = ("settings import reflection.json --dry-run", "settings import ~/.openclaw/openclaw.json")
+
+    def add_arguments(self, parser):
+        parser.add_argument("file", nargs="?", metavar="FILE", help="JSON or JSON5")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be set, and set nothing")
+
+    def run(self, file, dry_run, **options):
+        before = {key: configuration.get(key) for key in configuration.KEYS}
+        found = settings_import.apply(settings_import.parse(read(file)), by=BY, is_dry=dry_run)
+        rows = [
+            {"key": key, "value": value, "default": configuration.default(key), "before": before[key]}
+            for key, value in found.values.items()
+        ]
+        ignored = [one.as_json() for one in found.ignored]
+        listed = ignored[: settings_import.LISTED]
+        facts = {"settings": rows, "dry_run": dry_run, "ignored": listed, "ignored_count": len(ignored)}
+        last = ["Nothing was set: this was a dry run."] if dry_run else []
+        words = "\n".join([_lines(rows), *_ignored_lines(ignored), *last])
+        if not found.unknown:
+            return Outcome(facts, words)
+        rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: settings_import.LISTED])
+        return Outcome(facts, words, PARTLY, SOME_UNKNOWN, rows)
+
+
+class Command(Group):
+    help = "Show and change what an operator tunes."
+    examples = (*Listing.EXAMPLES, *Get.EXAMPLES, *Set.EXAMPLES, *Import.EXAMPLES)
+    alone = Listing()
+    verbs = {"get": Get(), "set": Set(), "import": Import()}
+    schema = "openclaw-web.settings.v1"
+    statuses = (0, 2, 3, PARTLY, 130)
+    status_words = {PARTLY: "imported, with names that are unknown"}
+
+
+def _shown(keys):
+    rows = _rows(keys)
+    return Outcome({"settings": rows, "dry_run": False, "ignored": [], "ignored_count": 0}, _lines(rows))
+
+
+def _value(text):
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def read(file):
+    """The bytes of a file of settings, one more than it may have. Raises Refused when it cannot be read."""
+    if file is None:
+        raise Refused("Say which file: openclaw-web settings import FILE")
+    try:
+        with Path(file).open("rb") as opened:
+            return opened.read(settings_import.MOST_BYTES + 1)
+    except OSError as exc:
+        raise Refused(f"{file} could not be read: {reasons.of(exc)}.") from exc
+
+
+def _rows(keys):
+    return [{"key": key, "value": configuration.get(key), "default": configuration.default(key)} for key in keys]
+
+
+def _lines(rows):
+    return "\n".join(f"{row['key']} = {_text(row['value'])}{_before(row)}" for row in rows)
+
+
+def _before(row):
+    is_changed = row.get("before", row["value"]) != row["value"]
+    return f" (before: {_text(row['before'])})" if is_changed else ""
+
+
+def _text(value):
+    return orjson.dumps(value).decode()
+
+
+def _ignored_lines(ignored):
+    if ignored:
+        yield "Not imported:"
+    yield from (f"  {one['key']}: {one['reason']}" for one in ignored[: settings_import.LISTED])
+    if len(ignored) > settings_import.LISTED:
+        yield f"  … and {len(ignored) - settings_import.LISTED} more"

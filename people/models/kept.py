@@ -1,0 +1,71 @@
+"""What is kept for people: settings, the audit log, keys that make a request idempotent."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class KeyValue(models.Model):
+    """What an operator tunes (columns of the database-first state spec); read through `people.configuration.keys`."""
+
+    pk = models.CompositePrimaryKey("scope", "key")
+    scope = models.TextField()
+    key = models.TextField()
+    value_json = models.TextField()
+    updated_at = EpochMs()
+
+    class Meta:
+        db_table = "kv"
+
+    def __str__(self):
+        return f"{self.scope}/{self.key}"
+
+
+class AuditEntry(models.Model):
+    """One thing a person or program did here. Rows are only ever added: triggers refuse everything else."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = EpochMs()
+    actor = models.TextField(help_text="user name; empty when nobody was signed in")
+    via = models.TextField(help_text="page, api, token oc_<prefix>, command or job")
+    action = models.TextField(help_text="in the past tense: signed_in, labelled, exported, read, ...")
+    object_type = models.TextField(default="", help_text="sample, session, export, user, token, setting, ...")
+    object_id = models.TextField(default="")
+    agent_id = models.TextField(default="")
+    detail_json = models.TextField(default="{}", help_text="never a secret and never content")
+
+    class Meta:
+        db_table = "operator_audit"
+        # Each ends with the time, and as every index in SQLite with the row's id: a filtered list is read in its order.
+        indexes = [
+            models.Index(fields=["at"], name="idx_audit_at"),
+            models.Index(fields=["actor", "at"], name="idx_audit_actor"),
+            models.Index(fields=["action", "at"], name="idx_audit_action"),
+            models.Index(fields=["object_type", "object_id", "at"], name="idx_audit_object"),
+        ]
+
+    def __str__(self):
+        return f"{self.actor} {self.action} {self.object_type} {self.object_id}"
+
+
+class IdempotencyKey(models.Model):
+    """A write of the API that its sender may repeat: what was asked, and for a day what was answered."""
+
+    id = models.AutoField(primary_key=True)
+    user = models.ForeignKey("people.User", models.CASCADE, db_index=False)
+    key = models.TextField()
+    fingerprint = models.TextField(help_text="sha256 of method, address and body")
+    claim = models.TextField(help_text="who carries it out")
+    leased_until = EpochMs(help_text="when whoever carries it out is taken for dead")
+    status = Count(null=True, help_text="null: no answer yet")
+    content_type = models.TextField(default="")
+    body_zstd = models.BinaryField(null=True, help_text="null: none yet, or it held a secret")
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "idempotency_keys"
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_once")]
+        indexes = [models.Index(fields=["created_at"], name="idx_idempotency_created")]
+
+    def __str__(self):
+        return self.key

@@ -1,0 +1,161 @@
+"""People of the site, and what lets them in."""
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+from openclaw_web import clock
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+from ..configuration import kept_views as saved_views
+from ..signing_in import browsers
+
+
+class User(AbstractUser):
+    """A person. One of four roles; each may do what the ones before it may."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        LABELLER = "labeller"
+        OPERATOR = "operator"
+        ADMIN = "admin"
+
+    RANK = {role: rank for rank, role in enumerate(("viewer", "labeller", "operator", "admin"))}
+
+    role = models.TextField(choices=Role.choices, default=Role.VIEWER)
+    session_epoch = Count(default=0, help_text="raised to end every session of this person for good")
+    role_limit = None  # set while a token speaks for this person: the role it carries at most
+    token = None  # and the token itself
+
+    class Meta:
+        db_table = "users"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role__in=["viewer", "labeller", "operator", "admin"]), name="user_role"
+            )
+        ]
+
+    def get_session_auth_hash(self):
+        """What a session must know to be this person's: the password, and that nobody has ended it."""
+        return f"{super().get_session_auth_hash()}.{self.session_epoch}"
+
+    def get_session_auth_fallback_hash(self):
+        """The same for keys that Django still accepts after a change of keys."""
+        return (f"{known}.{self.session_epoch}" for known in super().get_session_auth_fallback_hash())
+
+    def has_role(self, role):
+        """Whether this person's role is `role` or one above it."""
+        held = min(self.RANK[self.role], self.RANK[self.role_limit or self.role])
+        return self.is_active and held >= self.RANK[role]
+
+    def kept_views(self, on):
+        """The views this person keeps of the list `on` (`saved_views.SavedView`), by name."""
+        return saved_views.of(self.username, on)
+
+
+class ApiToken(models.Model):
+    """A key for programs, `oc_<prefix>_<secret>`; only a hash of it is kept."""
+
+    id = models.TextField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
+    name = models.TextField()
+    prefix = models.TextField(unique=True)
+    secret_sha256 = models.TextField()
+    role = models.TextField(choices=User.Role.choices)
+    created_at = EpochMs()
+    last_used_at = EpochMs(null=True)
+    expires_at = EpochMs(null=True, help_text="null: never")
+    revoked_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "api_tokens"
+
+    def __str__(self):
+        return f"{self.name} ({self.prefix})"
+
+    @property
+    def is_out_of_date(self):
+        """Whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= clock.now_ms()
+
+
+class OneTimeLink(models.Model):
+    """An address that works once: to make the first admin, or to sign in as `user`."""
+
+    token_sha256 = models.TextField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, null=True)
+    created_at = EpochMs()
+    expires_at = EpochMs()
+    used_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "one_time_links"
+
+    def __str__(self):
+        return f"link for {self.user or 'the first admin'}"
+
+
+class Invitation(models.Model):
+    """An address that works once: whoever opens it makes their own account, with the role it was made for."""
+
+    id = models.TextField(primary_key=True)
+    token_sha256 = models.TextField(unique=True)
+    role = models.TextField(choices=User.Role.choices)
+    note = models.TextField(default="", help_text="whom it is for, in the words of whoever made it")
+    made_by = models.TextField()
+    created_at = EpochMs()
+    expires_at = EpochMs()
+    used_at = EpochMs(null=True)
+    used_by = models.TextField(default="")
+    revoked_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "invitations"
+        indexes = [models.Index(fields=["created_at", "id"], name="idx_invitation_created")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role__in=["viewer", "labeller", "operator", "admin"]), name="invitation_role"
+            )
+        ]
+
+    def __str__(self):
+        return f"invitation {self.id} ({self.role})"
+
+
+class SignIn(models.Model):
+    """One browser that a person is or was signed in with. Kept for a while after it has ended."""
+
+    class End(models.TextChoices):
+        SIGNED_OUT = "signed_out"
+        ENDED = "ended"
+        REPLACED = "replaced"
+        RESET = "password_changed"
+        DEACTIVATED = "deactivated"
+        EXPIRED = "expired"
+
+    id = models.TextField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
+    session_key = models.TextField(null=True, unique=True, help_text="of Django's session; null once it has ended")
+    how = models.TextField(help_text="password, link, first_admin or invitation")
+    address = models.TextField(default="")
+    user_agent = models.TextField(default="")
+    created_at = EpochMs()
+    last_seen_at = EpochMs()
+    expires_at = EpochMs()
+    ended_at = EpochMs(null=True)
+    ended_because = models.TextField(default="", choices=[("", ""), *End.choices])
+
+    class Meta:
+        db_table = "sign_ins"
+        indexes = [
+            models.Index(fields=["user", "created_at", "id"], name="idx_sign_in_user"),
+            models.Index(fields=["ended_at"], name="idx_sign_in_ended"),
+            models.Index(fields=["expires_at"], name="idx_sign_in_expires"),
+        ]
+
+    def __str__(self):
+        return f"sign-in {self.id} of {self.user_id}"
+
+    @property
+    def browser(self):
+        """Browser and system in words."""
+        return browsers.in_words(self.user_agent)

@@ -1,0 +1,1 @@
+"""Passwords, links, browsers, lockouts."""

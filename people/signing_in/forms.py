@@ -1,0 +1,78 @@
+"""What people type to sign in, as values."""
+
+from django import forms
+from django.contrib.auth import authenticate
+from django.contrib.auth.forms import AuthenticationForm
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from ..accounts.forms import NEW_PASSWORD, _check_new_password
+
+
+class SignInForm(AuthenticationForm):
+    """User name and password; failures are counted."""
+
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": _("This user name and password do not belong together. Mind upper and lower case."),
+    }
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = _("User name")
+
+
+class WelcomeForm(forms.Form):
+    """What a person may set while a one-time link signs them in."""
+
+    password = forms.CharField(
+        label=_("New password"),
+        required=False,
+        strip=False,
+        widget=NEW_PASSWORD,
+        help_text=_("At least 10 characters. Without one, the next time needs another link or the password you have."),
+    )
+    again = forms.CharField(label=_("The same password again"), required=False, strip=False, widget=NEW_PASSWORD)
+
+    def __init__(self, *args, username, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.username = username
+
+    def clean(self):
+        if self.cleaned_data.get("password") or self.cleaned_data.get("again"):
+            _check_new_password(self, self.username)
+        return self.cleaned_data
+
+
+class PasswordForm(forms.Form):
+    """Another password for somebody who is signed in; the one they have is asked, when they have one."""
+
+    current = forms.CharField(
+        label=_("Current password"),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    password = forms.CharField(
+        label=_("New password"),
+        strip=False,
+        widget=NEW_PASSWORD,
+        help_text=_("At least 10 characters, not only digits."),
+    )
+    again = forms.CharField(label=_("The same password again"), strip=False, widget=NEW_PASSWORD)
+
+    def __init__(self, *args, request, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.request = request
+        if not request.user.has_usable_password():
+            del self.fields["current"]
+
+    def clean_current(self):
+        # Through the backends, so that wrong ones are counted as at sign-in.
+        name, current = self.request.user.get_username(), self.cleaned_data["current"]
+        if authenticate(self.request, username=name, password=current) is None:
+            raise ValidationError(_("This is not your password."))
+        return current
+
+    def clean(self):
+        _check_new_password(self, self.request.user.get_username())
+        return self.cleaned_data

@@ -1,0 +1,71 @@
+"""The API of work in the background and of what databases hold beside sessions."""
+
+import pytest
+
+from automation.models import DeliveryQueueEntry, FlowRun, TaskRun
+from ledger.models import IndexedFile, VfsEntry
+from tests.factories import T0
+
+ADA = "/api/v1/agents/ada/"
+LISTS = ("tasks", "flows", "deliveries", "memory-index", "vfs")
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def client(as_stranger, ada, bob):
+    return as_stranger
+
+
+def items(client, name, **query):
+    return client.get(ADA + name, query).json()["items"]
+
+
+def test_it_works(client):
+    TaskRun.objects.create(task_id="t", agent_id="ada", task="Look", status="failed", created_at=T0, started_at=T0)
+    FlowRun.objects.create(flow_id="f", agent_id="ada", goal="Ship it", status="running", created_at=T0)
+    DeliveryQueueEntry.objects.create(queue_name="q", id="d", agent_id="ada", channel="irc", retry_count=4)
+    IndexedFile.objects.using("agent_ada").create(database="d", source="memory", path="MEMORY.md", chunk_count=12)
+    VfsEntry.objects.using("agent_ada").create(namespace="workspace", path="notes.md", bytes=17, handle="h")
+    assert (
+        items(client, "tasks")[0].items()
+        >= {"task_id": "t", "task": "Look", "started_at": T0, "ended_at": None}.items()
+    )
+    assert items(client, "flows")[0].items() >= {"flow_id": "f", "goal": "Ship it", "status": "running"}.items()
+    assert items(client, "deliveries")[0].items() >= {"id": "d", "channel": "irc", "retry_count": 4}.items()
+    assert "target" not in items(client, "deliveries")[0]
+    assert items(client, "memory-index")[0].items() >= {"path": "MEMORY.md", "chunk_count": 12}.items()
+    assert items(client, "vfs")[0].items() >= {"namespace": "workspace", "path": "notes.md", "handle": "h"}.items()
+    for name in LISTS:
+        assert client.get(f"/api/v1/agents/bob/{name}").json()["items"] == []
+
+
+def test_pages(client):
+    for number in range(7):
+        TaskRun.objects.create(task_id=f"t{number}", agent_id="ada", created_at=T0)
+        VfsEntry.objects.using("agent_ada").create(namespace="w", path=f"{number}")
+    for name, field, wanted in (("tasks", "task_id", "t6 t5 t4 t3 t2 t1 t0"), ("vfs", "path", "0 1 2 3 4 5 6")):
+        seen, after = [], None
+        while True:
+            found = client.get(ADA + name, {"limit": 3} | ({"after": after} if after else {})).json()
+            seen += [one[field] for one in found["items"]]
+            after = found["next"]
+            if not after:
+                break
+        assert seen == wanted.split()
+
+
+def test_an_answer_is_bounded_by_its_size_as_well(client):
+    for number in range(30):
+        TaskRun.objects.create(task_id=f"t{number:02}", agent_id="ada", task="x" * 200_000, created_at=T0)
+    found = client.get(ADA + "tasks").json()
+    assert 0 < len(found["items"]) < 10
+    assert found["next"]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_places_that_no_list_gave_out(client, name):
+    for place in ("nonsense", "W10", "WzEsMiwzXQ", "WyJhIiwyXQ", "W251bGxd"):
+        assert client.get(ADA + name, {"after": place}).status_code in (200, 409)
+    assert client.get(ADA + name, {"limit": 10**30}).status_code == 422
+    client.logout()
+    assert client.get(ADA + name).status_code == 401

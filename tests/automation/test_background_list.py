@@ -1,0 +1,76 @@
+"""Work in the background of an agent."""
+
+import re
+
+import pytest
+
+from automation.models import DeliveryQueueEntry, FlowRun, TaskRun
+from tests.factories import T0
+
+BACKGROUND = "/agents/ada/background/"
+HOSTILE = "<script>alert(1)</script>\u202e\x07"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, stranger, ada, bob):
+    """A browser of somebody who may only look; ada and bob are there."""
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def task(number=1, **more):
+    values = {"agent_id": "ada", "label": f"Task {number}", "status": "failed", "created_at": T0 + number}
+    return TaskRun.objects.create(task_id=f"t{number:03}", **values | more)
+
+
+def test_it_works(client):
+    task(error="out of luck", started_at=T0, ended_at=T0 + 4_200)
+    page = client.get(BACKGROUND).text
+    for words in ("Task 1", "out of luck", "failed", "4.2 s"):
+        assert words in page
+
+
+def test_flows_and_deliveries(client):
+    FlowRun.objects.create(flow_id="f", agent_id="ada", goal="Ship it", status="running", created_at=T0)
+    DeliveryQueueEntry.objects.create(queue_name="q", id="d", agent_id="ada", channel="irc", retry_count=4)
+    assert "Ship it" in client.get(BACKGROUND, {"kind": "flows"}).text
+    assert "irc" in client.get(BACKGROUND, {"kind": "deliveries"}).text
+
+
+def test_without_anything_it_says_what_will_be_here(client):
+    for kind in ("", "flows", "deliveries", "files", "nonsense"):
+        assert "Nothing here yet" in client.get(BACKGROUND, {"kind": kind}).text
+
+
+def test_it_asks_for_a_sign_in(client):
+    client.logout()
+    assert client.get(BACKGROUND)["Location"].startswith("/sign-in/")
+
+
+def test_hostile_text(client):
+    task(label=HOSTILE, error=HOSTILE, status=HOSTILE, terminal_summary=HOSTILE)
+    page = client.get(BACKGROUND).text
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+
+
+def test_pages(client):
+    for number in range(120):
+        task(number)
+    first = client.get(BACKGROUND)
+    assert len(first.context["rows"]) == 50
+    after = re.search(r'href="\?after=([^"]+)" rel="next"', first.text)[1]
+    second = client.get(BACKGROUND, {"after": after})
+    assert second.context["rows"][0].title == "Task 69"
+    assert client.get(BACKGROUND, {"after": "nonsense"}).status_code < 500
+    assert client.get(BACKGROUND, {"after": after, "kind": "flows"}).status_code < 500
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_as_many_queries_with_one_row_as_with_many(client, count, django_assert_max_num_queries):
+    for number in range(count):
+        task(number)
+    client.get(BACKGROUND)
+    with django_assert_max_num_queries(6):
+        client.get(BACKGROUND)

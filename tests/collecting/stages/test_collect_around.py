@@ -1,0 +1,167 @@
+import json
+import os
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from agents.models import Agent
+from automation.models import CronJob, CronRunLog, SubagentRun
+from guardian.models import FileSnapshot, WorkspaceFile
+from jobs.models import JobRun
+from ledger.models import PromptReport, Session
+from tests.collecting.collecting import MAIN, events, run
+from tests.homes import Home, user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_deleted_and_reset_sessions_wait_until_asked_for(home):
+    script = home.transcript(user("Old"), suffix=".deleted.2026-02-21T03-04-57.476Z")
+    found = run(home)
+    assert found["agents"]["main"]["transcripts"]["skipped_deleted"] == 1
+    assert events() == 0
+    run(home, include_deleted=True)
+    session = Session.objects.using(MAIN).get()
+    assert (session.id, session.source_state) == (script.session, "deleted")
+
+
+def test_a_session_that_is_reset_later_keeps_its_rows(home):
+    script = home.transcript(user("Old"))
+    run(home)
+    script.path.rename(f"{script.path}.reset.2026-02-21T03-05-02.724Z")
+    run(home)
+    assert (Session.objects.using(MAIN).get().source_state, events()) == ("reset", 2)
+
+
+def test_the_index_names_sessions_and_keeps_skills_once(home):
+    one, two = home.transcript(user("One")), home.transcript(user("Two"))
+    skills = {"prompt": "a long text", "skills": [{"name": "weather"}]}
+    report = {
+        "injectedWorkspaceFiles": [{"name": "SOUL.md", "rawChars": 7, "path": "/secret"}],
+        "systemPrompt": {"chars": 9},
+    }
+    entry = {"updatedAt": 1795231048843, "skillsSnapshot": skills, "systemPromptReport": report}
+    delivery = {"channel": "irc", "to": "irc:alice", "accountId": "default"}
+    home.index(
+        {
+            "agent:main:irc:direct:alice": {"sessionId": one.session, "deliveryContext": delivery, **entry},
+            "agent:main:cron:j1": {"sessionId": two.session, **entry},
+            f"agent:main:cron:j1:run:{two.session}": {"sessionId": two.session, **entry},
+        }
+    )
+    run(home)
+    first, second = (Session.objects.using(MAIN).get(id=script.session) for script in (one, two))
+    assert (first.channel_id, first.conversation_target, first.origin) == ("irc", "alice", "direct")
+    assert (second.origin, second.session_key) == ("cron", f"agent:main:cron:j1:run:{two.session}")
+    stored = json.loads(PromptReport.objects.using(MAIN).get().report_json)
+    assert stored == {
+        "files": [{"name": "SOUL.md", "rawChars": 7}],
+        "skills": [{"name": "weather"}],
+        "systemPromptChars": 9,
+    }
+
+
+def test_the_nested_index_of_the_specification_is_read(home):
+    script = home.transcript(user("One"))
+    entry = {"activeSessionId": script.session, "model": {"provider": "a", "model": "m"}, "skills": [{"name": "notes"}]}
+    home.index({"version": 2, "agents": {"agent:main:main": entry | {"deliveryContext": {"channel": "telegram"}}}})
+    run(home)
+    session = Session.objects.using(MAIN).get()
+    assert (session.session_key, session.channel_id, session.origin) == ("agent:main:main", "telegram", "main")
+
+
+def test_a_damaged_index_is_rejected_and_transcripts_are_read(home):
+    home.transcript(user("One"))
+    home.write("agents/main/sessions/sessions.json", "{oops")
+    assert run(home)["agents"]["main"]["rejected"] == {"bad_index": 1}
+    assert events() == 2
+
+
+def test_workspace_files_are_kept_as_versions(home):
+    home.write("workspace/MEMORY.md", "- tabs\n")
+    home.write("workspace/AGENTS.md", "rules")
+    home.write("workspace/memory/2026-02-21.md", "today")
+    home.write("workspace/reports/big.md", "not ours")
+    run(home)
+    home.write("workspace/MEMORY.md", "- tabs\n- mornings\n")
+    os.utime(home.root / "workspace/MEMORY.md", (2_000_000_000, 2_000_000_000))
+    run(home)
+    versions = FileSnapshot.objects.using(MAIN).order_by("created_at")
+    assert [(row.file_name, row.content) for row in versions] == [
+        ("MEMORY.md", "- tabs\n"),
+        ("MEMORY.md", "- tabs\n- mornings\n"),
+    ]
+    names = WorkspaceFile.objects.using(MAIN).order_by("file_name").values_list("file_name", flat=True)
+    assert list(names) == ["AGENTS.md", "memory/2026-02-21.md"]
+
+
+def test_cron_jobs_runs_and_subagents_in_both_spellings(home):
+    home.write(
+        "cron/jobs.json",
+        {
+            "jobs": [
+                {
+                    "id": "j1",
+                    "agentId": "main",
+                    "payload": {"message": "Check"},
+                    "schedule": {"kind": "every"},
+                    "createdAtMs": 1795230341558,
+                },
+                {"id": "j2", "prompt": "Check", "schedule": {"kind": "interval"}, "createdAt": "2026-01-31T00:00:00Z"},
+            ]
+        },
+    )
+    home.write("cron/runs/j1.jsonl", '{"ts":1795230362162,"jobId":"j1","status":"ok","durationMs":156}\nnot json\n')
+    home.write("cron/runs/j2.jsonl", '{"timestamp":"2026-01-31T00:00:00Z","jobId":"j2","status":"error"}\n')
+    home.write(
+        "subagents/runs.json",
+        {"runs": {"u1": {"childSessionKey": "agent:main:subagent:x", "createdAt": 1795230326903}}},
+    )
+    found = run(home)["schedules"]
+    assert {name: count for name, count in found.items() if count} == {
+        "cron_jobs": 2,
+        "cron_runs": 2,
+        "subagent_runs": 1,
+        "rejected": 1,
+    }
+    assert set(CronJob.objects.values_list("prompt", flat=True)) == {"Check"}
+    assert CronRunLog.objects.count() == 2
+    assert SubagentRun.objects.get().agent_id == "main"
+    assert run(home)["schedules"]["cron_runs"] == 0
+
+
+def test_a_second_home_with_the_same_agent_needs_another_name(home, tmp_path):
+    home.transcript(user("One"))
+    run(home)
+    other = Home(tmp_path / "other", agents=("main", "research"))
+    other.transcript(user("Two"))
+    with pytest.raises(Exception, match="--as NAME"):
+        run(other)
+    run(other, **{"as": "laptop"})
+    assert set(Agent.objects.values_list("agent_id", flat=True)) == {"main", "laptop", "laptop-research"}
+    with pytest.raises(Exception, match="already"):
+        run(home, **{"as": "again"})
+    assert Agent.objects.count() == 3
+
+
+def test_the_command_says_what_it_found_and_how_it_went(home, capsys):
+    home.transcript(user("One")).raw("oops\n")
+    with pytest.raises(CommandError, match="1 line was not a record") as partly:
+        call_command("collect", source=str(home.root), json=True)
+    assert partly.value.returncode == 4
+    receipt = json.loads(capsys.readouterr().out)
+    assert (receipt["schema"], receipt["records"], receipt["rejected"]) == ("openclaw-web.collect.v1", 2, 1)
+    assert JobRun.objects.get().state == "finished"
+    with pytest.raises(CommandError, match="There is no folder") as refused:
+        call_command("collect", source=str(home.root / "nowhere"))
+    assert refused.value.returncode == 3
+
+
+def test_a_topics_transcript_belongs_to_the_session_it_names(home):
+    script = home.transcript(user("Kitchen talk"))
+    script.path.rename(script.path.with_name(f"{script.session}-topic-12.jsonl"))
+    home.index({"agent:main:telegram:group:-100:topic:12": {"sessionId": script.session, "label": "Kitchen"}})
+    run(home)
+    session = Session.objects.using(MAIN).get()
+    assert (session.id, session.title, session.record_count) == (script.session, "Kitchen", 2)

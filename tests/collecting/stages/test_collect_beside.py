@@ -1,0 +1,150 @@
+"""Collecting what databases hold beside transcripts: steps of runs, bundles, memory indexes, files of their own."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from artifacts.models import Artifact
+from artifacts.store import blobs, layout
+from ledger.models import IndexedFile, TrajectoryEvent, VfsEntry
+from tests.collecting.collecting import MAIN, assert_honest, progress_of, run
+from tests.homes import START, Home, user
+from tests.sqlite_homes import CANARY, SqliteHome
+
+pytestmark = pytest.mark.django_db
+ONE = "00000000-0000-0000-0000-000000000001"
+TOOLS = [{"name": "exec", "parameters": {"type": "object"}}]
+DDL = """
+CREATE TABLE trajectory_runtime_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, run_id TEXT,
+  event_json TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (session_id, seq)) STRICT;
+CREATE TABLE memory_index_sources (id INTEGER PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL, hash TEXT,
+  mtime REAL NOT NULL, size INTEGER NOT NULL) STRICT;
+CREATE TABLE memory_index_chunks (chunk_rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL,
+  text TEXT NOT NULL, embedding BLOB NOT NULL) STRICT;
+CREATE TABLE vfs_entries (namespace TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL, content_blob BLOB,
+  metadata_json TEXT, updated_at INTEGER, PRIMARY KEY (namespace, path));
+CREATE TABLE tool_artifacts (run_id TEXT NOT NULL, artifact_id TEXT NOT NULL, kind TEXT, metadata_json TEXT, blob BLOB,
+  created_at INTEGER, PRIMARY KEY (run_id, artifact_id));
+"""
+
+
+@pytest.fixture
+def home(tmp_path, real_files):
+    home = SqliteHome(tmp_path / "openclaw")
+    home.session(ONE, user("Hi"))
+    with home.writing() as store:
+        store.executescript(DDL)
+    return home
+
+
+def step(seq, type_, **data):
+    return {
+        "traceSchema": "openclaw-trajectory",
+        "schemaVersion": 1,
+        "type": type_,
+        "ts": f"{START}{seq:02d}.000Z",
+        "seq": seq,
+        "sessionId": ONE,
+        "runId": "run1",
+        "data": data,
+    }
+
+
+STEPS = [
+    step(1, "session.started", trigger="user", toolCount=1),
+    step(2, "context.compiled", systemPrompt="You are kind.", tools=TOOLS, messages=[{"content": "private words"}]),
+    step(3, "model.completed", usage={"input": 7, "cost": {"total": 0.5}}, assistantTexts=["private words"]),
+]
+
+
+def test_it_works(home):
+    with home.writing() as store:
+        for seq, one in enumerate(STEPS):
+            home.insert(
+                store, "trajectory_runtime_events", session_id=ONE, seq=seq, event_json=json.dumps(one), created_at=0
+            )
+    assert run(home)["agents"]["main"]["steps"] == 3
+    kept = TrajectoryEvent.objects.using(MAIN).order_by("seq")
+    assert [one.type for one in kept] == ["session.started", "context.compiled", "model.completed"]
+    assert json.loads(kept[2].about_json)["usage"] == {"input": 7, "cost": 0.5}
+    assert "private" not in "".join(one.about_json for one in kept)
+    held = {one.kind: one for one in Artifact.objects.using(MAIN).all()}
+    assert held["system_prompt"].session_id == ONE
+    assert json.loads(content(held["tool_schemas"])) == TOOLS
+    assert run(home)["agents"]["main"]["steps"] == 0
+
+
+def content(artifact):
+    with blobs.opened(layout.root(), artifact.sha256) as blob:
+        return b"".join(blob.chunks())
+
+
+def test_steps_in_files_are_the_same_steps(tmp_path, home):
+    (home.root / "agents/main/sessions").mkdir()
+    lines = "".join(json.dumps(one) + "\n" for one in STEPS)
+    file = home.write(f"agents/main/sessions/{ONE}.trajectory.jsonl", lines)
+    run(home)
+    with file.open("a") as more:
+        more.write(json.dumps(step(4, "session.ended", status="success")) + "\nnot json\n")
+    with home.writing() as store:
+        text = json.dumps(STEPS[0])
+        home.insert(store, "trajectory_runtime_events", session_id=ONE, seq=0, event_json=text, created_at=0)
+    run(home)
+    assert TrajectoryEvent.objects.using(MAIN).count() == 4
+
+
+def test_a_bundle(home):
+    folder = "workspace/.openclaw/trajectory-exports/openclaw-trajectory-1"
+    home.write(f"{folder}/manifest.json", {"traceSchema": "openclaw-trajectory", "sessionId": ONE})
+    home.write(f"{folder}/tools.json", TOOLS)
+    home.write(f"{folder}/system-prompt.txt", "You are kind.")
+    home.write("workspace/.openclaw/trajectory-exports/odd/manifest.json", "[]")
+    assert run(home)["agents"]["main"]["contents"] == 2
+    assert sorted(Artifact.objects.using(MAIN).values_list("kind", "session_id")) == [
+        ("system_prompt", ONE),
+        ("tool_schemas", ONE),
+    ]
+    assert run(home)["agents"]["main"]["contents"] == 0
+
+
+def test_the_memory_index(home):
+    with home.writing() as store:
+        home.insert(store, "memory_index_sources", path="MEMORY.md", source="memory", mtime=1795230138454.6, size=9)
+        for _ in range(3):
+            values = {"path": "MEMORY.md", "source": "memory", "text": CANARY, "embedding": CANARY.encode()}
+            home.insert(store, "memory_index_chunks", **values)
+    assert run(home)["agents"]["main"]["indexed_files"] == 1
+    kept = IndexedFile.objects.using(MAIN).get()
+    assert (kept.path, kept.chunk_count, kept.size_bytes) == ("MEMORY.md", 3, 9)
+
+
+def test_the_memory_index_of_older_versions(tmp_path, real_files):
+    home = Home(tmp_path / "files")
+    home.transcript(user("Hi"))
+    (home.root / "memory").mkdir()
+    with closing(sqlite3.connect(home.root / "memory" / "main.sqlite")) as store:
+        store.execute("CREATE TABLE files (path TEXT PRIMARY KEY, source TEXT, hash TEXT, mtime INTEGER, size INTEGER)")
+        store.execute("CREATE TABLE chunks (id TEXT, path TEXT, source TEXT, text TEXT, embedding TEXT)")
+        store.execute("INSERT INTO files VALUES ('memory/2026-02-21.md', 'memory', 'x', 5, 100)")
+        store.execute("INSERT INTO chunks VALUES ('c', 'memory/2026-02-21.md', 'memory', 'words', '[0.1]')")
+        store.commit()
+    assert_honest(progress_of(home.root))
+    assert IndexedFile.objects.using(MAIN).get().chunk_count == 1
+    assert run(home)["bytes_read"] == 0
+
+
+def test_files_inside_the_database(home):
+    with home.writing() as store:
+        for path, kind, data in (("a/notes.md", "file", b"words"), ("a", "dir", None), (".env", "file", b"KEY=1")):
+            home.insert(store, "vfs_entries", namespace="workspace", path=path, kind=kind, content_blob=data)
+        home.insert(store, "tool_artifacts", run_id="r", artifact_id="out", kind="text", blob=b"tool output")
+    assert run(home)["agents"]["main"]["contents"] == 2
+    listed = {one.path: one for one in VfsEntry.objects.using(MAIN).all()}
+    assert listed["a"].handle is None
+    assert (listed[".env"].handle, listed[".env"].bytes) == (None, 5)
+    assert {one.kind: content(one) for one in Artifact.objects.using(MAIN).all()} == {
+        "vfs_file": b"words",
+        "tool_artifact": b"tool output",
+    }

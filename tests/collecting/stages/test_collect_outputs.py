@@ -1,0 +1,316 @@
+"""Big outputs of tools become artifacts while a home is collected."""
+
+import gzip
+import json
+import random
+import resource
+import signal
+from pathlib import Path
+
+import orjson
+import pytest
+
+from artifacts.errors import Damaged, NoSuchArtifact
+from artifacts.looking.previews import CHARS
+from artifacts.models import Artifact
+from ledger.models import TranscriptEvent
+from ledger.transcripts.trimming import full_record, stashed
+from people.configuration import keys as configuration
+from tests.collecting.collecting import MAIN, run
+from tests.homes import assistant, result, user
+
+pytestmark = pytest.mark.django_db
+SETTING, SENDERS = "collector.stashOutputs", "collector.optedOutSenders"
+REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "openclaw-2026.2.26"
+LONG = "".join(f"line {number}: all is well\n" for number in range(600))
+CALL = ("c1", "exec", {"command": "make"})
+
+
+@pytest.fixture
+def fill_disk():
+    """A function after which no file may grow past 2 MB: what a full disk or a quota answers, from the kernel."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def results():
+    return list(TranscriptEvent.objects.using(MAIN).filter(kind="tool_result").order_by("session_id", "seq"))
+
+
+def uses():
+    return list(Artifact.objects.using(MAIN).order_by("session_id", "record_id", "id"))
+
+
+def blobs(store):
+    return sorted((store / "artifacts" / "blobs").rglob("*.txt*"))
+
+
+def collected(home, *texts, **more):
+    """A turn with a result for each text; the results as they are in the store."""
+    home.transcript(user("One"), assistant("", CALL), *[result("c1", text, **more) for text in texts])
+    run(home)
+    return results()
+
+
+def test_it_works(home, real_files):
+    script = home.transcript(user("Build it"), assistant("", CALL))
+    script.add(result("c1", LONG, details={"exitCode": 3, "aggregated": LONG}), assistant("It failed."))
+    found = run(home)
+    assert found["records"] == 5
+    [event], [use], [blob] = results(), uses(), blobs(real_files)
+    [note] = stashed(event.trim_json)
+    assert (note.path, note.handle, note.chars, note.bytes, note.lines) == (
+        "message.content.0.text",
+        use.handle,
+        len(LONG),
+        len(LONG),
+        600,
+    )
+    assert "exit code 3" in note.summary == use.summary
+    assert (note.secrets, orjson.loads(event.trim_json)["aggregated"]) == ([], len(LONG))
+    assert "capped" not in event.trim_json
+    assert event.full_zstd is None
+    shown = orjson.loads(event.event_json)["message"]["content"][0]["text"]
+    assert shown == use.preview
+    assert len(shown) <= CHARS
+    assert full_record(event)["message"]["content"][0]["text"] == LONG
+    assert gzip.decompress(blob.read_bytes()).decode() == LONG
+    place = (use.session_id, use.turn_id, use.record_id, use.tool, use.tool_call_id)
+    assert place == (script.session, f"{script.session}:r1", "r3", "exec", "c1")
+    assert (use.kind, use.created_at, use.is_compressed) == ("tool_output", event.created_at, True)
+    assert use.stored_bytes == blob.stat().st_size
+
+
+def test_collecting_again_adds_nothing(home, real_files):
+    script = home.transcript(user("One"), assistant("", CALL), result("c1", LONG))
+    run(home)
+    before = [(use.id, use.turn_id) for use in uses()]
+    run(home)
+    script.path.write_bytes(script.path.read_bytes())  # read from its start
+    script.add(assistant("Done"))
+    lines = script.path.read_bytes()
+    script.path.unlink()
+    script.path.write_bytes(lines)
+    run(home)
+    assert [(use.id, use.turn_id) for use in uses()] == before
+    assert len(blobs(real_files)) == 1
+
+
+def test_a_result_that_is_appended_is_stashed_in_its_turn(home):
+    script = home.transcript(user("One"), assistant("", CALL))
+    run(home)
+    script.add(result("c1", LONG), user("Two"), assistant("", CALL), result("c2", LONG + "two"))
+    run(home)
+    assert [use.turn_id for use in uses()] == [f"{script.session}:r1", f"{script.session}:r4"]
+
+
+def test_switched_off_nothing_becomes_an_artifact(home, real_files):
+    configuration.put(SETTING, False)
+    [event] = collected(home, LONG)
+    assert not uses()
+    assert not (real_files / "artifacts").exists()
+    assert orjson.loads(event.trim_json) == {"capped": [["message.content.0.text", len(LONG), 1_000]]}
+    assert full_record(event)["message"]["content"][0]["text"] == LONG
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_the_setting_is_true_or_false(as_admin, value):
+    answer = as_admin.post(f"/operations/settings/{SETTING}/", {"value": json.dumps(value)})
+    assert answer.status_code == 422
+    assert configuration.get(SETTING) is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y" * 8_001,
+        "a\n" * 201,
+        json.dumps({"items": list(range(700))}),
+        "<!doctype html><html><head><title>A page</title></head><body>Hello</body></html>",
+        "%PDF-1.7 not much of one",
+        "x\x00" * 5_000,
+        "\N{GRINNING FACE}é\u202e" * 3_000,
+    ],
+    ids=["characters", "lines", "json", "html", "pdf", "nul", "unicode"],
+)
+def test_what_the_rule_wants_comes_back_whole(home, text):
+    [event] = collected(home, text)
+    [note] = stashed(event.trim_json)
+    assert (note.chars, note.bytes) == (len(text), len(text.encode()))
+    assert len(event.event_json) < 8_000
+    assert full_record(event)["message"]["content"][0]["text"] == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y" * 8_000,
+        "a\n" * 200,
+        json.dumps({"items": list(range(300))}),
+        "<relevant-memories>\n" + LONG,
+        '{"schema":"openclaw-mem.artifact.fetch.v1","text":"' + "x" * 9_000 + '"}',
+    ],
+    ids=["characters", "lines", "json", "memories", "own-answer"],
+)
+def test_what_the_rule_does_not_want_stays(home, text):
+    [event] = collected(home, text)
+    assert not stashed(event.trim_json)
+    assert not uses()
+    assert full_record(event)["message"]["content"][0]["text"] == text
+
+
+def test_only_results_of_tools_become_artifacts(home):
+    home.transcript(user(LONG), assistant(LONG), {"type": "custom_message", "content": LONG}, {"type": "x", "y": LONG})
+    run(home)
+    assert not uses()
+
+
+def test_each_text_of_a_result_is_looked_at_by_itself(home):
+    image = {"type": "image", "data": "A" * 9_000, "mimeType": "image/png"}
+    texts = [{"type": "text", "text": text} for text in ("short", LONG, "y" * 9_000)]
+    record = result("c1")
+    record["message"] |= {"content": [texts[0], image, *texts[1:], "odd", None], "details": {"log": "z" * 9_000}}
+    home.transcript(user("One"), assistant("", CALL), record)
+    run(home)
+    [event] = results()
+    notes = orjson.loads(event.trim_json)
+    assert [note["path"] for note in notes["stashed"]] == ["message.content.2.text", "message.content.3.text"]
+    assert notes["capped"] == [["message.content.1.data", 9_000, 1_000], ["message.details.log", 9_000, 8_000]]
+    assert full_record(event)["message"] == record["message"]
+    assert len(uses()) == 2
+
+
+def test_a_result_that_is_one_text_is_stashed(home):
+    record = result("c1")
+    record["message"] |= {"content": LONG, "details": {"aggregated": LONG}}
+    home.transcript(user("One"), assistant("", CALL), record)
+    run(home)
+    [event] = results()
+    assert [note.path for note in stashed(event.trim_json)] == ["message.content"]
+    assert full_record(event)["message"]["content"] == LONG
+    assert len(uses()) == 1
+
+
+def test_an_output_that_says_more_than_its_text_is_capped_as_ever(home):
+    [event] = collected(home, LONG, details={"aggregated": LONG + "more"})
+    notes = orjson.loads(event.trim_json)
+    assert notes["capped"] == [["message.details.aggregated", len(LONG) + 4, 8_000]]
+    assert full_record(event)["message"]["details"]["aggregated"] == LONG + "more"
+
+
+def test_half_an_emoji_and_odd_facts_stop_nothing(home):
+    script = home.transcript(user("One"), assistant("", CALL))
+    record = result("c" * 2_000, LONG + "HALF", name="ex\x00ec", details={"exitCode": 10**30})
+    line = json.dumps({"id": "r3", "parentId": "r2", "timestamp": "2026-02-21T03:00:03.000Z", **record})
+    script.raw(line.replace("HALF", "\\ud83d") + "\n")
+    run(home)
+    [event], [use] = results(), uses()
+    assert full_record(event)["message"]["content"][0]["text"] == LONG + "\ufffd"
+    assert (use.tool, len(use.tool_call_id)) == ("ex\ufffdec", 256)
+
+
+def test_the_same_output_in_two_sessions_is_one_content(home, real_files):
+    for _session in range(2):
+        home.transcript(user("One"), assistant("", CALL), result("c1", LONG))
+    run(home)
+    assert len(uses()) == 2
+    assert len(blobs(real_files)) == 1
+
+
+def test_nothing_of_people_who_opted_out_is_kept(home, real_files):
+    configuration.put(SENDERS, ["carol"])
+    said = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\nBuild it'
+    script = home.transcript(user(said % "carol"), assistant("", CALL), result("c1", LONG))
+    script.add(user(said % "bob"), assistant("", CALL), result("c2", LONG + "of bob"))
+    home.index({"agent:main:irc:group:#lab": {"sessionId": script.session}})
+    run(home)
+    [use] = uses()
+    assert use.record_id == "r6"
+    assert len(blobs(real_files)) == 1
+
+
+def test_sessions_that_were_reset_or_deleted_are_stashed_too(home):
+    for suffix in (".reset.2026-02-21T03-05-02.724Z", ".deleted.2026-02-21T03-05-02.724Z"):
+        home.transcript(user("One"), assistant("", CALL), result("c1", LONG), suffix=suffix)
+    run(home, include_deleted=True)
+    assert len(uses()) == 2
+
+
+def test_a_damaged_content_is_refused_and_a_missing_one_is_named(home, real_files):
+    [event] = collected(home, LONG)
+    [blob] = blobs(real_files)
+    blob.write_bytes(gzip.compress(b"x" * len(LONG)))
+    with pytest.raises(Damaged, match="is damaged"):
+        full_record(event)
+    blob.unlink()
+    with pytest.raises(NoSuchArtifact, match="is gone"):
+        full_record(event)
+
+
+def test_a_store_that_cannot_be_written_stops_no_collect(home, real_files):
+    (real_files / "artifacts").mkdir()
+    (real_files / "artifacts" / "blobs").write_text("a file where a folder should be")
+    home.transcript(user("One"), assistant("", CALL), result("c1", LONG), assistant("Done"))
+    found = run(home)
+    assert found["records"] == 5
+    [note] = found["agents"]["main"]["notes"]
+    assert "is a link or a file" in note
+    assert "stash_outputs" in note
+    assert not uses()
+    [event] = results()
+    assert full_record(event)["message"]["content"][0]["text"] == LONG
+    assert not list((real_files / "artifacts" / "tmp").iterdir())
+
+
+def test_a_store_without_a_folder_stops_no_collect(home, real_files):
+    (real_files / "artifacts").write_text("a file where a folder should be")
+    home.transcript(user("One"), assistant("", CALL), result("c1", LONG))
+    found = run(home)
+    assert found["records"] == 4
+    assert "cannot be written" in found["agents"]["main"]["notes"][0]
+
+
+def test_a_full_disk_is_a_sentence_in_the_report_and_nothing_half_done(home, real_files, fill_disk):
+    big = random.Random(7).randbytes(300_000).hex() * 9  # gzip does not see so far back, the packed record does
+    home.transcript(user("One"), assistant("", CALL), result("c1", LONG), result("c1", big))
+    fill_disk()
+    found = run(home)
+    note = found["agents"]["main"]["notes"][0]
+    assert "there is no room. Nothing was stashed." in note
+    assert found["records"] == 5
+    assert not uses()
+    assert not list((real_files / "artifacts" / "tmp").iterdir())
+    assert [full_record(event)["message"]["content"][0]["text"] for event in results()] == [LONG, big]
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the recorded home is not on this machine")
+def test_the_long_output_of_a_real_home(real_files):
+    from collecting import collect
+    from jobs.progress import Progress
+
+    collect.run({"source": str(REAL), "include_deleted": True}, Progress())
+    lines = {}
+    for file in REAL.glob("agents/main/sessions/*.jsonl*"):
+        for line in file.read_bytes().splitlines():
+            record = orjson.loads(line)
+            if record.get("message", {}).get("role") == "toolResult":
+                lines[file.name[:36], record["id"]] = record["message"]["content"]
+    found = uses()
+    assert max(use.chars for use in found) > 160_000
+    for use in found:
+        event = TranscriptEvent.objects.using(MAIN).get(
+            session_id=use.session_id,
+            seq__in=event_seqs(use),
+        )
+        assert full_record(event)["message"]["content"] == lines[use.session_id, use.record_id]
+        assert len(event.event_json) < 12_000
+
+
+def event_seqs(use):
+    from ledger.models import TranscriptEventIdentity
+
+    identities = TranscriptEventIdentity.objects.using(MAIN)
+    return identities.filter(session_id=use.session_id, event_id=use.record_id).values_list("seq", flat=True)

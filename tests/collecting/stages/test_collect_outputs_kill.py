@@ -1,0 +1,136 @@
+"""Collecting with big outputs, and moving those of an old store, killed at any moment: nothing is half done."""
+
+import gzip
+import hashlib
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.homes import Home, assistant, result, user
+from tests.processes import Killer, until_met
+
+ROOT = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.kill
+
+START = """
+import os, sys, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
+django.setup()
+from django.core.management import call_command
+from people.configuration import keys as configuration
+from collecting import collect
+from ledger.outputs import job as stash_outputs
+from jobs.progress import Progress
+print("ready", flush=True)
+"""
+PREPARE = "call_command('migrate', verbosity=0)\n"
+OFF = "configuration.put('collector.stashOutputs', False)\n"
+COLLECT = "collect.run({'source': sys.argv[1]}, Progress())\n"
+MOVE = "stash_outputs.run({}, Progress())\n"
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A home with results of all sizes, some of them the same in two sessions."""
+    home, chance = Home(tmp_path / "openclaw", agents=("main", "research")), random.Random(3)
+    shared = [chance.randbytes(9_000).hex() for _ in range(5)]
+    for number in range(40):
+        script = home.transcript(agent=("main", "research")[number % 2])
+        for turn in range(12):
+            text = chance.choice([chance.randbytes(chance.randrange(200, 12_000)).hex(), chance.choice(shared)])
+            script.add(user(f"Question {turn}"), assistant("", ("c", "exec", {})), result("c", text), assistant("Done"))
+    return home.root
+
+
+def python(home, code, source):
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment |= {"OPENCLAW_STATE_DIR": str(home / "no-openclaw-here"), "OPENCLAW_WEB_BUSY_SECONDS": "60"}
+    environment.pop("PYTHONDEVMODE", None)
+    command = [sys.executable, "-c", START + code, str(source)]
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def finish(home, code, source):
+    """Run `code` to its end; how many seconds it took once Django was there."""
+    process = python(home, code, source)
+    assert process.stdout.readline() == "ready\n"
+    started = time.monotonic()
+    process.communicate()
+    assert process.returncode == 0
+    return time.monotonic() - started
+
+
+def check(home):
+    """Every note has its row and its sound content, every row its note; texts by place, and counts."""
+    blobs = {}
+    for path in (home / "artifacts" / "blobs").rglob("*.txt*"):
+        data = gzip.decompress(path.read_bytes())
+        assert hashlib.sha256(data).hexdigest() == path.name[:64]
+        blobs[path.name[:64]] = data.decode()
+    texts, count, sums = {}, 0, 0
+    for file in home.glob("agents/*/agent/openclaw-agent.sqlite"):
+        with closing(sqlite3.connect(file)) as store:
+            assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            rows = store.execute(
+                "SELECT e.session_id, i.event_id, e.trim_json, e.event_json FROM transcript_events e"
+                " JOIN transcript_event_identities i USING (session_id, seq) WHERE e.kind = 'tool_result'"
+            )
+            notes = set()
+            for session_id, record_id, trim_json, event_json in rows:
+                text = json.loads(event_json)["message"]["content"][0]["text"]
+                for note in json.loads(trim_json or "{}").get("stashed", ()):
+                    notes.add((session_id, record_id, note["handle"]))
+                    text = blobs[note["handle"][-64:]]
+                texts[session_id, record_id] = text
+            assert notes == set(store.execute("SELECT session_id, record_id, handle FROM artifacts"))
+            count += len(notes)
+            sums += store.execute("SELECT coalesce(sum(stashed_count), 0) FROM session_tools").fetchone()[0]
+    return texts, count, sums
+
+
+def killed_often(tmp_path, source, code, template, seconds):
+    """Run `code`, which takes so many seconds, on copies of a home and kill it at random. The last home is left, and
+    how many kills met it between its first and its last artifact."""
+    killer, home, met = Killer(11, seconds), tmp_path / "killed", 0
+    wanted = check(tmp_path / "clean")[1]
+    for _kill in until_met(killer):
+        if not home.exists():
+            shutil.copytree(template, home)
+        process = python(home, code, source)
+        assert process.stdout.readline() == "ready\n"
+        is_at_work = killer.kill(process)
+        met += 0 < check(home)[1] < wanted
+        if not is_at_work:
+            shutil.rmtree(home)
+    if not home.exists():
+        shutil.copytree(template, home)
+    return home, met
+
+
+def test_twenty_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, source):
+    finish(tmp_path / "template", PREPARE, source)
+    shutil.copytree(tmp_path / "template", tmp_path / "clean")
+    seconds = finish(tmp_path / "clean", COLLECT, source)
+    home, met = killed_often(tmp_path, source, COLLECT, tmp_path / "template", seconds)
+    finish(home, COLLECT, source)
+    assert check(home) == check(tmp_path / "clean")
+    assert met, "no kill ever met it between the first and the last artifact"
+
+
+def test_twenty_kills_of_the_move_leave_no_note_without_its_content(tmp_path, source):
+    finish(tmp_path / "template", PREPARE + OFF + COLLECT, source)
+    shutil.copytree(tmp_path / "template", tmp_path / "clean")
+    seconds = finish(tmp_path / "clean", MOVE, source)
+    home, met = killed_often(tmp_path, source, MOVE, tmp_path / "template", seconds)
+    finish(home, MOVE, source)
+    assert check(home) == check(tmp_path / "clean")
+    assert met, "no kill ever met it between the first and the last artifact"

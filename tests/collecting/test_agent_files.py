@@ -1,0 +1,117 @@
+"""An agent's file that is gone, or is another one, is never taken for an empty one."""
+
+import json
+import shutil
+
+import pytest
+from django.db import connections
+
+from agents import databases, holdings
+from agents.models import AgentDatabase, CollectedSession
+from ledger.models import Session, TranscriptEvent
+from ledger.transcripts import session_rows
+from openclaw_web.errors import Refused
+from tests.collecting.again import conversation, everything, lose
+from tests.collecting.collecting import MAIN, events, run
+from tests.homes import Home, user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
+    conversation(home)
+    home.transcript(user("Other"), agent="main")
+    run(home)
+    lose("main")
+    with pytest.raises(Refused, match="gone, and 20 records with it") as refused:
+        run(home)
+    assert "collect --again --agent main" in refused.value.sentence
+    assert not databases.path("main").exists()
+    answer = as_admin.get("/agents/main/sessions/")
+    assert answer.status_code == 503
+    assert answer.text.count("collect --again --agent main") == 1
+    assert 'href="/operations/doctor/"' in answer.text
+    assert as_admin.get("/api/v1/agents/main/sessions").status_code == 503
+    for page in ("/", "/agents/"):
+        assert "The file of agent main is gone" in as_admin.get(page).text
+    assert not databases.path("main").exists()
+
+
+def test_other_agents_are_collected_meanwhile(home, tmp_path):
+    home = Home(tmp_path / "two", agents=("main", "research"))
+    home.transcript(user("One"), agent="main")
+    home.transcript(user("Two"), agent="research")
+    run(home)
+    lose("main")
+    home.transcript(user("Three"), agent="research")
+    found = run(home)
+    assert found["records"] == 2
+    assert list(found["lost"]) == ["main"]
+    assert not databases.path("main").exists()
+
+
+def test_a_lost_file_is_filled_again(home):
+    conversation(home)
+    home.write("workspace/MEMORY.md", "Remember the milk")
+    run(home)
+    before = everything()
+    lose("main")
+    found = run(home, again=True, agent="main")
+    assert found["lost"] == {}
+    assert everything() == before
+
+
+def test_a_file_from_before_is_noticed(home, as_admin, later):
+    conversation(home)
+    run(home)
+    with connections[MAIN].cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(databases.path("main"), home.root.parent / "older.sqlite")
+    conversation(home, turns=2)
+    run(home)
+    lose("main")
+    shutil.copy(home.root.parent / "older.sqlite", databases.path("main"))
+    databases.alias("main")
+    later(seconds=10)
+    page = as_admin.get("/agents/main/sessions/")
+    assert page.status_code == 200
+    assert "holds 18 of 27 records" in page.text
+    assert "holds 18 of 27 records" in run(home)["lost"]["main"]
+    assert AgentDatabase.objects.get(agent="main").record_count == 27  # a collect does not lower what was noted
+    assert run(home, again=True)["lost"] == {}
+    assert events() == 27
+    later(seconds=20)
+    assert "of 27 records" not in as_admin.get("/agents/main/sessions/").text
+
+
+def test_a_session_that_is_gone_is_read_from_its_start_when_it_goes_on(home):
+    script = conversation(home)
+    run(home)
+    session_rows.delete(MAIN, script.session)
+    script.add(user("And now?"))
+    run(home)
+    assert events() == 19
+    assert Session.objects.using(MAIN).get().record_count == 19
+
+
+def test_what_was_noted_is_what_is_there(home):
+    script = conversation(home)
+    run(home)
+    script.add(user("More"))
+    run(home)
+    row = CollectedSession.objects.get()
+    kinds = TranscriptEvent.objects.using(MAIN).values_list("kind", flat=True)
+    assert json.loads(row.kind_counts) == {kind: list(kinds).count(kind) for kind in set(kinds)}
+    assert row.record_count == len(kinds) == AgentDatabase.objects.get(agent="main").record_count
+
+
+def test_what_an_older_version_stored_is_counted_once_its_sources_were_read_again(home):
+    conversation(home)
+    run(home)
+    Session.objects.using(MAIN).update(kind_counts="")
+    CollectedSession.objects.all().delete()
+    AgentDatabase.objects.update(record_count=0)
+    found = run(home)
+    assert found["records"] == 0
+    assert holdings.total("main") == events()
+    assert run(home)["agents"]["main"]["transcripts"] == {"unchanged": 1}

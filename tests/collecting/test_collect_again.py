@@ -1,0 +1,313 @@
+"""`collect --again` makes sessions anew from their sources; a lost file is never taken for an empty one."""
+
+import json
+import uuid
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agents import holdings
+from agents.models import Agent, CollectedSession, CollectorSource
+from artifacts.models import Artifact
+from datasets.models import DatasetSample
+from datasets.services import make_samples as make
+from ledger.models import ConversationContext, ConversationTurn, RejectedRecord
+from openclaw_web.errors import Refused
+from operations.retention import services as retention
+from people.configuration import keys as configuration
+from tests.collecting.again import DERIVED, LONG, Quiet, conversation, damage, everything, lose
+from tests.collecting.collecting import MAIN, events, run
+from tests.homes import assistant, result, user
+from tests.sqlite_homes import SqliteHome
+
+pytestmark = pytest.mark.django_db
+ENVELOPE = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\n%s'
+
+
+def test_what_is_whole_stays_as_it_is(home):
+    conversation(home).raw("not a record\n")
+    conversation(home)
+    run(home)
+    before = everything()
+    again = run(home, again=True)["again"]["main"]
+    assert (again["unchanged"], again["rebuilt"], again["added"]) == (2, 0, {})
+    assert everything() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM transcript_events WHERE seq % 3 = 1",
+        "DELETE FROM transcript_events",
+        "DELETE FROM transcript_event_identities WHERE seq > 4",
+        "DELETE FROM sessions",
+        "DELETE FROM conversation_turns WHERE turn_number = 2",
+        "DELETE FROM transcript_snapshots",
+        "DELETE FROM session_days",
+        "DELETE FROM artifacts",
+        "UPDATE sessions SET total_tokens = 7, cost_usd = 99, record_count = 1, leaf_record_id = NULL",
+        'UPDATE transcript_events SET event_json = \'{"type":"message"}\' WHERE seq = 3',
+        "UPDATE transcript_events SET kind = 'unknown', is_active = 0 WHERE seq = 5",
+        "UPDATE conversation_turns SET user_message_content = 'something else', cost_usd = 3",
+    ],
+)
+def test_what_was_lost_or_damaged_comes_back(home, statement):
+    conversation(home)
+    run(home)
+    before = everything()
+    damage(MAIN, statement)
+    assert everything() != before
+    found = run(home, again=True)
+    assert everything() == before
+    assert found["lost"] == {}
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(gone=st.sets(st.integers(0, 40)), tables=st.sets(st.sampled_from(DERIVED[1:5])))
+def test_any_rows_that_go_come_back(home, gone, tables):
+    if not CollectorSource.objects.filter(root=str(home.root)).exists():
+        conversation(home, session=str(uuid.UUID(int=1)), turns=6)
+        run(home)
+        home.before = everything()
+    for table in tables:
+        for number in gone:
+            damage(MAIN, f"DELETE FROM {table} WHERE rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {number})")
+    run(home, again=True)
+    after = everything()
+    # A turn of which nothing at all is left gets a number of its own; nothing else differs.
+    for table in set(DERIVED) - {"transcript_events", "conversation_turns"}:
+        assert after[table] == home.before[table]
+    assert {row.split(",")[0] for row in after["conversation_turns"]} == {
+        row.split(",")[0] for row in home.before["conversation_turns"]
+    }
+    assert len(after["transcript_events"]) == len(home.before["transcript_events"])
+
+
+def test_a_session_of_a_database_comes_back(home, tmp_path):
+    home = SqliteHome(tmp_path / "databases")
+    session = str(uuid.UUID(int=5))
+    home.session(session, user("One"), assistant("1" * 3000), user("Two"), assistant("2"))
+    home.archive(str(uuid.UUID(int=6)), user("Gone"), assistant("Put away"))
+    run(home, include_deleted=True)
+    before = everything()
+    assert len(before["sessions"]) == 2
+    damage(MAIN, "DELETE FROM transcript_events WHERE seq IN (1, 2)")
+    found = run(home, again=True)  # what was read of deleted sessions is read again without being asked for
+    assert found["again"]["main"]["rebuilt"] == 2
+    assert everything() == before
+
+
+def test_a_file_that_was_renamed_since_is_found(home):
+    script = conversation(home)
+    run(home)
+    before = everything()
+    script.path.rename(script.path.with_name(script.path.name + ".deleted.2026-02-22T00-00-00.000Z"))
+    damage(MAIN, "DELETE FROM transcript_events WHERE seq = 3")
+    run(home, again=True)
+    assert everything()["transcript_event_identities"] == before["transcript_event_identities"]
+    assert len(everything()["transcript_events"]) == len(before["transcript_events"])
+
+
+def test_records_that_no_source_holds_any_more_stay_where_they_were(home):
+    script = conversation(home)
+    run(home)
+    before = everything()
+    lines = script.path.read_bytes().splitlines(keepends=True)
+    script.path.write_bytes(b"".join(line for number, line in enumerate(lines) if number not in (3, 4, 9)))
+    again = run(home, again=True)["again"]["main"]
+    assert again["kept"] == 3
+    after = everything()
+    assert after["transcript_event_identities"] == before["transcript_event_identities"]
+    assert after["conversation_turns"] == before["conversation_turns"]
+
+
+def test_records_without_an_id_keep_their_names(home):
+    script = home.transcript()
+    for number in range(4):
+        line = {"type": "message", "message": {"role": "user", "content": f"Question {number % 2}"}}
+        script.raw(json.dumps(line) + "\n")
+    run(home)
+    before = everything()
+    assert "'@" in str(before["transcript_event_identities"])
+    run(home, again=True)
+    assert everything() == before
+    lines = script.path.read_bytes().splitlines(keepends=True)
+    script.path.write_bytes(b"".join([lines[0], *lines[2:]]))  # everything after the first stands elsewhere now
+    again = run(home, again=True)["again"]["main"]
+    assert again["kept"] == 1
+    assert everything()["transcript_event_identities"] == before["transcript_event_identities"]
+
+
+def test_without_a_source_a_session_stays_and_is_named(home):
+    script = conversation(home)
+    conversation(home)
+    run(home)
+    before = everything()
+    script.path.unlink()
+    again = run(home, again=True)["again"]["main"]
+    assert again["without_source"] == [script.session]
+    assert everything() == before
+
+
+def test_one_session_alone(home):
+    one, other = conversation(home), conversation(home)
+    home.index({"agent:main:main": {"sessionId": one.session}})
+    run(home)
+    damage(MAIN, "DELETE FROM transcript_events WHERE seq = 2")
+    again = run(home, again=True, agent="main", session=["agent:main:main"])["again"]["main"]
+    assert (again["rebuilt"], again["unchanged"]) == (1, 0)
+    assert events() == 2 * 18 - 1
+    run(home, again=True, agent="main", session=[other.session])
+    assert events() == 2 * 18
+    with pytest.raises(Refused, match="no session nobody"):
+        run(home, again=True, agent="main", session=["nobody"])
+    with pytest.raises(Refused, match="no agent research"):
+        run(home, again=True, agent="research")
+
+
+def test_evidence_and_what_it_names_stay(home, admin):
+    script = conversation(home)
+    run(home)
+    turn = ConversationTurn.objects.using(MAIN).get(turn_number=2)
+    (sample,) = make_samples(turn)
+    damage(MAIN, "DELETE FROM conversation_turns")
+    damage(MAIN, "DELETE FROM transcript_events WHERE turn_number = 2")
+    run(home, again=True)
+    sample.refresh_from_db()
+    found = ConversationTurn.objects.using(MAIN).get(id=sample.turn_id)
+    assert (found.turn_number, found.session_id) == (2, script.session)
+
+
+def make_samples(turn):
+    make(Agent.objects.get(agent_id="main"), turn.session_id, [turn.turn_number], by="root")
+    return DatasetSample.objects.filter(turn_id=turn.id)
+
+
+# What was taken out on purpose
+
+
+def test_sessions_that_retention_removed_do_not_come_back(home, later):
+    conversation(home)
+    run(home)
+    later(hours=24 * 4000)
+    retention.remove({"days": 30}, Quiet())
+    assert events() == 0
+    assert run(home, again=True)["again"]["main"]["new"] == 0
+    assert events() == 0
+    # nor when it was removed by an older version, which noted nothing, and the agent's file was lost, which knew it
+    CollectedSession.objects.all().delete()
+    run(home)
+    lose("main")
+    run(home, again=True)
+    assert events() == 0
+
+
+def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_told(home):
+    group = home.transcript(
+        user(ENVELOPE % ("bob", "Hello from Bob")),
+        assistant("Hi Bob"),
+        user(ENVELOPE % ("carol", "my secret")),
+        assistant("I look", ("c1", "exec", {})),
+        result("c1", "the secret\n" + LONG),
+        assistant("I know the secret"),
+    )
+    direct = home.transcript(user("private words"))
+    home.index(
+        {
+            "agent:main:irc:direct:dave": {"sessionId": direct.session},
+            "agent:main:irc:group:#lab": {"sessionId": group.session},
+        }
+    )
+    run(home)
+    turn = ConversationTurn.objects.using(MAIN).get(session_id=group.session, turn_number=2)
+    (sample,) = make_samples(turn)
+    handle = Artifact.objects.using(MAIN).get().handle
+    configuration.put("collector.optedOutSenders", ["carol", "dave"])
+    found = run(home, again=True)
+    again = found["again"]["main"]
+    assert again["taken_out"] == [direct.session]
+    assert again["withheld"] == {group.session: 4}
+    texts = str(everything())
+    assert "Hi Bob" in texts
+    assert "ecret" not in texts
+    assert "private" not in texts
+    assert found["still_held"] == {
+        "samples": [sample.id],
+        "artifacts": [{"handle": handle, "used_by": []}],
+        "backups": [],
+    }
+    assert holdings.removed("main") == {direct.session: "opted_out"}
+    # once they want to be collected again, everything is back
+    configuration.put("collector.optedOutSenders", [])
+    run(home, again=True)
+    assert "my secret" in str(everything())
+    assert "private" in str(everything())
+
+
+def test_a_transcript_without_a_record_stops_nothing(home):
+    conversation(home)
+    run(home)
+    (home.root / "agents/main/sessions/99999999-1111-4222-8333-444444444444.jsonl").touch()
+    run(home)
+    assert run(home, again=True)["again"]["main"]["rebuilt"] == 0
+
+
+def test_the_index_brings_no_words_of_people_who_opted_out(home):
+    configuration.put("collector.optedOutSenders", ["carol"])
+    group = home.transcript(user(ENVELOPE % ("bob", "Hello")), assistant("Hi"))
+    entry = {"sessionId": group.session, "label": "my secret", "displayName": "my secret"}
+    home.index({"agent:main:irc:group:#lab": entry})
+    run(home, again=True)
+    assert "secret" not in str(everything())
+
+
+def test_without_a_source_words_are_withheld_all_the_same(home):
+    group = home.transcript(user(ENVELOPE % ("bob", "Hello")), user(ENVELOPE % ("carol", "my secret")), assistant("ok"))
+    group.raw('{"type": "broken secret\n')
+    home.index({"agent:main:irc:group:#lab": {"sessionId": group.session}})
+    run(home)
+    group.path.unlink()
+    configuration.put("collector.optedOutSenders", ["carol"])
+    again = run(home, again=True)["again"]["main"]
+    assert (again["without_source"], again["withheld"]) == ([group.session], {group.session: 2})
+    assert "secret" not in str(everything()) and "Hello" in str(everything())
+
+
+def test_a_record_that_calls_itself_withheld_is_kept(home):
+    script = home.transcript(user("One")).add({"type": "withheld", "data": "hidden command"})
+    run(home)
+    assert "hidden command" in str(everything())
+    run(home, again=True)
+    assert "hidden command" in str(everything()) and script.session
+
+
+def test_a_kept_message_of_somebody_who_said_the_same_stays(home):
+    group = home.transcript(
+        user(ENVELOPE % ("bob", "ok")),
+        assistant("fine"),
+        user(ENVELOPE % ("carol", "ok")),
+        assistant("sure"),
+        user(ENVELOPE % ("bob", "Bye")),
+        assistant("Bye"),
+    )
+    home.index({"agent:main:irc:group:#lab": {"sessionId": group.session}})
+    run(home)
+    make_samples(ConversationTurn.objects.using(MAIN).get(turn_number=3))
+    kept = ConversationContext.objects.using(MAIN)
+    assert [row.message for row in kept.order_by("sequence_number")] == ["ok", "fine", "ok", "sure"]
+    configuration.put("collector.optedOutSenders", ["carol"])
+    run(home, again=True)
+    assert [row.message for row in kept.order_by("sequence_number")] == ["ok", "fine"]
+
+
+def test_lines_that_can_be_read_by_now_are_no_rejects_any_more(home):
+    script = conversation(home)
+    run(home)
+    db_file = CollectorSource.objects.get(kind="transcript").path
+    RejectedRecord.objects.using(MAIN).create(
+        file=db_file, byte_offset=5, byte_length=1, reason="unreadable_line", session_id=script.session, created_at=1
+    )
+    damage(MAIN, "DELETE FROM transcript_events WHERE seq = 1")
+    run(home, again=True)
+    assert not RejectedRecord.objects.using(MAIN).exists()

@@ -1,0 +1,55 @@
+"""A `collect --again` that is killed leaves each session as it was or as it will be; the next run completes it."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.collecting.test_collect_kill import begun, contents, manage, span
+from tests.homes import Home, assistant, result, user
+from tests.processes import Killer, until_met
+
+pytestmark = pytest.mark.kill
+DAMAGE = """
+    DELETE FROM transcript_events WHERE seq % 5 = 2;
+    DELETE FROM conversation_turns WHERE turn_number % 3 = 1;
+    UPDATE sessions SET total_tokens = 1, title = '';
+"""
+
+
+def damage(home):
+    with closing(sqlite3.connect(home / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
+        store.executescript(DAMAGE)
+
+
+def sessions_with_rows(home):
+    with closing(sqlite3.connect(home / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
+        return store.execute("SELECT count(*), count(DISTINCT session_id) FROM transcript_event_identities").fetchone()
+
+
+def test_kills_while_sessions_are_made_again(tmp_path):
+    home = Home(tmp_path / "openclaw")
+    for _number in range(40):
+        script = home.transcript()
+        for turn in range(20):
+            call = f"c{turn}"
+            script.add(user(f"Question {turn}"), assistant("", (call, "exec", {"n": turn})), result(call, "x" * 900))
+            script.add(assistant(f"Answer {turn}"))
+    words = ("collect", "--source", str(home.root))
+    assert manage(tmp_path / "clean", "migrate", "-v0").wait() == 0
+    assert manage(tmp_path / "clean", *words).wait() == 0
+    wanted, rows = contents(tmp_path / "clean"), sessions_with_rows(tmp_path / "clean")
+    for copy in ("measured", "killed"):
+        shutil.copytree(tmp_path / "clean", tmp_path / copy)
+        damage(tmp_path / copy)
+    killer = Killer(11, span(tmp_path / "measured", manage(tmp_path / "measured", *words, "--again"))[0] / 2)
+    assert contents(tmp_path / "measured") == wanted
+    for _kill in until_met(killer):
+        process = manage(tmp_path / "killed", *words, "--again")
+        begun(tmp_path / "killed", process)
+        if not killer.kill(process):  # it got to its end: give it something to do
+            damage(tmp_path / "killed")
+        assert sessions_with_rows(tmp_path / "killed") == rows
+    assert manage(tmp_path / "killed", *words, "--again").wait() == 0
+    assert contents(tmp_path / "killed") == wanted

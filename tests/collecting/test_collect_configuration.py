@@ -1,0 +1,143 @@
+"""What a collect and the doctor make of `openclaw.json`: JSON5, included files, and files that are broken."""
+
+import pytest
+
+from agents.databases import alias
+from guardian.models import FileSnapshot
+from tests.collecting.collecting import opens_during, run
+from tests.homes import Home, user
+from tests.operations.doctor.doctoring import doctor
+
+SECRET = "sk-fake-canary"
+JSON5 = """\ufeff// the household's agents
+{
+  models: { providers: { anthropic: { apiKey: 'sk-fake-canary', }, }, },
+  /* two of them */
+  agents: {
+    defaults: { "workspace": 'WORK/first' },
+    list: [
+      { id: "main", default: true },
+      { id: 'second', workspace: "WORK/elsewhere", }, // not where it usually is
+    ],
+  },
+}
+"""
+
+
+@pytest.fixture
+def home(real_files, tmp_path):
+    made = Home(tmp_path / "openclaw", agents=("main", "second"))
+    for agent in made.agents:
+        made.transcript(user("Hello"), agent=agent)
+    for folder in ("first", "elsewhere"):
+        (tmp_path / "work" / folder).mkdir(parents=True)
+        (tmp_path / "work" / folder / "MEMORY.md").write_text(f"I am {folder}.")
+    return made
+
+
+@pytest.fixture
+def write(home, tmp_path):
+    return lambda text, name="openclaw.json": home.write(name, text.replace("WORK", str(tmp_path / "work")))
+
+
+def memories():
+    """What each agent remembers."""
+    rows = {
+        agent: FileSnapshot.objects.using(alias(agent)).values_list("content", flat=True)
+        for agent in ("main", "second")
+    }
+    return {agent: list(contents) for agent, contents in rows.items()}
+
+
+BOTH = {"main": ["I am first."], "second": ["I am elsewhere."]}
+
+
+def test_json5_is_read_as_openclaw_reads_it(home, write):
+    write(JSON5)
+    assert run(home)["notes"] == []
+    assert memories() == BOTH
+
+
+def test_included_files_are_read(home, write):
+    write("{agents: {$include: ['./parts/defaults.json5', 'parts/list.json5']}, gateway: {auth: 1}}")
+    write("{defaults: {$include: '../work.json5'}, list: [{id: 'main'}]}", "parts/defaults.json5")
+    write("{workspace: 'WORK/first', apiKey: 'sk-fake-canary'}", "work.json5")
+    write("{list: [{id: 'second', workspace: 'WORK/elsewhere'}]}", "parts/list.json5")
+    assert run(home)["notes"] == []
+    assert memories() == BOTH
+
+
+def test_what_stands_beside_an_include_wins(home, write):
+    write("{$include: 'base.json5', agents: {defaults: {workspace: 'WORK/first'}}}")
+    write(
+        "{agents: {defaults: {workspace: 'WORK/nowhere'}, entries: {second: {workspace: 'WORK/elsewhere'}}}}",
+        "base.json5",
+    )
+    run(home)
+    assert memories() == BOTH
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (JSON5.replace("list: [", "list: [["), "from line 11 on"),
+        ("{'apiKey': 'sk-fake-canary' 'a': 1}", "from line 1 on"),
+        ("{'apiKey': 'sk-fake-canary', 'a': '", "from line 1 on"),
+        ("[" * 500, "nested more than 100 times"),
+        ("", "from line 1 on"),
+        ("['sk-fake-canary']", "it holds no object"),
+        (b"{'apiKey': 'sk-fake-canary\xff'}", "it is not UTF-8"),
+        (b"{} //" + b"x" * 4 * 1024**2, "it has more than 4 MB"),
+        ("{$include: '/etc/hostname'}", "/etc/hostname was not read, because only files of the home are read"),
+        ("{$include: '../outside.json'}", "only files of the home are read"),
+        ("{$include: 'credentials/a.json'}", "never read: it may hold secrets"),
+        ("{$include: 'link.json'}", "link.json was not read"),
+        ("{$include: 'openclaw.json'}", "too many files include each other"),
+        ("{$include: ['fan.json', 'fan.json']}", "too many files include each other"),
+        ("{$include: 5}", "only files of the home are read"),
+    ],
+)
+def test_what_cannot_be_read_is_said_and_the_rest_is_read(home, text, said, tmp_path):
+    (tmp_path / "outside.json").write_text('{"agents": {"list": []}}')
+    home.write("credentials/a.json", {"agents": {}})
+    home.write("fan.json", "{$include: ['fan2.json', 'fan2.json', 'fan2.json', 'fan2.json', 'fan2.json']}")
+    home.write("fan2.json", "{$include: ['fan3.json', 'fan3.json', 'fan3.json', 'fan3.json', 'fan3.json']}")
+    home.write("fan3.json", "{}")
+    (home.root / "link.json").symlink_to(tmp_path / "outside.json")
+    (home.root / "openclaw.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = []
+    opened = opens_during(lambda: found.append(run(home)))
+    assert said in " ".join(found[0]["notes"]) and SECRET not in str(found)
+    assert found[0]["records"] == 4
+    assert not {str(tmp_path / "outside.json"), "/etc/hostname", str(home.root / "credentials/a.json")} & set(opened)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 4_000_000,
+        "{a:" * 1_300_000,
+        "{a: [" + "0x" + "f" * 4_000_000 + "]}",
+        "{" + "".join(f"k{number}:1," for number in range(300_000)) + "}",
+        "{a: '" + "\\u0041" * 650_000 + "'}",
+        "/*" * 2_000_000,
+        '{"agents": ' + '{"list": ' * 1_000 + "1" + "}" * 1_001,
+    ],
+    ids=["lists", "objects", "digits", "names", "escapes", "comments", "deep"],
+)
+def test_hostile_files_end_and_the_rest_is_read(home, text):
+    home.write("openclaw.json", text)
+    found = run(home)
+    assert found["records"] == 4 and len(str(found["notes"])) < 1_000
+
+
+def test_the_doctor_finds_a_broken_configuration_and_imports_the_rest(tmp_path):
+    source = Home(tmp_path / "openclaw")
+    source.transcript(user("Hello"))
+    source.write("openclaw.json", "{agents: {list: [{id: 'main'} {id: 'sk-fake-canary'}]}}")
+    receipt, _ = doctor(tmp_path / "ours", "--source", str(source.root), status=1)
+    found = [one for one in receipt["store"] if one["check"] == "configuration"]
+    assert [(one["path"], one["level"], one["is_repairable"]) for one in found] == [("openclaw.json", "finding", False)]
+    assert "from line 1 on" in found[0]["sentence"] and SECRET not in str(receipt)
+    receipt, _ = doctor(tmp_path / "ours", "--fix", "--source", str(source.root))
+    assert receipt["run"]["records"] == 2

@@ -1,0 +1,255 @@
+"""Files that are cut in place and grow again, also past their old size: nothing is lost, and nothing is there twice."""
+
+import json
+import os
+import random
+import uuid
+from collections import Counter
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agents.models import CollectorSource
+from automation.models import CronRunLog
+from ledger.models import TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
+from tests.collecting.collecting import MAIN, events, run
+from tests.homes import user
+from tests.sqlite_homes import SqliteHome
+
+pytestmark = pytest.mark.django_db
+
+
+def line(text, number=None, size=0):
+    """A record with an id of its own, or without one."""
+    message = {"role": "user", "content": [{"type": "text", "text": text + "x" * size}]}
+    made = {"type": "message", "timestamp": "2026-02-21T03:00:00.000Z", "message": message}
+    return json.dumps(made if number is None else {"id": f"r{number}"} | made).encode() + b"\n"
+
+
+def stored(session):
+    """What the store has of a session, as often as it has it."""
+    rows = TranscriptEvent.objects.using(MAIN).filter(session_id=session).exclude(kind="session")
+    return Counter(
+        json.loads(text)["message"]["content"][0]["text"] for text in rows.values_list("event_json", flat=True)
+    )
+
+
+def told(path):
+    """The texts of the whole records of a file."""
+    found = Counter()
+    for one in path.read_bytes().splitlines()[1:]:
+        with suppress(json.JSONDecodeError):
+            found[json.loads(one)["message"]["content"][0]["text"]] += 1
+    return found
+
+
+def cut(path, size, more=b""):
+    """Cut a file in place, and let it grow: its inode stays."""
+    with path.open("r+b") as file:
+        file.truncate(size)
+        file.seek(size)
+        file.write(more)
+
+
+def test_a_transcript_that_was_cut_and_grew_past_its_old_size_is_read_again(home):
+    script = home.transcript(*(user(f"old {number}") for number in range(20)))
+    run(home)
+    size = script.path.stat().st_size
+    cut(script.path, len(script.path.read_bytes().splitlines(keepends=True)[0]))
+    for number in range(100, 141):
+        script.raw(line(f"new {number}", number))
+    assert script.path.stat().st_size > size
+    found = run(home)["agents"]["main"]
+    assert (found["transcripts"]["replaced"], found["records"]["user"], found["repeated"]) == (1, 41, 1)
+    assert stored(script.session) == Counter([f"old {n}" for n in range(20)] + [f"new {n}" for n in range(100, 141)])
+
+
+def test_fifty_cuts_at_any_place_lose_and_double_nothing(home):
+    """Half of the records have no id, so that their place is all their name says."""
+    chance, script, seen = random.Random(11), home.transcript().raw(line("begin", 0)), Counter()
+    number = 0
+    for _round in range(50):
+        have = script.path.stat().st_size
+        cut(script.path, chance.randrange(150, have + 1))
+        if not script.path.read_bytes().endswith(b"\n"):
+            script.raw(b"\n")  # what was cut in its middle is a damaged line
+        for _record in range(chance.randrange(12)):
+            number += 1
+            script.raw(line(f"told {number}", number if chance.random() < 0.5 else None, chance.randrange(400)))
+        seen |= told(script.path)
+        run(home)
+        assert stored(script.session) == seen
+    assert sum(seen.values()) > 150
+
+
+STEPS = st.tuples(
+    st.floats(0, 1), st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0, 1, 700, 5000])), max_size=5)
+)
+
+
+@given(st.lists(STEPS, min_size=2, max_size=6))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+def test_equal_records_without_an_id_are_kept_as_often_as_a_file_had_them(home, steps):
+    """What the store must have of each text: as many as the file ever had at once, and every one that was appended."""
+    script = home.transcript()
+    want, in_places, before = Counter(), set(), b""
+    for where, added in steps:
+        lines = script.path.read_bytes().splitlines(keepends=True)
+        kept = b"".join(lines[: 1 + round(where * (len(lines) - 1))])
+        cut(script.path, len(kept), b"".join(line(text, size=size) for text, size in added))
+        now = script.path.read_bytes()
+        goes_on = now.startswith(before) and now != before and before
+        texts, offset = [], 0
+        for one in now.splitlines(keepends=True):
+            if offset:
+                texts.append((offset, json.loads(one)["message"]["content"][0]["text"]))
+            offset += len(one)
+        if goes_on:
+            new = [(place, text) for place, text in texts if place >= len(before) and (place, text) not in in_places]
+            want += Counter(text for _place, text in new)
+        else:
+            want |= Counter(text for _place, text in texts)
+        before = now
+        run(home)
+        assert stored(script.session) == want
+        in_places = places(script.session)
+    run(home)
+    assert stored(script.session) == want
+
+
+def places(session):
+    """(place, text) of each record that the store has."""
+    rows = TranscriptEventIdentity.objects.using(MAIN).filter(session_id=session, event_id__startswith="@")
+    names = dict(rows.values_list("seq", "event_id"))
+    found = (
+        TranscriptEvent.objects.using(MAIN).filter(session_id=session, seq__in=names).values_list("seq", "event_json")
+    )
+    told = ((names[seq], json.loads(text)["message"]["content"][0]["text"]) for seq, text in found)
+    return {(int(name[1:].partition("-")[0]), text) for name, text in told}
+
+
+def test_what_was_stored_before_a_collect_was_killed_is_not_there_twice(home):
+    script = home.transcript().raw(line("one")).raw(line("two"))
+    run(home)
+    cut(script.path, script.path.stat().st_size - len(line("two")), line("six", size=1) + line("two"))
+    for _again in range(2):
+        rows = list(CollectorSource.objects.filter(kind="transcript"))
+        script.raw(line("four"))
+        run(home)
+        for row in rows:  # as a collect leaves them that stored records and was killed then
+            row.save()
+        run(home)
+    assert stored(script.session) == Counter({"one": 1, "two": 1, "sixx": 1, "four": 2})
+
+
+def test_long_outputs_and_words_of_who_opted_out_are_told_apart_as_well(home, settings):
+    """In the store they are not what they were in the file."""
+    result = {"type": "message", "message": {"role": "toolResult", "toolCallId": "c", "toolName": "exec"}}
+    output = result | {
+        "message": result["message"]
+        | {"content": [{"type": "text", "text": "out " * 40_000}], "details": {"aggregated": "out " * 40_000}}
+    }
+    spoken = user("aside", senderId="77", sender={"id": "77"})
+    script = home.transcript().raw(line("one"))
+    for record in (output, spoken, output):
+        script.raw(json.dumps(record) + "\n")
+    run(home)
+    before = events()
+    data = script.path.read_bytes()
+    head = data.splitlines(keepends=True)[0]
+    cut(script.path, len(head), line("first", size=3) + data[len(head) :])
+    found = run(home)
+    assert (found["agents"]["main"]["repeated"], events()) == (before, before + 1)
+
+
+def test_files_that_an_older_version_read_are_read_once_more(home):
+    script = home.transcript(*(user(f"old {number}") for number in range(3)))
+    run(home)
+    CollectorSource.objects.update(tail_sha256="")  # what the migration leaves
+    script.add(user("More"))
+    assert run(home)["agents"]["main"]["transcripts"]["replaced"] == 1
+    script.add(user("Even more"))
+    assert run(home)["agents"]["main"]["transcripts"]["appended"] == 1
+    assert events("user") == 5
+
+
+def test_runs_of_a_schedule_in_a_log_that_was_cut(home):
+    home.transcript(user("One"))
+    home.write(
+        "cron/jobs.json", {"jobs": [{"id": "job", "agentId": "main", "name": "n", "schedule": {}, "enabled": True}]}
+    )
+    path = home.root / "cron" / "runs" / "job.jsonl"
+    path.parent.mkdir()
+    chance, seen = random.Random(5), Counter()
+    for round_ in range(30):
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        path.touch()
+        kept = b"".join(lines[: chance.randrange(len(lines) + 1)])
+        new = [
+            json.dumps(
+                {
+                    "jobId": "job",
+                    "ts": 1_771_642_800_000 + number,
+                    "status": "ok",
+                    "summary": "s" * chance.randrange(300),
+                }
+            )
+            for number in range(round_ * 10, round_ * 10 + chance.randrange(9))
+        ]
+        cut(path, len(kept), "".join(f"{one}\n" for one in new).encode())
+        seen.update(new)
+        run(home)
+        assert Counter(CronRunLog.objects.values_list("entry_json", flat=True)) == seen
+    CollectorSource.objects.filter(kind="cron_runs").update(tail_sha256="")
+    os.utime(path, (1, 1))
+    assert run(home)["schedules"]["cron_runs"] == 0
+
+
+def test_steps_of_a_run_in_a_file_that_was_cut(home):
+    script = home.transcript(user("One"))
+    path = script.path.with_name(f"{script.session}.trajectory.jsonl")
+
+    def step(number, size=0):
+        about = {"traceSchema": "openclaw-trajectory", "sessionId": script.session, "type": "run.step", "runId": "run"}
+        about |= {"ts": f"2026-02-21T03:00:{number:02d}.000Z", "data": {"trigger": "t" * size}}
+        return json.dumps(about | ({"seq": number} if number % 2 else {})).encode() + b"\n"
+
+    path.write_bytes(b"".join(step(number) for number in range(6)))
+    assert run(home)["agents"]["main"]["steps"] == 6
+    cut(path, len(step(0)), b"".join(step(number, 90) for number in range(20, 50)) + step(2))
+    run(home)
+    assert TrajectoryEvent.objects.using(MAIN).count() == 36
+
+
+@pytest.mark.parametrize("has_generations", [True, False])
+def test_records_in_a_database_that_were_numbered_anew(tmp_path, real_files, has_generations):
+    home = SqliteHome(tmp_path / "openclaw")
+    session = str(uuid.uuid4())
+    home.session(session)
+    texts = [f"told {number}" for number in range(6)]
+
+    def write(texts, generation):
+        with home.writing() as store:
+            if not has_generations:
+                store.execute("DROP TABLE IF EXISTS transcript_rewrite_watermarks")
+            else:
+                store.execute(
+                    "INSERT OR REPLACE INTO transcript_rewrite_watermarks VALUES (?, ?, 1)", (session, generation)
+                )
+            store.execute("DELETE FROM transcript_events WHERE session_id = ?", (session,))
+            rows = [(session, seq, line(text).decode().strip(), 1) for seq, text in enumerate(texts)]
+            store.executemany(
+                "INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES (?, ?, ?, ?)", rows
+            )
+
+    write(texts, "a")
+    run(home)
+    again = ["told 0", "new 1", "new 2", "told 4", "new 4", "new 5", "new 6", "told 1", "told 1"]
+    write(again, "b")
+    run(home)
+    want = Counter(texts) | Counter(again)
+    assert stored(session) == want

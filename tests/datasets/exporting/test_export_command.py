@@ -1,0 +1,93 @@
+"""`openclaw-web export`: the files, what it prints, its exit status."""
+
+import io
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+
+from datasets.models import DatasetExport
+from jobs.models import JobRun
+from tests.factories import SampleFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def export(*words):
+    out, err = io.StringIO(), io.StringIO()
+    call_command("export", "--name", "one", *words, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def test_it_works(home):
+    SampleFactory(annotation_status="approved")
+    SampleFactory(id="waiting")
+    out, err = export("--format", "alpaca", "--split", "1")
+    row = DatasetExport.objects.get()
+    assert (row.state, row.exported_by) == ("ready", "command line")
+    assert f"Exported to {home}/exports/{row.id}" in out
+    assert "alpaca.train.jsonl  1 row" in out and "The test side is empty" in out
+    assert "Left out: 1 (Not approved yet)" in out
+    assert "1 of 1  100 %" in err
+    assert JobRun.objects.get().state == "finished"
+
+
+def test_a_program_gets_one_json_object(home):
+    SampleFactory(annotation_status="approved")
+    receipt = orjson.loads(export("--format", "sharegpt", "--json")[0])
+    assert (receipt["schema"], receipt["state"]) == ("openclaw-web.export.v1", "ready")
+    assert receipt["manifest"]["format"] == "sharegpt"
+    assert receipt["folder"].startswith(str(home))
+
+
+def test_all_takes_what_nobody_has_judged():
+    SampleFactory()
+    export("--format", "alpaca", "--all")
+    assert DatasetExport.objects.get().total_samples == 1
+
+
+def test_choices_are_handed_on():
+    SampleFactory(annotation_status="approved", quality_score=0.9)
+    export("--format", "alpaca", "--agent", "ada", "--seed", "s", "--min-quality", "0.5", "--row-characters", "2000")
+    filters = orjson.loads(DatasetExport.objects.get().filters)
+    wanted = {"agent": "ada", "seed": "s", "minQuality": 0.5, "rowCharacters": 2000}
+    assert wanted.items() <= filters.items()
+
+
+def test_nothing_to_export_is_refused():
+    with pytest.raises(CommandError, match="There are no samples for these options") as refused:
+        export("--format", "alpaca")
+    assert refused.value.returncode == 3
+
+
+def test_a_taken_name_is_refused():
+    SampleFactory(annotation_status="approved")
+    export("--format", "alpaca")
+    with pytest.raises(CommandError, match="There is an export called one already") as refused:
+        export("--format", "sharegpt")
+    assert refused.value.returncode == 3 and DatasetExport.objects.count() == 1
+
+
+def test_rows_in_the_way_are_named():
+    for number in range(30):
+        SampleFactory(id=f"broken-{number:02}", annotation_status="approved", output=" ")
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="30 rows break a rule") as refused:
+        call_command("export", "--name", "one", "--format", "alpaca", "--json", stdout=out, stderr=io.StringIO())
+    said = str(refused.value)
+    assert "broken-00: A text is empty (output)." in said
+    assert "broken-25" not in said and "and more" in said
+    receipt = orjson.loads(out.getvalue())
+    assert set(receipt) == {"ok", "error", "reasons"} and len(receipt["reasons"]) == 30
+
+
+def test_an_impossible_wish_is_refused_before_anything_is_made():
+    with pytest.raises(CommandError, match="There is no agent nobody"):
+        export("--format", "alpaca", "--agent", "nobody")
+    assert not DatasetExport.objects.exists() and not JobRun.objects.exists()

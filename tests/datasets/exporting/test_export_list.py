@@ -1,0 +1,99 @@
+"""The list of exports, and the form that makes one."""
+
+import pytest
+from django.urls import reverse
+
+from datasets.models import DatasetExport
+from jobs.models import JobRun
+from tests.datasets.exporting.exporting import LIST, WANTED, make
+from tests.factories import ExportFactory, SampleFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
+
+
+@pytest.fixture
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def test_the_list_is_empty_and_says_how_to_fill_it(as_reviewer):
+    page = as_reviewer.get(LIST).text
+    assert "There are no exports yet" in page and "Make an export" in page
+
+
+def test_only_labellers_may_make_one(as_stranger):
+    assert "Make an export" not in as_stranger.get(LIST).text
+    assert as_stranger.post(reverse("datasets:export_create"), WANTED).status_code == 403
+    assert not DatasetExport.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": ""}, "This field is required."),
+        ({"format": "csv"}, "is not one of the available choices"),
+        ({"train_split": "2"}, "less than or equal to 1"),
+        ({"train_split": "nan"}, "Enter a number."),
+        ({"agent": "nobody"}, "is not one of the available choices"),
+        ({"name": "a\u2028b"}, "in one line"),
+    ],
+)
+def test_a_form_that_does_not_fit_comes_back_with_what_was_typed(as_reviewer, change, words):
+    answer = as_reviewer.post(reverse("datasets:export_create"), WANTED | {"seed": "mine"} | change)
+    assert answer.status_code == 422
+    assert words in answer.text and 'value="mine"' in answer.text
+    assert not DatasetExport.objects.exists()
+
+
+def test_the_form_says_how_many_samples_there_are_and_asks_for_none_that_would_be_empty(as_reviewer):
+    SampleFactory(id="waiting")
+    assert "No sample is approved yet" in as_reviewer.get(LIST).text
+    answer = as_reviewer.post(reverse("datasets:export_create"), WANTED)
+    assert answer.status_code == 422 and "Not approved yet: 1" in answer.text
+    assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
+    SampleFactory(annotation_status="approved")
+    page = as_reviewer.get(LIST).text
+    assert "1 approved sample can be exported." in page and "No sample is approved yet" not in page
+
+
+def test_a_taken_name_is_refused_and_one_that_came_to_nothing_is_free(as_reviewer):
+    SampleFactory(annotation_status="approved")
+    make(as_reviewer)
+    answer = as_reviewer.post(reverse("datasets:export_create"), WANTED | {"name": " First try "})
+    assert answer.status_code == 422
+    assert "There is an export called First try already. Choose another name." in answer.text
+    assert DatasetExport.objects.count() == 1
+    DatasetExport.objects.update(state="failed")
+    assert as_reviewer.post(reverse("datasets:export_create"), WANTED).status_code == 302
+
+
+def test_another_one_like_it_starts_with_the_same_choices(as_reviewer):
+    SampleFactory(annotation_status="approved")
+    export = make(as_reviewer, seed="mine", only_approved="", keep_text="on")
+    page = as_reviewer.get(export.get_absolute_url())
+    form = as_reviewer.get(LIST + page.context["again"]).context["form"]
+    assert form["seed"].value() == "mine" and form["name"].value() is None  # that name is taken
+    DatasetExport.objects.update(state="refused")
+    again = as_reviewer.get(export.get_absolute_url()).context["again"]
+    assert as_reviewer.get(LIST + again).context["form"]["name"].value() == "First try"
+    boxes = {name: "checked" in str(form[name]) for name in ("only_approved", "keep_text")}
+    assert boxes == {"only_approved": False, "keep_text": True}
+    fresh = as_reviewer.get(LIST, {"agent": "ada"}).context["form"]
+    assert "checked" in str(fresh["only_approved"])
+
+
+def test_the_list_goes_on_page_by_page(as_reviewer):
+    for number in range(60):
+        ExportFactory(export_name=f"export no {number:02}.", exported_at=number)
+    first = as_reviewer.get(LIST)
+    assert "export no 59." in first.text and "export no 09." not in first.text
+    rest = as_reviewer.get(LIST, {"after": first.context["page"].next})
+    assert "export no 09." in rest.text and "export no 59." not in rest.text
+
+
+def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_queries):
+    for count in (1, 30):
+        ExportFactory.create_batch(count, state="ready")
+        with django_assert_num_queries(7):
+            as_reviewer.get(LIST)

@@ -1,0 +1,303 @@
+"""Rows of both formats: what becomes of a sample and of the branch it stands on."""
+
+import os
+from pathlib import Path
+
+import orjson
+import pytest
+
+from datasets.exporters import changes
+from datasets.exporters.rows import Shape, unfit
+from datasets.exporters.samples import Unreadable, read_sample
+from tests.datasets.exporting.branches import Call, agent, gate, result, rows, sample, sides, stored, user, values
+
+GOLDENS = Path(__file__).parents[2] / "data" / "exports"
+
+# A session with everything in it: a copy of a reply, parallel calls, a call nobody answered, words before a call,
+# a person who writes twice, Chinese, emoji, a failed tool.
+STORY = [
+    agent("Good morning! ☀️"),
+    user("How is the import? 导入怎么样？", 1),
+    agent("Let me look.", Call("c1", "read", {"path": "logs/导入.log"}), Call("c2", "exec", {"command": "df -h"})),
+    result("c2", "80 %"),
+    result("c1", "line 1\nline 2"),
+    agent("It failed on the last line."),
+    agent("It failed on the last line.", synthetic=True),
+    user("Oh.", 2),
+    user("Can you mend it? 🔧", 3),
+    agent("I can.", Call("c3", "edit", {"file": "import.py", "lines": [1, 2]}), Call("c4")),
+    result("c3", "error: read-only"),
+    result("c9", "from another life"),
+    agent("I tried."),
+    agent("The file is read-only."),
+    user("Thank you", 4),
+    agent("You are welcome."),
+]
+
+
+def check_golden(name, made):
+    text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in made)
+    if os.environ.get("UPDATE_GOLDEN"):
+        (GOLDENS / name).write_bytes(text)
+    assert text.decode() == (GOLDENS / name).read_text(), "UPDATE_GOLDEN=1 rewrites it; look at the diff"
+
+
+def test_it_works():
+    made, done = rows("alpaca", sample())
+    assert made == [
+        {
+            "instruction": "question",
+            "input": "",
+            "output": "answer",
+            "sample_id": "sample-1",
+            "agent_id": "ada",
+            "session_id": "s1",
+            "turn_number": "1",
+        }
+    ]
+    assert done == [set()]
+
+
+STORY_SAMPLES = [
+    sample(1, "How is the import? 导入怎么样？", "It failed on the last line.", gate=gate(), quality_score=0.82),
+    sample(3, "Can you mend it? 🔧", "The file is read-only.", edited_reply="No: the file is read-only.\nShall I ask?"),
+    sample(4, "Thank you", "You are welcome.", gate=gate("NO_WRITE", "Small talk.", "")),
+]
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+@pytest.mark.parametrize("task", ["reply", "gate"])
+def test_the_rows_of_a_story(format_, task):
+    samples = [one for one in STORY_SAMPLES if not unfit(Shape(format_, task), one)]
+    made, _ = rows(format_, *samples, task=task, branch=STORY)
+    check_golden(f"{format_}-{task}.jsonl", made)
+
+
+def test_what_was_done_to_the_story_is_said():
+    _, done = rows("sharegpt", *STORY_SAMPLES, branch=STORY)
+    first = {changes.OPENING_DROPPED, changes.TEXT_BEFORE_CALL_DROPPED, changes.TOOL_RESULTS_MERGED} | {
+        changes.SYNTHETIC_DROPPED
+    }
+    assert done[0] == first
+    assert done[1] == first | {
+        changes.MESSAGES_MERGED,
+        changes.CALLS_DROPPED,
+        changes.RESULTS_DROPPED,
+        changes.TEXT_BEFORE_REPLY_DROPPED,
+        changes.REPLY_EDITED,
+    }
+    assert done[2] == done[1] - {changes.TEXT_BEFORE_REPLY_DROPPED, changes.REPLY_EDITED}
+
+
+# Branches
+
+
+def test_the_branch_up_to_the_turn_ends_with_the_approved_reply():
+    branch = [user("one", 1), agent("1"), user("two", 2), agent("2"), user("three", 3), agent("3")]
+    (row,), _ = rows("sharegpt", sample(2, "two", "2", edited_reply="deux"), branch=branch)
+    assert values(row) == ["one", "1", "two", "deux"]
+
+
+def test_calls_and_results_come_between_question_and_reply():
+    (row,), _ = rows("sharegpt", sample(), branch=[user("question", 1), agent("", "c"), result("c"), agent("answer")])
+    assert sides(row) == ["human", "function_call", "observation", "gpt"]
+    assert orjson.loads(values(row)[1]) == {"name": "exec", "arguments": {"command": "ls"}}
+
+
+def test_parallel_calls_are_one_list_and_their_results_one_text_in_the_order_of_the_calls():
+    branch = [user("question", 1), agent("", "a"), agent("", "b"), result("b", "B"), result("a", "A"), agent("answer")]
+    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
+    assert sides(row) == ["human", "function_call", "observation", "gpt"]
+    assert len(orjson.loads(values(row)[1])) == 2
+    assert values(row)[2] == "A\n\nB"
+    assert changes.TOOL_RESULTS_MERGED in done
+
+
+def test_an_unanswered_call_goes_and_its_words_stay():
+    branch = [user("one", 1), agent("I will look.", "c"), agent("Done."), user("two", 2), agent("2")]
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch)
+    assert values(row) == ["one", "I will look.\n\nDone.", "two", "2"]
+    assert done == {changes.CALLS_DROPPED, changes.MESSAGES_MERGED}
+
+
+def test_of_two_calls_only_the_answered_one_stays():
+    branch = [user("question", 1), agent("", "a", "b"), result("b", "B"), agent("answer")]
+    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
+    assert isinstance(orjson.loads(values(row)[1]), dict)
+    assert done == {changes.CALLS_DROPPED}
+
+
+def test_words_before_a_call_can_be_kept_as_a_thought():
+    branch = [user("question", 1), agent("Look <think>twice</think>.", "c"), result("c"), agent("answer")]
+    (dropped,), (done,) = rows("sharegpt", sample(), branch=branch)
+    assert values(dropped)[1].startswith("{") and done == {changes.TEXT_BEFORE_CALL_DROPPED}
+    (kept,), (done,) = rows("sharegpt", sample(), branch=branch, keep_text=True)
+    assert values(kept)[1].startswith('<think>Look twice.</think>{"name"') and done == {changes.TEXT_BEFORE_CALL_KEPT}
+
+
+def test_a_result_without_its_call_goes():
+    branch = [user("question", 1), result("c"), agent("answer")]
+    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
+    assert sides(row) == ["human", "gpt"] and done == {changes.RESULTS_DROPPED}
+
+
+def test_words_that_nobody_answered_join_the_next_ones():
+    branch = [user("one", 1), user("two", 2), agent("2")]
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch)
+    assert values(row) == ["one\n\ntwo", "2"] and done == {changes.MESSAGES_MERGED}
+
+
+def test_words_after_a_tool_result_join_it():
+    branch = [user("one", 1), agent("", "c"), result("c", "found"), user("two", 2), agent("2")]
+    (row,), _ = rows("sharegpt", sample(2, "two", "2"), branch=branch)
+    assert sides(row) == ["human", "function_call", "observation", "gpt"]
+    assert values(row)[2] == "found\n\ntwo"
+
+
+def test_a_picture_without_words_is_left_out():
+    branch = [user("", 1), agent("A cat."), user("two", 2), agent("2")]
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch)
+    assert values(row) == ["two", "2"] and done == {changes.TEXTLESS_DROPPED}
+    branch = [user("one", 1), user(" ", 2), agent("A cat."), user("three", 3)]
+    (row,), (done,) = rows("sharegpt", sample(3, "three", "3"), branch=branch)
+    assert values(row) == ["one", "A cat.", "three", "3"] and done == {changes.TEXTLESS_DROPPED}
+
+
+def test_two_samples_of_one_turn_are_two_rows():
+    made, _ = rows("sharegpt", sample(), sample(edited_reply="better"), branch=[user("question", 1), agent("answer")])
+    assert [values(row)[-1] for row in made] == ["answer", "better"]
+
+
+def test_a_turn_that_left_the_branch_is_rebuilt_from_its_sample():
+    context = [("agent", "Hello!"), ("user", "one"), ("agent", "1"), ("agent", "more"), ("user", "well?")]
+    (row,), (done,) = rows("sharegpt", sample(7, "seven", "7", context=context), branch=[user("other", 1)])
+    assert values(row) == ["one", "1\n\nmore", "well?\n\nseven", "7"]
+    assert done == {changes.REBUILT, changes.OPENING_DROPPED, changes.MESSAGES_MERGED}
+
+
+def test_annotations_are_columns_and_never_in_messages():
+    (row,), _ = rows("sharegpt", sample(gate=gate(), quality_score=0.5))
+    assert (row["memory_gate_decision"], row["candidate_fact"], row["quality_score"]) == (
+        "UPDATE_USER",
+        "prefers mornings",
+        "0.5",
+    )
+    assert (row["system"], row["tools"]) == ("", "[]")
+
+
+# Length
+
+
+def many_turns(count, width):
+    for number in range(1, count + 1):
+        yield user(f"{number}:" + "q" * width, number)
+        yield agent("a" * width)
+
+
+def test_the_oldest_turns_go_first():
+    (row,), (done,) = rows("sharegpt", sample(20, "q", "a"), branch=many_turns(20, 500), row_characters=3_000)
+    assert sum(map(len, values(row))) <= 3_000
+    assert values(row)[0].startswith("18:") and len(values(row)) == 6
+    assert done == {changes.HISTORY_SHORTENED}
+
+
+def test_a_long_branch_is_not_kept_in_memory():
+    held = []
+
+    def watched():
+        for number, message in enumerate(many_turns(5_000, 100)):
+            held.append(number)
+            yield message
+
+    wanted = [sample(number, "q", "a") for number in range(1, 6)]
+    made, _ = rows("sharegpt", *wanted, branch=watched())
+    assert len(made) == 5
+    assert len(held) <= 12  # read no further than the last turn that somebody asked for
+
+
+def test_long_tool_results_of_the_own_turn_are_cut():
+    branch = [user("question", 1), agent("", "a"), result("a", "x" * 90_000), agent("", "b"), result("b", "short")]
+    (row,), (done,) = rows("sharegpt", sample(), branch=branch, row_characters=4_000)
+    assert sum(map(len, values(row))) <= 4_000
+    assert values(row)[2].endswith("characters left out …]") and values(row)[4] == "short"
+    assert done == {changes.TOOL_RESULTS_SHORTENED}
+
+
+def test_words_are_never_cut():
+    (row,), (done,) = rows("sharegpt", sample(reply="r" * 5_000), branch=[user("question", 1)], row_characters=1_000)
+    assert len(values(row)[-1]) == 5_000 and done == {changes.OVER_THE_BUDGET}
+
+
+def test_a_long_context_of_a_decision_is_shortened():
+    context = [("user" if number % 2 else "agent", f"{number}" * 100) for number in range(1, 10)]
+    (row,), (done,) = rows("alpaca", sample(gate=gate(), context=context), task="gate", row_characters=1_000)
+    assert len(row["input"]) < 1_000 and row["input"].endswith("User: question\nAgent: answer")
+    assert done == {changes.HISTORY_SHORTENED}
+
+
+# Decisions
+
+
+def test_a_decision_is_three_lines():
+    (row,), _ = rows("alpaca", sample(gate=gate("NO_WRITE", "Small talk.", "")), task="gate")
+    assert row["output"] == "Decision: NO_WRITE\nFact: none\nReason: Small talk."
+    assert row["instruction"].startswith("Based on the following conversation, decide if")
+    assert row["input"] == "User: question\nAgent: answer"
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        ({}, "no_decision"),
+        ({"output": {"decision": "NO_WRITE"}}, None),
+        ({"output": {"decision": "NO_WRITE"}, "label": "incorrect"}, "decision_incorrect"),
+        (
+            {"output": {"decision": "NO_WRITE"}, "label": "corrected", "correctedOutput": {"decision": "UPDATE_SOUL"}},
+            None,
+        ),
+        ({"output": {"decision": "MAYBE"}}, "decision_unknown"),
+        ({"output": "NO_WRITE"}, "no_decision"),
+        ([], "no_decision"),
+    ],
+)
+def test_who_has_a_decision_to_teach(content, wanted):
+    found = read_sample(stored({"userMessage": "u", "agentReply": "a", "memoryGate": content}))
+    assert unfit(Shape("alpaca", "gate"), found) == wanted
+    assert unfit(Shape("alpaca", "reply"), found) is None
+
+
+def test_the_corrected_decision_wins():
+    corrected = {"decision": "UPDATE_SOUL", "reason": "It is about itself.", "candidateFact": "is called Ada"}
+    found = read_sample(stored({"memoryGate": {"output": {"decision": "NO_WRITE"}, "correctedOutput": corrected}}))
+    (row,), _ = rows("alpaca", found, task="gate")
+    assert row["output"] == "Decision: UPDATE_SOUL\nFact: is called Ada\nReason: It is about itself."
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted", "decision"),
+    [
+        ({"gate_label": "correct"}, None, "NO_WRITE"),
+        ({"gate_label": "incorrect"}, "decision_incorrect", "NO_WRITE"),
+        ({"gate_label": "corrected", "gate_corrected_output": '{"decision": "UPDATE_USER"}'}, None, "UPDATE_USER"),
+    ],
+)
+def test_what_people_said_here_counts_more_than_what_the_sample_came_with(columns, wanted, decision):
+    gate = {"output": {"decision": "NO_WRITE"}, "label": "corrected", "correctedOutput": {"decision": "UPDATE_SOUL"}}
+    found = read_sample(stored({"memoryGate": gate}) | columns)
+    assert unfit(Shape("alpaca", "gate"), found) == wanted
+    assert found.gate.decision == decision
+
+
+# Reading samples
+
+
+def test_odd_content_is_read_as_far_as_it_goes():
+    context = [{"role": "user", "message": "hi"}, {"role": "owl", "message": "hoo"}, {"role": "agent"}, "text"]
+    found = read_sample(stored({"userMessage": 5, "agentReply": None, "context": context}))
+    assert (found.user_text, found.agent_reply, found.context) == ("", "", [("user", "hi")])
+
+
+@pytest.mark.parametrize("content", ["", "[]", "5", "{", "null"])
+def test_content_that_is_no_object_is_unreadable(content):
+    with pytest.raises(Unreadable):
+        read_sample(stored(content))

@@ -1,0 +1,172 @@
+"""What trainers insist on: characters, the shape of rows, columns of dates, whole sessions on one side."""
+
+import pytest
+
+from datasets.exporters import changes, metadata
+from datasets.exporters.checks import COLUMNS, broken_rules
+from datasets.exporters.conversations import Conversation, Exchange
+from datasets.exporters.dates import PIECE, DateColumns
+from datasets.exporters.samples import read_sample
+from datasets.exporting.splits import side
+from tests.datasets.exporting.branches import Call, agent, result, rows, sample, stored, user, values
+
+# Characters
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_half_a_surrogate_pair_and_nuls_are_replaced(format_):
+    found = read_sample(stored('{"userMessage": "a\\ud83d", "agentReply": "b\\u0000"}', id="c\x00"))
+    (row,), (done,) = rows(format_, found)
+    texts = [row["instruction"], row["output"]] if format_ == "alpaca" else values(row)
+    assert texts == ["a\ufffd", "b\ufffd"] and row["sample_id"] == "c\ufffd"
+    assert changes.CHARACTERS_REPLACED in done
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_words_about_escapes_are_left_alone(format_):
+    text = "write \\u0000 for NUL; 😀 is \\ud83d\\ude00"
+    (row,), (done,) = rows(format_, sample(reply=text))
+    assert (row["output"] if format_ == "alpaca" else values(row)[-1]) == text
+    assert changes.CHARACTERS_REPLACED not in done
+
+
+def test_arguments_with_odd_characters_and_numbers_are_written():
+    call = Call("c", "exec", {"half": "\ud83d", "big": 2**70})
+    (row,), _ = rows("sharegpt", sample(), branch=[user("question", 1), agent("", call), result("c")])
+    assert "half" in values(row)[1]
+
+
+# Rules of trainers
+
+
+@pytest.mark.parametrize(
+    ("messages", "rule"),
+    [
+        ([], "odd_count"),
+        ([("human", "u")], "odd_count"),
+        ([("gpt", "a"), ("human", "u")], "alternation"),
+        ([("human", "u"), ("human", "u")], "alternation"),
+        ([("human", "u"), ("assistant", "a")], "alternation"),
+        ([("observation", "o"), ("gpt", "a")], "alternation"),
+        ([("human", " "), ("gpt", "a")], "empty"),
+        ([("human", "u"), ("gpt", "")], "empty"),
+        ([("human", "u"), ("function_call", '{"name": "x", "arguments": {}}')], "no_reply"),
+        ([("human", "u"), ("function_call", "x"), ("observation", ""), ("gpt", "a")], "call"),
+        ([("human", "u"), ("function_call", "[]"), ("observation", ""), ("gpt", "a")], "call"),
+        ([("human", "u"), ("function_call", '{"name": "x"}'), ("observation", ""), ("gpt", "a")], "call"),
+        (
+            [("human", "u"), ("function_call", '{"name": "x", "arguments": "{}"}'), ("observation", ""), ("gpt", "a")],
+            "call",
+        ),
+        (
+            [("human", "u"), ("function_call", '{"name": "x", "arguments": {}}'), ("human", "u"), ("gpt", "a")],
+            "call_without_result",
+        ),
+        ([("human", "u"), ("gpt", "a"), ("observation", "o"), ("gpt", "a")], "result_without_call"),
+    ],
+)
+def test_conversations_that_trainers_drop(messages, rule):
+    (row,), _ = rows("sharegpt", sample())
+    row["conversations"] = [{"from": role, "value": value} for role, value in messages]
+    assert [broken.rule for broken in broken_rules("sharegpt", row)][:1] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"instruction": " \n"}, "empty"),
+        ({"output": ""}, "empty"),
+        ({"input": None}, "not_text"),
+        ({"turn_number": 1}, "not_text"),
+        ({"label": "x"}, "columns"),
+    ],
+)
+def test_alpaca_rows_that_trainers_misread(change, rule):
+    (row,), _ = rows("alpaca", sample())
+    assert [broken.rule for broken in broken_rules("alpaca", {**row, **change})] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"tools": "none"}, "tools"),
+        ({"tools": "{}"}, "tools"),
+        ({"system": None}, "not_text"),
+        (
+            {"conversations": [{"from": "human", "value": "u", "weight": 1}, {"from": "gpt", "value": "a"}]},
+            "message_keys",
+        ),
+        ({"conversations": [{"value": "u", "from": "human"}, {"from": "gpt", "value": "a"}]}, "message_keys"),
+        ({"conversations": "text"}, "odd_count"),
+    ],
+)
+def test_sharegpt_rows_that_trainers_misread(change, rule):
+    (row,), _ = rows("sharegpt", sample())
+    assert [broken.rule for broken in broken_rules("sharegpt", {**row, **change})] == [rule]
+
+
+def test_no_column_has_a_name_that_trainers_take():
+    meant = {"alpaca": set(), "sharegpt": {"system", "tools"}}
+    assert {kind: metadata.RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
+
+
+# Dates
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_date"),
+    [
+        (["2026-01-31"], True),
+        (["2026-01-31", "2026-02-01T10:00:00Z", "2026-02-01 10:00"], True),
+        (["2026-01-31", "in May"], False),
+        (["2026-01-31", ""], False),
+        (["20260131"], False),
+        (["on 2026-01-31"], False),
+    ],
+)
+def test_a_column_of_dates_is_noticed(texts, is_date):
+    watch = DateColumns(("output",))
+    for text in texts:
+        watch.see({"output": text}, 100)
+    watch.end()
+    assert watch.found == ({"output"} if is_date else set())
+
+
+def test_a_piece_of_ten_mebibytes_counts_for_itself():
+    watch = DateColumns(("output",))
+    watch.see({"output": "words"}, PIECE + 1)
+    watch.see({"output": "2026-01-31"}, 100)
+    watch.end()
+    assert watch.found == {"output"}
+
+
+def test_conversations_of_nothing_but_dates_are_noticed():
+    watch = DateColumns(("conversations", "system"))
+    dates = [{"from": "human", "value": "2026-01-31"}, {"from": "gpt", "value": "2026-02-01"}]
+    watch.see({"conversations": Conversation([Exchange(dates, ())]), "system": ""}, 100)
+    watch.end()
+    assert watch.found == {"conversations"}
+
+
+# Splits
+
+
+def test_a_session_is_always_on_the_same_side():
+    assert side("ada", "s1", seed="0", train_share=0.8) == side("ada", "s1", seed="0", train_share=0.8)
+    assert {side("ada", f"s{n}", seed="0", train_share=1) for n in range(50)} == {"train"}
+    assert {side("ada", f"s{n}", seed="0", train_share=0) for n in range(50)} == {"test"}
+
+
+def test_the_share_is_about_what_was_asked_for_and_seeds_differ():
+    first = [side("ada", f"s{n}", seed="0", train_share=0.8) for n in range(2_000)]
+    other = [side("ada", f"s{n}", seed="1", train_share=0.8) for n in range(2_000)]
+    assert 0.77 < first.count("train") / 2_000 < 0.83
+    assert first != other
+
+
+def test_names_do_not_run_into_each_other():
+    pairs = {
+        side("a", f"b{n}", seed="0", train_share=0.5) == side("ab", f"{n}", seed="0", train_share=0.5)
+        for n in range(99)
+    }
+    assert pairs == {True, False}

@@ -1,0 +1,94 @@
+"""Whatever a branch looks like, a trainer takes the rows made of it."""
+
+import json
+
+import orjson
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datasets.exporters.alpaca import COLUMNS as ALPACA_COLUMNS
+from datasets.exporters.checks import broken_rules
+from datasets.exporters.cleaning import BAD
+from datasets.exporters.lines import as_line
+from datasets.exporters.rows import Shape, rows_of
+from datasets.exporters.sharegpt import COLUMNS as SHAREGPT_COLUMNS
+from datasets.exporters.sharegpt import SHORTEST_RESULT
+from tests.datasets.exporting.branches import Call, Said, gate, sample
+
+CHARACTERS = st.characters(codec=None) | st.sampled_from("\x00\ud83d\u2028\ufeff 导🔧")
+TEXTS = st.text(CHARACTERS, max_size=40)
+WORDS = TEXTS.filter(lambda text: BAD.sub("x", text).strip())
+IDS = st.sampled_from(["a", "b", "c", "", None])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS, lambda inner: st.lists(inner, max_size=3)
+)
+CALLS = st.builds(
+    Call,
+    id=st.sampled_from("abc"),
+    name=st.sampled_from(["exec", "read", ""]),
+    arguments=st.dictionaries(TEXTS, JSON, max_size=3),
+)
+ASSISTANTS = st.builds(
+    Said, role=st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=3), is_synthetic=st.booleans()
+)
+RESULTS = st.builds(Said, role=st.just("tool"), text=TEXTS, tool_call_id=IDS)
+USERS = st.builds(Said, role=st.just("user"), text=TEXTS)
+BRANCHES = st.lists(USERS | ASSISTANTS | RESULTS | RESULTS, max_size=40)
+CONTEXTS = st.lists(st.tuples(st.sampled_from(["user", "agent"]), WORDS), max_size=8)
+often = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def numbered(branch):
+    """The branch with its turns numbered as the ledger does."""
+    number = 0
+    for message in branch:
+        number += message.role == "user"
+        message.turn_number = number or None
+    return branch
+
+
+@often
+@given(
+    branch=BRANCHES.map(numbered),
+    turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS, CONTEXTS), min_size=1, max_size=5),
+    characters=st.integers(50, 400),
+    keep_text=st.booleans(),
+)
+def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text):
+    samples = [sample(number, asked, reply, context=context) for number, asked, reply, context in sorted(turns)]
+    made = list(rows_of(Shape("sharegpt", "reply", characters, keep_text), samples, branch))
+    assert [one for one, _, _ in made] == samples
+    for one, row, done in made:
+        line, row, _ = as_line(row, done)
+        assert broken_rules("sharegpt", row) == []
+        assert line.endswith(b"\n") and line.count(b"\n") == 1
+        read = orjson.loads(line)
+        assert tuple(read) == SHAREGPT_COLUMNS
+        assert broken_rules("sharegpt", read) == []
+        assert read["conversations"][-1] == {"from": "gpt", "value": BAD.sub("\ufffd", one.reply)}
+
+
+@often
+@given(branch=BRANCHES.map(numbered), turn=st.integers(1, 9), asked=WORDS, reply=WORDS, characters=st.integers(50, 400))
+def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, reply, characters):
+    (made,) = rows_of(Shape("sharegpt", "reply", characters), [sample(turn, asked, reply)], branch)
+    messages = made[1]["conversations"].messages
+    length = sum(len(message["value"]) for message in messages)
+    if length > characters:
+        # Nothing of an earlier exchange is left: after the first message come only this turn's calls, and its reply.
+        assert [message["from"] for message in messages].count("gpt") == 1
+        results = [message["value"] for message in messages if message["from"] == "observation"]
+        assert all(len(text) <= SHORTEST_RESULT + 60 for text in results)
+
+
+@often
+@given(asked=WORDS, reply=WORDS, context=CONTEXTS, fact=TEXTS, format_=st.sampled_from(["alpaca", "sharegpt"]))
+def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, format_):
+    samples = [sample(1, asked, reply, context=context, gate=gate(fact=fact))]
+    for task in ("reply", "gate"):
+        for _, row, done in rows_of(Shape(format_, task, 2_000), samples):
+            line, row, _ = as_line(row, done)
+            read = json.loads(line)
+            assert tuple(read) == (ALPACA_COLUMNS if format_ == "alpaca" else SHAREGPT_COLUMNS)
+            assert broken_rules(format_, row) == broken_rules(format_, read) == []
+            assert not BAD.search(json.dumps(read, ensure_ascii=False))

@@ -1,0 +1,119 @@
+"""Exports by the API: ask, look, download."""
+
+import orjson
+import pytest
+
+from datasets.models import DatasetExport
+from jobs import running
+from jobs.models import JobRun
+from tests.factories import ExportFactory, SampleFactory
+
+API = "/api/v1/exports"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def create(browser, **wanted):
+    return browser.post(API, {"name": "one", "format": "alpaca", **wanted}, "application/json")
+
+
+def test_it_works(as_reviewer):
+    SampleFactory(annotation_status="approved")
+    answer = create(as_reviewer, train_split=1)
+    assert answer.status_code == 202
+    export = answer.json()
+    assert (export["state"], export["name"], export["exported_by"]) == ("waiting", "one", "reviewer")
+    assert export["options"]["train_split"] == 1
+    running.run_next()
+    export = as_reviewer.get(f"{API}/{export['id']}").json()
+    assert (export["state"], export["total_samples"], export["reasons"]) == ("ready", 1, [])
+    for file in export["manifest"]["files"]:
+        answer = as_reviewer.get(f"{API}/{export['id']}/files/{file['name']}")
+        assert len(b"".join(answer.streaming_content)) == file["bytes"]
+        assert answer["Content-Disposition"] == f'attachment; filename="{file["name"]}"'
+
+
+def test_a_refused_export_names_its_rows(as_reviewer):
+    SampleFactory(id="broken", annotation_status="approved", output="")
+    export_id = create(as_reviewer).json()["id"]
+    running.run_next()
+    export = as_reviewer.get(f"{API}/{export_id}").json()
+    assert (export["state"], export["manifest"]) == ("refused", None)
+    assert [reason["id"] for reason in export["reasons"]] == ["broken"]
+
+
+def test_an_export_that_would_be_empty_is_refused_before_it_is_queued_and_names_samples(as_reviewer):
+    SampleFactory(id="waiting")
+    answer = create(as_reviewer)
+    assert answer.status_code == 409
+    assert answer.json()["reasons"] == [{"id": "waiting", "reason": "Not approved yet"}]
+    assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
+
+
+def test_one_that_is_empty_once_rows_are_read_names_samples_too(as_reviewer):
+    SampleFactory(id="undecided", annotation_status="approved")
+    export_id = create(as_reviewer, task="gate").json()["id"]
+    running.run_next()
+    export = as_reviewer.get(f"{API}/{export_id}").json()
+    assert export["state"] == "refused"
+    assert export["reasons"] == [{"id": "undecided", "reason": "Without a memory_gate decision"}]
+
+
+def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_reviewer):
+    SampleFactory(annotation_status="approved")
+    wanted, headers = {"name": "one", "format": "alpaca"}, {"Idempotency-Key": "first"}
+    first, again = (as_reviewer.post(API, wanted, "application/json", headers=headers) for _ in range(2))
+    assert (first.status_code, again.status_code, again["Idempotency-Replayed"]) == (202, 202, "true")
+    assert first.json()["id"] == again.json()["id"]
+    refused = create(as_reviewer, format="sharegpt")
+    assert refused.status_code == 409 and "called one already" in refused.json()["detail"]
+    assert DatasetExport.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status"),
+    [
+        ({"format": "csv"}, 422),
+        ({"task": "dpo"}, 422),
+        ({"train_split": 2}, 422),
+        ({"name": "x" * 121}, 422),
+        ({"name": " "}, 409),
+        ({"agent": "nobody"}, 409),
+        ({"row_characters": 1}, 409),
+        ({"sample_types": ["x"]}, 409),
+        ({"sample_types": []}, 409),
+    ],
+)
+def test_impossible_wishes(as_reviewer, wanted, status):
+    answer = create(as_reviewer, **wanted)
+    assert (answer.status_code, bool(answer.json()["detail"])) == (status, True)
+    assert not DatasetExport.objects.exists()
+
+
+def test_exports_are_newest_first(as_reviewer):
+    for moment in (10, 30, 20):
+        ExportFactory(exported_at=moment)
+    page = as_reviewer.get(API, {"limit": 2}).json()
+    rest = as_reviewer.get(API, {"limit": 2, "after": page["next"]}).json()
+    assert [export["exported_at"] for export in page["items"] + rest["items"]] == [30, 20, 10]
+
+
+@pytest.mark.parametrize("name", ["secret.key", "..", "%2e%2e%2fsecret.key", "x"])
+def test_only_the_manifest_s_files_can_be_downloaded(as_reviewer, home, name):
+    manifest = orjson.dumps({"files": [{"name": "alpaca.train.jsonl"}]}).decode()
+    export = ExportFactory(state="ready", manifest_json=manifest)
+    (home / export.file_path).mkdir(parents=True)
+    (home / export.file_path / "secret.key").write_text("secret")
+    assert as_reviewer.get(f"{API}/{export.id}/files/{name}").status_code == 404
+
+
+def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_queries):
+    for count in (1, 30):
+        ExportFactory.create_batch(count, state="ready")
+        with django_assert_num_queries(3):
+            as_reviewer.get(API, {"limit": 50})

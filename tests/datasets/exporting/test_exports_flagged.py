@@ -1,0 +1,135 @@
+"""Exports with outputs that may hold secrets: who may ask for one, who may have its files, what the log says."""
+
+import orjson
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from datasets.models import DatasetExport
+from jobs import running
+from jobs.models import JobRun
+from people.models.kept import AuditEntry
+from tests.conftest import BACKEND
+from tests.datasets.exporting.branches import body
+from tests.factories import SampleFactory, UserFactory
+from tests.homes import assistant, result, user
+from tests.ledger.outputs.stashing import SECRET, lines
+from tests.ledger.talks import tell
+
+pytestmark = pytest.mark.django_db
+API = "/api/v1/exports"
+WANTED = {"name": "Mine", "format": "sharegpt", "task": "reply", "train_split": 1}
+FORM = WANTED | {"only_approved": "on", "seed": "0", "row_characters": "32000"}
+FLAGGED = {"include_flagged": "on"}
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path, ada):
+    """A turn whose output may hold a secret, and one before it."""
+    settings.HOME_DIR = tmp_path
+    first = (user("question 1"), assistant("answer 1"))
+    call = assistant("", ("c", "exec", {"command": "env"}))
+    tell(*first, user("question 2"), call, result("c", lines(300, secret=SECRET)), assistant("answer 2"))
+    for number in (1, 2):
+        columns = {"session_id": "s1", "turn_number": number, "annotation_status": "approved"}
+        SampleFactory(id=f"sample-{number}", content=body(number), **columns)
+    return tmp_path
+
+
+def browser_of(role):
+    """A browser of its own."""
+    browser = Client()
+    browser.force_login(UserFactory(username=f"one-{role}", role=role), backend=BACKEND)
+    return browser
+
+
+def content(answer):
+    """A file that was sent."""
+    assert answer.status_code == 200
+    data = b"".join(answer.streaming_content)
+    answer.close()
+    return data.decode()
+
+
+def make(browser, **more):
+    """An export that somebody asked for on the page, built."""
+    answer = browser.post(reverse("datasets:export_create"), FORM | more)
+    assert answer.status_code == 302, answer.text
+    running.run_next()
+    return DatasetExport.objects.get()
+
+
+def rows_of(export):
+    return reverse("datasets:export_file", args=[export.id, "sharegpt.train.jsonl"])
+
+
+def entries(action):
+    return list(AuditEntry.objects.filter(action=action).order_by("id"))
+
+
+def test_it_works(as_reviewer):
+    export = make(as_reviewer)
+    assert export.total_samples == 1
+    assert "With a tool&#x27;s output that may hold secrets" in as_reviewer.get(export.get_absolute_url()).text
+    assert "api_key" not in content(as_reviewer.get(rows_of(export)))
+    assert not entries("exported_flagged")
+
+
+def test_an_admin_includes_them(as_admin):
+    assert "Include outputs that may hold secrets" in as_admin.get("/exports/").text
+    export = make(as_admin, **FLAGGED)
+    page = as_admin.get(export.get_absolute_url()).text
+    assert export.total_samples == 2 and "as an admin asked for" in page and "only admins may download" not in page
+    assert "include_flagged=on" in page
+    assert SECRET in content(as_admin.get(rows_of(export)))
+    [asked], [made], [taken] = entries("exported"), entries("exported_flagged"), entries("downloaded")
+    assert orjson.loads(asked.detail_json)["include_flagged"] is True
+    assert (made.actor, made.object_id, orjson.loads(made.detail_json)) == ("root", export.id, {"rows": 1})
+    assert taken.object_id == export.id
+    assert "exported outputs that may hold secrets" in as_admin.get("/operations/audit/").text
+
+
+@pytest.mark.parametrize("role", ["labeller", "operator"])
+def test_nobody_else_may_ask(role):
+    browser = browser_of(role)
+    assert "Include outputs that may hold secrets" not in browser.get("/exports/").text
+    answer = browser.post(reverse("datasets:export_create"), FORM | FLAGGED)
+    assert answer.status_code == 422 and "Only admins may export outputs" in answer.text
+    answer = browser.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
+    assert answer.status_code == 403 and "Only admins may export outputs" in answer.json()["detail"]
+    assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "labeller", "operator"])
+def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
+    export = make(as_admin, **FLAGGED)
+    browser = browser_of(role)
+    page = browser.get(export.get_absolute_url()).text
+    assert "only admins may download them" in page and rows_of(export) not in page
+    answer = browser.get(rows_of(export))
+    sentence = "This file holds outputs that may hold secrets: only admins may download it."
+    assert (answer.status_code, sentence in answer.text) == (403, True)
+    answer = browser.get(f"{API}/{export.id}/files/sharegpt.train.jsonl")
+    assert (answer.status_code, answer.json()["detail"]) == (403, sentence)
+    refused = entries("download_refused")
+    assert [(entry.object_id, entry.via) for entry in refused] == [(export.id, "page"), (export.id, "api")]
+    assert "output_flagged" in content(browser.get(f"{API}/{export.id}/files/manifest.json"))
+
+
+def test_the_api_of_an_admin(as_admin):
+    answer = as_admin.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
+    assert answer.status_code == 202 and answer.json()["options"]["include_flagged"] is True
+    running.run_next()
+    export = DatasetExport.objects.get()
+    assert export.total_samples == 2
+    assert SECRET in content(as_admin.get(f"{API}/{export.id}/files/sharegpt.train.jsonl"))
+
+
+def test_the_command(capsys):
+    call_command("export", *("--format", "sharegpt", "--name", "one", "--split", "1"))
+    assert "Left out: 1 (With a tool's output that may hold secrets)" in capsys.readouterr().out
+    call_command("export", *("--format", "sharegpt", "--name", "two", "--split", "1", "--include-flagged"))
+    assert "1 row: With outputs that may hold secrets" in capsys.readouterr().out
+    [entry] = entries("exported_flagged")
+    assert (entry.actor, entry.via) == ("command line", "command")

@@ -1,0 +1,166 @@
+"""Exports of turns whose tool outputs are artifacts: the same rows as before, what is lost, what may hold secrets."""
+
+import orjson
+import pytest
+
+from artifacts.models import Artifact
+from datasets.exporting import exports
+from datasets.models import DatasetSample
+from ledger.models import Session
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
+from tests.datasets.exporting.branches import Steps, body
+from tests.factories import SampleFactory
+from tests.homes import assistant, result, user
+from tests.ledger.outputs.stashing import SECRET, blob, handles, lines
+from tests.ledger.talks import tell
+
+pytestmark = pytest.mark.django_db
+STASHING = "collector.stashOutputs"
+SMALL = 40_000  # characters of a row: two outputs do not fit beside each other
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def turns(*outputs):
+    """A session with a turn for each of these outputs, and an approved sample of each turn."""
+    records = []
+    for number, output in enumerate(outputs, start=1):
+        call = f"c{number}"
+        records += [user(f"question {number}"), assistant("", (call, "exec", {"n": number}))]
+        records += [result(call, output), assistant(f"answer {number}")]
+    tell(*records)
+    for number in range(1, len(outputs) + 1):
+        SampleFactory(
+            id=f"sample-{number}",
+            session_id="s1",
+            turn_number=number,
+            annotation_status="approved",
+            content=body(number),
+        )
+
+
+def build(**choices):
+    """The manifest of a built export, and its rows by sample."""
+    export = exports.request("one", "sharegpt", "reply", by="root", train_split=1, **choices)
+    manifest = exports.build(export.id, Steps())
+    file = exports.folder_of(export) / "sharegpt.train.jsonl"
+    return manifest, {row["sample_id"]: row for row in map(orjson.loads, file.read_bytes().splitlines())}
+
+
+def outputs_in(row):
+    return [message["value"] for message in row["conversations"] if message["from"] == "observation"]
+
+
+def left_out(manifest):
+    return {found["reason"]: found["samples"] for found in manifest["excluded"]}
+
+
+def test_it_works():
+    output = lines(600, needle="pomegranate 石榴 \U0001f34e")
+    turns(output)
+    assert len(handles()) == 1
+    manifest, rows = build()
+    assert outputs_in(rows["sample-1"]) == [output]
+    assert manifest["transformations"] == {} and manifest["excluded"] == []
+
+
+def test_files_are_the_same_with_and_without_stashing():
+    several = [
+        lines(300),
+        "<html><title>石榴</title>" + "<p>x</p>" * 3_000,
+        orjson.dumps([1] * 5_000).decode(),
+        "short",
+    ]
+    several += [lines(4_000, needle="too long for a row"), lines(250)]
+    files = {}
+    for is_on in (False, True):
+        configuration.put(STASHING, is_on, by="root")
+        Artifact.objects.using("agent_ada").all().delete()
+        tell_again(*several)
+        assert bool(handles()) == is_on
+        export = exports.request("one", "sharegpt", "reply", by="root", train_split=0.5)
+        exports.build(export.id, Steps())
+        files[is_on] = {file.name: file.read_bytes() for file in exports.folder_of(export).iterdir()}
+    assert files[True] == files[False]
+
+
+def tell_again(*outputs):
+    DatasetSample.objects.all().delete()
+    Session.objects.using("agent_ada").filter(id="s1").delete()
+    turns(*outputs)
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed", "unreadable"])
+def test_a_lost_output_leaves_its_samples_out(damage):
+    turns(lines(300), lines(900, needle="lost"), lines(300), "short")
+    file = blob(handles()[1])
+    if damage == "unreadable":
+        file.unlink()
+        file.mkdir()
+    else:
+        file.unlink() if damage == "gone" else file.write_bytes(b"something else")
+    manifest, rows = build(row_characters=100_000)
+    assert rows.keys() == {"sample-1"}
+    assert left_out(manifest) == {"output_lost": ["sample-2", "sample-3", "sample-4"]}
+    assert manifest["counts"]["approved"] == manifest["counts"]["rows"] == 1
+
+
+def test_a_lost_output_that_a_row_does_not_reach_is_no_obstacle():
+    turns(lines(300, needle="lost"), lines(1_200), lines(1_000))
+    blob(handles()[0]).unlink()
+    manifest, rows = build(row_characters=SMALL)
+    assert rows.keys() == {"sample-3"}
+    assert left_out(manifest) == {"output_lost": ["sample-1", "sample-2"]}
+
+
+def test_outputs_that_may_hold_secrets_leave_their_samples_out():
+    turns("short", lines(300, secret=SECRET), "short", lines(1_500))
+    manifest, rows = build(row_characters=SMALL)
+    assert rows.keys() == {"sample-1", "sample-4"}
+    assert left_out(manifest) == {"output_flagged": ["sample-2", "sample-3"]}
+    assert "api_key" not in orjson.dumps(rows).decode()
+    assert not AuditEntry.objects.filter(action="exported_flagged").exists()
+
+
+def test_which_kinds_count_is_a_setting():
+    configuration.put("artifacts.flaggedKinds", ["jwt"], by="root")
+    turns(lines(300, secret=SECRET))
+    manifest, rows = build()
+    assert rows.keys() == {"sample-1"} and manifest["excluded"] == []
+
+
+def test_they_are_there_when_they_were_asked_for_and_the_log_says_so():
+    turns(lines(300, secret=SECRET), "short")
+    manifest, rows = build(include_flagged=True)
+    assert rows.keys() == {"sample-1", "sample-2"}
+    assert SECRET in outputs_in(rows["sample-1"])[0]
+    assert manifest["transformations"]["output_flagged"] == 2
+    assert manifest["options"]["include_flagged"] is True
+    entry = AuditEntry.objects.get(action="exported_flagged")
+    assert (entry.actor, entry.object_type, orjson.loads(entry.detail_json)) == ("root", "export", {"rows": 2})
+
+
+def test_an_output_without_a_call_is_in_no_row_and_no_obstacle():
+    tell(user("question 1"), assistant("answer 1"), result("nobody", lines(300, secret=SECRET)))
+    SampleFactory(id="sample-1", session_id="s1", turn_number=1, annotation_status="approved", content=body(1))
+    manifest, rows = build()
+    assert rows.keys() == {"sample-1"}
+    assert manifest["transformations"] == {"tool_results_without_call_dropped": 1}
+
+
+def test_nothing_but_flagged_samples_says_what_to_do():
+    turns(lines(300, secret=SECRET))
+    with pytest.raises(Refused, match="An admin may include"):
+        build()
+
+
+def test_formats_without_outputs_have_nothing_to_leave_out():
+    turns(lines(300, secret=SECRET))
+    export = exports.request("one", "alpaca", "reply", by="root", train_split=1)
+    assert exports.build(export.id, Steps())["counts"]["rows"] == 1

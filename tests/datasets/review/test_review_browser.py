@@ -1,0 +1,221 @@
+"""People who label by keyboard alone, in real browsers on a real `serve`."""
+
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.complaints import listen
+from tests.processes import Home, wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+COUNT = 30
+PREPARE = """
+import json
+from agents import services
+from datasets.models import DatasetSample
+from people.accounts import services as accounts
+services.register("ada")
+evil = "</textarea><img src=x onerror=alert(1)><script>document.title='owned'</script>\\u202e"
+long = "A line that goes on and on. " * 200
+for n in range(30):
+    body = {"type": "annotated_turn", "userMessage": f"Question {n} {evil}", "agentReply": f"Answer {n}",
+            "context": [{"role": "user", "message": evil}, {"role": "agent", "message": long}] * 3,
+            "memoryGate": {"output": {"decision": "UPDATE_USER", "reason": evil, "candidateFact": f"fact {n}"}}}
+    DatasetSample.objects.create(id=f"s{n:02}", sample_type="annotated_turn", agent_id="ada", session_id="s",
+        turn_number=n, content=json.dumps(body), created_at=1000 - n)
+print(json.dumps([accounts.add_user(name, "labeller")[1] for name in ("ann", "bea")]).replace(" ", ""))
+"""
+STORED = "SELECT json_group_object(id, annotation_status) FROM dataset_samples"
+IN_FORCE = """SELECT count(*) FROM (SELECT sample_id FROM sample_labels a WHERE undoes IS NULL
+    AND NOT EXISTS (SELECT 1 FROM sample_labels b WHERE b.undoes = a.id) GROUP BY sample_id HAVING count(*) > 1)"""
+
+
+class Person:
+    """Somebody with a browser of their own, who only uses the keyboard once they are there."""
+
+    def __init__(self, site, name, complaints):
+        self.page = site.browser.new_context(reduced_motion="reduce").new_page()
+        listen(self.page, complaints)
+        self.page.goto(site.address + site.links[name])
+        self.page.locator("main form button").first.click()
+        self.page.wait_for_url(f"{site.address}/")
+        self.page.goto(f"{site.address}/review/")
+        self.section = self.page.locator("#review-sample")
+
+    @property
+    def sample(self):
+        return self.section.get_attribute("data-sample")
+
+    def ready(self):
+        """The sample was on the screen long enough that a press is meant for it."""
+        wait_for(lambda: self.page.evaluate("performance.now() - shownAt > LOOK_MS"))
+
+    def press(self, key):
+        """Press a key that puts another sample on the screen."""
+        here = self.sample
+        self.ready()
+        self.page.keyboard.press(key)
+        expect(self.section).not_to_have_attribute("data-sample", here)
+
+    def settled(self):
+        """Everything that was sent has been answered."""
+        self.page.evaluate("() => line")
+
+
+class Site:
+    def __init__(self, home, browser):
+        self.home, self.browser = home, browser
+        self.address = home.serve("--no-watch").address()
+        self.links = dict(zip(("ann", "bea"), json.loads(home.python(PREPARE)), strict=True))
+
+    def stored(self):
+        return json.loads(self.home.count(STORED))
+
+
+@pytest.fixture
+def site(tmp_path, browser, migrated):
+    home = Home.copied(migrated, tmp_path / "store")
+    yield Site(home, browser)
+    home.close()
+
+
+@pytest.fixture
+def complaints():
+    return []
+
+
+def test_two_people_label_30_samples_at_once_with_undos(site, complaints):
+    people = [Person(site, name, complaints) for name in ("ann", "bea")]
+    expected, steps = {}, 0
+    while busy := [person for person in people if person.sample]:
+        for person in busy:
+            steps += 1
+            key, status = ("a", "approved") if steps % 3 else ("r", "rejected")
+            here = person.sample
+            assert here not in expected, "on two screens"
+            person.press(key)
+            expected[here] = status
+            if steps % 7 == 0:  # a second thought
+                person.press("u")
+                assert person.sample == here
+                person.press("r")
+                expected[here] = "rejected"
+    for person in people:
+        person.settled()
+        expect(person.page.locator("#announce")).to_contain_text("Nothing is left here.")
+    assert len(expected) == COUNT
+    assert site.stored() == expected
+    assert site.home.count(IN_FORCE) == 0
+    assert site.home.count("SELECT count(DISTINCT labelled_by) FROM sample_labels") == 2
+    assert complaints == []
+
+
+def test_keys_do_what_they_say(site, complaints):
+    ann = Person(site, "ann", complaints)
+    keyboard, page = ann.page.keyboard, ann.page
+    ann.ready()
+    keyboard.press("e")
+    keyboard.press("End")
+    keyboard.type(" better")
+    keyboard.press("Escape")
+    expect(ann.section).to_be_focused()
+    keyboard.press("t")
+    keyboard.type("a note with a, r and n")
+    keyboard.press("Escape")
+    keyboard.press("3")
+    page.get_by_label("Decision").select_option("NO_WRITE")
+    keyboard.press("Escape")
+    keyboard.press("e")
+    keyboard.press("Control+Enter")
+    expect(ann.section).to_have_attribute("data-sample", "s01")
+    expect(ann.section).to_be_focused()
+    expect(page.locator("#announce")).to_have_text("Approved. Now turn 1 of ada")
+    ann.press("s")
+    ann.press("j")
+    ann.press("k")
+    assert ann.sample == "s02"
+    page.go_back()
+    expect(ann.section).to_have_attribute("data-sample", "s03")
+    ann.settled()
+    row = site.home.count(
+        "SELECT json_array(output, annotation_notes, gate_label, json_extract(gate_corrected_output, '$.decision'))"
+        " FROM dataset_samples WHERE id = 's00'"
+    )
+    assert json.loads(row) == ["Answer 0 better", "a note with a, r and n", "corrected", "NO_WRITE"]
+    keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Undo the last of your 50 latest actions")
+    expect(page).not_to_have_title("owned")
+    assert complaints == []
+
+
+def test_one_press_is_one_verdict(site, complaints):
+    ann = Person(site, "ann", complaints)
+    ann.ready()
+    ann.page.keyboard.press("a")
+    ann.page.keyboard.press("a")  # at once: meant for the first one
+    expect(ann.section).to_have_attribute("data-sample", "s01")
+    ann.ready()
+    ann.page.keyboard.down("a")
+    expect(ann.section).to_have_attribute("data-sample", "s02")
+    ann.ready()
+    ann.page.keyboard.down("a")  # a key that is held repeats itself
+    ann.page.keyboard.up("a")
+    ann.settled()
+    assert ann.sample == "s02"
+    assert site.home.count("SELECT count(*) FROM sample_labels") == 2
+
+
+def test_a_verdict_that_does_not_arrive_brings_its_sample_back(site):
+    ann = Person(site, "ann", [])
+    ann.ready()
+    ann.page.route("**/review/label/**", lambda route: route.abort())
+    ann.page.keyboard.press("t")
+    ann.page.keyboard.type("my note")
+    ann.page.keyboard.press("Escape")
+    ann.page.keyboard.press("a")
+    expect(ann.page.locator("#review-lost")).to_be_visible()
+    assert ann.sample == "s00"
+    expect(ann.page.get_by_label("Notes")).to_have_value("my note")
+    ann.page.unroute("**/review/label/**")
+    ann.press("a")
+    assert ann.sample == "s01"
+    ann.settled()
+    assert site.stored()["s00"] == "approved"
+
+
+def test_a_closed_tab_lets_go_of_its_samples(site, complaints):
+    ann = Person(site, "ann", complaints)
+    ann.page.wait_for_function("() => held().length === 2")
+    assert site.home.count("SELECT count(*) FROM sample_claims") == 2
+    ann.page.goto(f"{site.address}/samples/")
+    wait_for(lambda: site.home.count("SELECT count(*) FROM sample_claims") == 0)
+    assert complaints == []
+
+
+def test_what_somebody_took_over_is_said(site, complaints):
+    ann = Person(site, "ann", complaints)
+    ann.ready()
+    ann.settled()
+    site.home.python("from datasets.models import SampleClaim; print(SampleClaim.objects.update(claimed_by='bea'))")
+    ann.page.evaluate("() => renew()")
+    expect(ann.page.locator("#review-away")).to_be_visible()
+    ann.press("j")
+    expect(ann.page.locator("#review-away")).to_be_hidden()
+
+
+def test_everybody_can_use_it(site, complaints):
+    ann = Person(site, "ann", complaints)
+    ann.page.keyboard.press("3")
+    for theme in ("light", "dark"):
+        ann.page.emulate_media(color_scheme=theme)
+        for address in ("/review/", "/review/?agent=none", "/review/keys/", "/samples/bulk/?verdict=approved"):
+            ann.page.goto(site.address + address)
+            found = Axe().run(ann.page).response["violations"]
+            assert not found, [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found]
+            ann.page.set_viewport_size({"width": 390, "height": 800})
+            assert ann.page.evaluate("document.documentElement.scrollWidth") <= 390, address
+            ann.page.set_viewport_size({"width": 1280, "height": 800})
+    expect(ann.page.locator(".rail__count")).to_contain_text("30")
+    assert complaints == []

@@ -1,0 +1,215 @@
+"""Review shows what it judges: the calls and results that a row about the turn will hold, and the reply as it reads."""
+
+import re
+from html import unescape
+
+import orjson
+import pytest
+
+from datasets.exporting import exports
+from datasets.models import DatasetSample
+from datasets.review import verdicts
+from datasets.services import make_samples
+from ledger.models import Session, TranscriptEvent
+from tests.datasets.exporting.branches import Steps
+from tests.datasets.test_sample_detail import content
+from tests.factories import SampleFactory
+from tests.homes import assistant, result, user
+from tests.ledger.talks import tell, working_turns
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+PAGES = ["/review/?sample={}", "/samples/{}/"]
+
+
+def sample_of(ada, *records, turn=1):
+    """The sample of a turn of a session with these records."""
+    tell(*records)
+    make_samples(ada, "s1", [turn], by="root")
+    return DatasetSample.objects.get(turn_number=turn)
+
+
+def work(*more):
+    """A turn with a call that worked, one that failed, and words between."""
+    return (
+        user("How many files are backed up?"),
+        assistant("I count them.", ("c1", "exec", {"command": "ls /backup"}), ("c2", "read", {"path": "a&b.txt"})),
+        result("c1", "39 files"),
+        result("c2", "no such file", isError=True),
+        *more,
+        assistant("**39** files."),
+    )
+
+
+def words(page):
+    return " ".join(unescape(re.sub("<[^>]+>", " ", page.text)).split())
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_it_works(as_reviewer, ada, address):
+    sample = sample_of(ada, *work())
+    page = as_reviewer.get(address.format(sample.id))
+    said = words(page)
+    for text in ("2 calls, 1 failed", "I count them.", "exec", "ls /backup", "39 files", "a&b.txt", "no such file"):
+        assert text in said
+    assert "<strong>39</strong> files." in page.text
+    assert page.text.index("How many files") < page.text.index("no such file") < page.text.index("<strong>39")
+    calls = re.findall(r'<details class="call call--(\w+)"[^>]*?( open)?>', page.text)
+    assert calls == [("ok", ""), ("failed", " open")]
+
+
+def test_a_viewer_sees_the_same(as_stranger, ada):
+    sample = sample_of(ada, *work())
+    assert "no such file" in words(as_stranger.get(f"/samples/{sample.id}/"))
+
+
+def test_every_byte_of_the_row_is_on_the_page(as_reviewer, ada, settings, tmp_path):
+    settings.HOME_DIR = tmp_path
+    (tmp_path / "state").mkdir()
+    more = (
+        assistant("", ("c3", "write", {"path": "x", "lines": [1, {"a": "ü <b>"}]})),
+        result("c3", "written <i>twice</i>"),
+        assistant("And now?", ("c4", "exec", {"command": "wc -l"})),
+        result("c4", "12 x\n13 y"),
+    )
+    sample = sample_of(ada, *work(*more))
+    verdicts.label_sample(sample.id, "approved", by="root")
+    export = exports.request("one", "sharegpt", "reply", by="root", keep_text=True, train_split=1)
+    exports.build(export.id, Steps())
+    row = orjson.loads((exports.folder_of(export) / "sharegpt.train.jsonl").read_bytes())
+    said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+    calls = [message["value"] for message in row["conversations"] if message["from"] == "function_call"]
+    results = [message["value"] for message in row["conversations"] if message["from"] == "observation"]
+    assert (len(calls), len(results)) == (3, 3)
+    for value in calls:
+        thought, _tag, asked = value.removeprefix("<think>").rpartition("</think>")
+        assert thought in said
+        found = orjson.loads(asked)
+        for call in found if isinstance(found, list) else [found]:
+            assert call["name"] in said
+            for argument in call["arguments"].values():
+                text = (
+                    argument
+                    if isinstance(argument, str)
+                    else orjson.dumps(argument, option=orjson.OPT_INDENT_2).decode()
+                )
+                assert " ".join(text.split()) in said
+    for value in results:
+        for part in value.split("\n\n"):
+            assert " ".join(part.split()) in said
+
+
+def test_only_the_turn_itself_is_shown(as_reviewer, ada):
+    sample = sample_of(ada, *working_turns(3), turn=2)
+    said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+    assert "ls 2" in said and "output 2" in said
+    assert not any(text in said for text in ("ls 1", "output 1", "ls 3", "output 3"))
+
+
+def test_what_no_row_holds_is_not_shown(as_reviewer, ada):
+    copy = assistant("the same again", model="delivery-mirror")
+    sample = sample_of(ada, user("Q"), assistant("", ("c1", "exec", {"command": "ls"})), assistant("Done."), copy)
+    said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+    assert "the same again" not in said
+    assert "Calls without a result are left out of files." in said
+
+
+def test_long_results_are_bounded_and_lead_to_the_whole(as_reviewer, ada):
+    sample = sample_of(
+        ada, user("Q"), assistant("", ("c1", "exec", {})), result("c1", "line\n" * 50_000), assistant("A")
+    )
+    page = as_reviewer.get(f"/review/?sample={sample.id}")
+    assert len(page.text) < 60_000
+    (address,) = set(re.findall(r'href="(/agents/ada/sessions/s1/records/[^"]+\?field=text)"', page.text))
+    assert "line" in as_reviewer.get(address).text
+
+
+def test_links_into_the_transcript_lead_into_the_session(as_reviewer, ada):
+    sample = sample_of(ada, *work())
+    page = as_reviewer.get(f"/review/?sample={sample.id}").text
+    assert 'href="?record=' not in page
+    assert 'href="/agents/ada/sessions/s1/?record=r3#r-r3"' in page
+
+
+def test_a_turn_with_very_many_calls_is_cut_and_counted(as_reviewer, ada):
+    records = [user("Q")]
+    for number in range(100):
+        records += [
+            assistant("", (f"c{number}", "exec", {"n": number})),
+            result(f"c{number}", "x" * 3000, isError=bool(number % 2)),
+        ]
+    sample = sample_of(ada, *records, assistant("A"))
+    page = as_reviewer.get(f"/review/?sample={sample.id}")
+    assert "100 calls, 50 failed" in words(page)
+    assert re.search(r"\d+ more records in the session", words(page))
+    assert len(page.text) < 250_000
+
+
+class TestWithoutATranscript:
+    def test_an_agent_that_is_not_here(self, as_reviewer, ada):
+        SampleFactory(id="one", agent_id="gone")
+        assert "The store has no transcripts of this agent." in words(as_reviewer.get("/samples/one/"))
+
+    def test_a_session_that_is_not_here(self, as_reviewer, ada):
+        SampleFactory(id="one")
+        assert "The transcript of this session is not in the store." in words(as_reviewer.get("/review/?sample=one"))
+
+    def test_a_turn_that_left_the_branch(self, as_reviewer, ada):
+        sample = sample_of(ada, *work())
+        Session.objects.using("agent_ada").get().turns.update(is_active=False)
+        TranscriptEvent.objects.using("agent_ada").update(is_active=False)
+        said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+        assert "This turn is not on the current branch of its session." in said
+        assert "ls /backup" not in said
+
+
+def test_a_session_is_named_by_its_title(as_reviewer, ada):
+    sample = sample_of(ada, *work())
+    Session.objects.using("agent_ada").update(title="Starter <study>")
+    for address in PAGES:
+        page = as_reviewer.get(address.format(sample.id)).text
+        assert "Starter &lt;study&gt;</a>" in page
+    Session.objects.using("agent_ada").update(title="")
+    assert ">s1</a>" in as_reviewer.get(PAGES[0].format(sample.id)).text
+
+
+class TestReply:
+    def test_markdown_is_drawn_and_does_nothing(self, as_reviewer, ada):
+        evil = "# Title\n\n- a `b`\n\n<script>alert(1)</script> [x](javascript:alert(1))"
+        SampleFactory(id="one", content=content(agentReply=evil))
+        page = as_reviewer.get("/review/").text
+        assert "<h3>Title</h3>" in page and "<li>a <code>b</code></li>" in page
+        assert "<script>alert" not in page
+        assert 'href="javascript' not in page
+
+    def test_an_edit_shows_what_was_changed(self, as_reviewer, as_stranger, ada):
+        SampleFactory(id="one")
+        verdicts.label_sample("one", "needs_review", by="ann", output="It failed on the first line.")
+        for browser in (as_reviewer, as_stranger):
+            page = browser.get("/samples/one/").text
+            assert "<del>last</del><ins>first</ins>" in page
+            assert "As the agent gave it" in page
+
+    def test_without_an_edit_there_are_no_changes(self, as_reviewer, ada):
+        SampleFactory(id="one", content=content(agentReply="one\r\ntwo"))
+        assert "<ins>" not in as_reviewer.get("/review/").text
+
+    def test_a_very_long_reply_is_whole(self, as_reviewer, ada):
+        long = "word **bold** and `code`.\n\n" * 2_400
+        SampleFactory(id="one", content=content(agentReply=long), output=long.replace("code", "text"))
+        page = as_reviewer.get("/review/").text
+        assert page.count("<ins>text") == 2_400
+        assert 'name="output"' in page
+
+
+def test_the_number_of_queries_does_not_grow(as_reviewer, ada, django_assert_max_num_queries):
+    for count in (1, 25):
+        records = [user("Q")]
+        for number in range(count):
+            records += [assistant("W", (f"c{number}", "exec", {})), result(f"c{number}", "out")]
+        tell(*records, assistant("A"), session_id=f"s{count}")
+        make_samples(ada, f"s{count}", [1], by="root")
+        sample = DatasetSample.objects.get(session_id=f"s{count}")
+        as_reviewer.get(f"/review/?sample={sample.id}")
+        with django_assert_max_num_queries(18), django_assert_max_num_queries(3, using="agent_ada"):
+            as_reviewer.get(f"/review/?sample={sample.id}")

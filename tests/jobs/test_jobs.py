@@ -1,0 +1,285 @@
+"""Jobs: their rows, what finds lost ones, what starts them, the terminal."""
+
+import io
+import logging
+
+import orjson
+import pytest
+from django.conf import settings as site
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils.html import escape
+
+from jobs import kinds as job_kinds
+from jobs import running
+from jobs import services as jobs
+from jobs.models import JobRun
+from jobs.progress import Terminal
+from openclaw_web import clock
+from openclaw_web.disk import locks
+from people.audit import record as audit
+from tests.factories import JobFactory, UserFactory
+from tests.jobs import jobs_for_tests
+
+pytestmark = pytest.mark.django_db
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+OURS = list(site.JOB_KINDS)
+
+
+@pytest.fixture(autouse=True)
+def kinds(settings):
+    settings.JOB_KINDS = settings.JOB_KINDS | jobs_for_tests.KINDS
+
+
+def run(kind, **params):
+    """Start a job and run what is queued, as the worker does."""
+    jobs.start(kind, params, by="root")
+    return running.run_next()
+
+
+def test_it_works(as_admin, tmp_path):
+    job = run("lines", file=str(tmp_path / "out"), count=3)
+    assert (tmp_path / "out").read_text() == "0\n1\n2\n"
+    assert (job.state, job.done, job.total, job.attempts) == ("finished", 3, 3, 1)
+    assert job.log == "line 0\nline 1\nline 2"
+    assert orjson.loads(job.result_json) == {"lines": 3}
+    assert job.created_at <= job.started_at <= job.finished_at
+    assert job.get_absolute_url() in as_admin.get(reverse("jobs:job_list")).text
+    assert "line 2\nline 1\nline 0" in as_admin.get(job.get_absolute_url()).text
+
+
+# The rows
+
+
+def test_starting_the_same_job_again_gives_the_waiting_one():
+    first = jobs.start("lines", {"file": "a", "count": 1}, by="ada")
+    assert jobs.start("lines", {"count": 1, "file": "a"}, by="bob").id == first.id
+    assert jobs.start("lines", {"count": 2, "file": "a"}, by="bob").id != first.id
+    assert JobRun.objects.filter(state="queued").count() == 2
+
+
+def test_an_ended_job_can_be_started_again(tmp_path):
+    first = run("lines", file=str(tmp_path / "out"), count=1)
+    assert jobs.start("lines", {"file": str(tmp_path / "out"), "count": 1}, by="root").id != first.id
+
+
+def test_what_waits_longest_runs_first(tmp_path):
+    ids = [jobs.start("lines", {"file": str(tmp_path / name), "count": 1}, by="root").id for name in "abc"]
+    assert [running.run_next().id for _one in ids] == ids
+    assert running.run_next() is None
+
+
+def test_a_job_that_is_taken_twice_runs_once(tmp_path):
+    job = run("lines", file=str(tmp_path / "out"), count=1)
+    assert running.run(job.id) is None
+    job.refresh_from_db()
+    assert job.attempts == 1
+
+
+def test_an_unknown_kind_cannot_be_started():
+    with pytest.raises(KeyError):
+        jobs.start("nonsense", {}, by="root")
+
+
+def test_a_refused_job_keeps_its_sentence_and_its_reasons(as_admin):
+    job = run("refuses")
+    assert (job.state, job.message) == ("refused", "Nothing is approved yet. Approve a sample first.")
+    page = as_admin.get(job.get_absolute_url()).text
+    assert "Nothing is approved yet." in page
+    assert "sample-1" in page
+
+
+def test_a_failed_job_names_the_exception_and_nothing_of_its_content(caplog):
+    with caplog.at_level(logging.ERROR):
+        job = run("fails")
+    assert job.state == "failed"
+    assert "ValueError" in job.message
+    assert "words of a person" not in orjson.dumps([job.message, job.log, job.result_json]).decode()
+    assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize(("count", "width", "first"), [(500, 1, "300 x"), (500, 1_000, "437 xx"), (1, 9_000, "0 xx")])
+def test_the_log_is_bounded_and_keeps_the_end(count, width, first):
+    job = run("chatters", count=count, width=width)
+    assert len(job.log) <= 64_000
+    assert len(job.log.splitlines()) <= 200
+    assert job.log.startswith(first)
+    assert job.log.splitlines()[-1].startswith(f"{count - 1} ")
+
+
+def test_what_a_process_reports_after_it_lost_the_run_is_not_written(caplog):
+    with caplog.at_level(logging.WARNING):
+        job = run("is_taken_over")
+    assert (job.state, job.worker, job.result_json) == ("running", "another worker", None)
+    assert "given to another worker" in caplog.text
+
+
+def test_a_job_can_run_in_this_process(tmp_path):
+    heard = []
+    params = {"file": str(tmp_path / "out"), "count": 2}
+    job = jobs.run_now("lines", params, by="ada", listener=lambda *state: heard.append(state))
+    assert heard == [(1, 2, "Writing lines"), (2, 2, "Writing lines")]
+    assert (job.state, job.started_by) == ("finished", "ada")
+    assert running.run_next() is None
+
+
+def test_running_in_this_process_takes_a_waiting_job_over(tmp_path):
+    params = {"file": str(tmp_path / "out"), "count": 2}
+    waiting = jobs.start("lines", params, by="ada")
+    assert jobs.run_now("lines", params, by="bob").id == waiting.id
+    assert JobRun.objects.get().state == "finished"
+
+
+def test_running_in_this_process_is_refused_while_the_same_job_runs_elsewhere(tmp_path):
+    twin = JobFactory(kind="refuses", state="running", heartbeat_at=clock.now_ms())
+    job = jobs.run_now("refuses", {}, by="bob")
+    assert job.state == "refused"
+    assert twin.id in job.message
+
+
+# Lost runs
+
+
+def lost_job(**columns):
+    columns = {"attempts": 1, "heartbeat_at": 1, "worker": "gone:1:X", **columns}
+    return JobFactory(kind="refuses", state="running", **columns)
+
+
+def test_a_run_whose_heartbeat_stopped_is_queued_again():
+    job = lost_job()
+    assert jobs.recover() == 1
+    job.refresh_from_db()
+    assert (job.state, job.worker) == ("queued", "")
+    assert jobs.recover() == 0
+    assert running.run_next().id == job.id
+
+
+def test_a_run_with_a_fresh_heartbeat_is_left_alone(later):
+    later()  # the clock stands still
+    lost_job(heartbeat_at=clock.now_ms() - 14_000)
+    assert jobs.recover() == 0
+
+
+def test_a_run_whose_process_lives_is_left_alone_however_old_its_heartbeat():
+    job = lost_job()
+    with locks.running(job.worker):
+        assert jobs.recover() == 0
+    assert jobs.recover() == 1
+
+
+def test_a_run_whose_process_died_is_found_at_once():
+    job = lost_job(heartbeat_at=clock.now_ms())
+    with pytest.raises(SystemExit), locks.running(job.worker):
+        raise SystemExit
+    assert jobs.recover() == 1
+
+
+def test_a_job_that_loses_its_worker_three_times_at_the_same_place_has_failed():
+    job = lost_job(attempts=3)
+    jobs.recover()
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert "3 times" in job.message
+    assert running.run_next() is None
+
+
+def test_an_attempt_that_gets_further_starts_the_count_anew():
+    job = JobFactory(attempts=3, done=5, total=10)
+    for done, expected in ((4, {}), (5, {}), (6, {"attempts": 1})):
+        columns = running._reached(job, jobs.Progress(done=done, total=10))
+        assert {"attempts": columns.get("attempts")} == {"attempts": expected.get("attempts")}
+        assert columns["done"] == max(done, 5)
+
+
+# The button
+
+
+def test_a_collect_is_started_by_a_button(as_admin, settings):
+    for _twice in range(2):
+        answer = as_admin.post(reverse("collecting:collect_start"))
+        job = JobRun.objects.get()
+        assert answer.url == job.get_absolute_url()
+    assert (job.kind, orjson.loads(job.params_json)) == ("collect", {"source": str(settings.STATE_DIR)})
+
+
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("labeller", 403), ("operator", 302), ("admin", 302)])
+def test_operators_start_collects(client, role, status):
+    client.force_login(UserFactory(role=role), backend=BACKEND)
+    assert client.post(reverse("collecting:collect_start")).status_code == status
+
+
+# The commands and the terminal
+
+
+def test_the_command_lists_runs(capsys):
+    JobFactory(kind="collect", state="finished", message="Done with it.", started_at=1, finished_at=2_001)
+    JobFactory(kind="export", state="running", done=7, total=10, created_at=1)
+    call_command("jobs")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.split()[2:] == ["collect", "finished", "100", "%", "2.0", "s", "Done", "with", "it."]
+    assert "70 %" in second
+
+
+def test_the_command_lists_runs_for_programs(capsys):
+    JobFactory(id="one", kind="export", state="running", done=7, total=10)
+    call_command("jobs", json=True)
+    [printed] = orjson.loads(capsys.readouterr().out)["jobs"]
+    assert {name: printed[name] for name in ("id", "kind", "state", "done", "total")} == {
+        "id": "one",
+        "kind": "export",
+        "state": "running",
+        "done": 7,
+        "total": 10,
+    }
+
+
+class FakeTerminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_one_line_that_is_redrawn(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    stream = FakeTerminal()
+    terminal = Terminal(stream)
+    for done in range(1_001):
+        terminal(done, 1_000, "Reading " + "x" * 100)
+    terminal.close()
+    shown = stream.getvalue().split("\r\x1b[2K")
+    assert len(shown) < 100
+    assert shown[-1].startswith("[########################] 1,000 of 1,000  100 %  Reading")
+    assert all(len(line) <= 60 for line in shown)
+    assert stream.getvalue().count("\n") == 1
+
+
+def test_a_pipe_gets_a_plain_line_now_and_then():
+    stream = io.StringIO()
+    terminal = Terminal(stream)
+    for done in range(1_001):
+        terminal(done, None, "Reading")
+    terminal.close()
+    assert stream.getvalue() == "Reading\n1,000  Reading\n"
+
+
+# Kinds
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_a_kind_is_declared_in_one_place(kind, as_admin):
+    """Its declaration is found, and its words stand where people choose among them and in the audit log."""
+    declared = job_kinds.of(kind)
+    assert f'<option value="{kind}">{escape(str(declared.label))}</option>' in as_admin.get("/operations/jobs/").text
+    job = JobFactory(kind=kind, state="finished", result_json="{}", params_json='{"export_id": "x"}')
+    audit.record("mei", f"{kind}_started", object_type="job", object_id=job.id)
+    assert escape(str(declared.started)) in as_admin.get("/operations/audit/", {"action": f"{kind}_started"}).text
+    page = as_admin.get(job.get_absolute_url()).text
+    assert escape(str(declared.label)) in page
+    assert ("See what it made" in page) == bool(declared.page)
+
+
+def test_a_job_of_a_kind_that_is_gone_is_called_what_it_was(as_admin):
+    job = JobFactory(kind="defragment", state="finished", result_json='{"sectors": 7}')
+    audit.record("mei", "defragment_started", object_type="job", object_id=job.id)
+    assert "defragment" in as_admin.get("/operations/jobs/").text
+    assert "&quot;sectors&quot;: 7" in as_admin.get(job.get_absolute_url()).text
+    assert "defragment_started" in as_admin.get("/operations/audit/").text

@@ -1,0 +1,169 @@
+"""`work` as a real process: jobs survive whatever happens to their worker, and none runs twice."""
+
+import os
+import signal
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.processes import Home, wait_for
+
+pytestmark = pytest.mark.kill
+CANCEL = "from operations import jobs, models; print(jobs.cancel(models.JobRun(id={!r}), by='mei').state)"
+
+
+@pytest.fixture
+def home(tmp_path, migrated):
+    home = Home.copied(migrated, tmp_path / "home")
+    yield home
+    home.close()
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """How far the lines of a job may get: `gate(20)`."""
+
+    def gate(number):
+        draft = tmp_path / "gate.new"
+        draft.write_text(str(number))
+        draft.replace(tmp_path / "gate")
+        return str(tmp_path / "gate")
+
+    return gate
+
+
+def numbers(count):
+    return [str(number) for number in range(count)]
+
+
+def test_it_works(home, tmp_path):
+    worker = home.start("work")
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=5)
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    assert (tmp_path / "out").read_text().split() == numbers(5)
+    worker.signal(signal.SIGTERM)
+    assert worker.end() == 0
+
+
+def test_a_job_whose_worker_is_killed_ten_times_is_done_once(home, tmp_path, gate):
+    out = tmp_path / "out"
+    job_id = home.start_job("lines", file=str(out), count=1_000, pause=0.002, gate=gate(0))
+    for kill in range(10):
+        gate(kill * 50 + 50)
+        worker = home.start("work")
+        wait_for(lambda kill=kill: home.job(job_id)["done"] > kill * 50)
+        os.kill(worker.pid, signal.SIGKILL)
+        worker.end()
+        assert home.job(job_id)["state"] == "running"
+    gate(1_000)
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    job = home.job(job_id)
+    assert out.read_text().split() == numbers(1_000)
+    assert (job["done"], job["total"]) == (1_000, 1_000)
+    assert home.count("SELECT count(*) FROM job_runs") == 1
+    assert not list((home.path / "state" / "running").iterdir())
+
+
+def test_a_job_that_kills_its_worker_at_the_same_place_fails(home):
+    job_id = home.start_job("stays_put", pause=0.2)
+    for _attempt in range(3):
+        assert home.start("work").end() == -signal.SIGKILL
+    last = home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "failed")
+    assert "3 times" in home.job(job_id)["message"]
+    assert last.popen.poll() is None
+
+
+def test_a_running_job_is_cancelled_at_its_next_step_and_the_next_one_runs(home, tmp_path, gate):
+    out = tmp_path / "out"
+    job_id = home.start_job("lines", file=str(out), count=1_000, gate=gate(20))
+    waiting = home.start_job("lines", file=str(tmp_path / "other"), count=5)
+    worker = home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] == 20)
+    home.python(CANCEL.format(job_id))
+    gate(1_000)
+    wait_for(lambda: home.job(waiting)["state"] == "finished")
+    job = home.job(job_id)
+    assert (job["state"], job["message"]) == ("cancelled", "Cancelled by mei. Its lines are kept.")
+    assert 20 <= job["done"] < 1_000
+    assert out.read_text().split()[:20] == numbers(20) and worker.popen.poll() is None
+    assert not list((home.path / "state" / "running").iterdir())
+
+
+def test_what_was_cancelled_is_not_gone_on_with_after_a_kill(home, tmp_path, gate):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=1_000, gate=gate(20))
+    worker = home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] == 20)
+    home.python(CANCEL.format(job_id))
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.end()
+    gate(1_000)
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "cancelled")
+    assert (tmp_path / "out").read_text().split() == numbers(20)
+
+
+def test_of_two_that_recover_at_once_one_does(home, tmp_path, gate):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=300, gate=gate(20))
+    worker = home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] > 10)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.end()
+    together = "import time; from jobs import services as jobs; time.sleep(-time.time() % 2); print(jobs.recover())"
+    both = [home.start("shell", "--no-imports", "-c", together) for _one in range(2)]
+    assert all(process.end() == 0 for process in both)
+    assert sorted(process.said.split()[-1] for process in both) == ["0", "1"]
+    assert home.job(job_id)["state"] == "queued"
+
+
+def test_several_workers_share_the_jobs_and_run_each_once(home, tmp_path):
+    ids = [home.start_job("lines", file=str(tmp_path / f"out-{n}"), count=20, pause=0.01) for n in range(4)]
+    for _worker in range(3):
+        home.start("work")
+    wait_for(lambda: all(home.job(job_id)["state"] == "finished" for job_id in ids))
+    assert all((tmp_path / f"out-{n}").read_text().split() == numbers(20) for n in range(4))
+    assert all(home.job(job_id)["attempts"] == 1 for job_id in ids)
+
+
+def test_what_was_on_its_way_in_an_older_home_runs(home, tmp_path):
+    """A second table told the worker what to run; now the row of the job does."""
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=5)
+    with closing(sqlite3.connect(home.path / "state" / "openclaw.sqlite")) as db, db:
+        db.execute(
+            "CREATE TABLE django_tasks_database_dbtaskresult (id TEXT PRIMARY KEY, status TEXT, args_kwargs TEXT)"
+        )
+        db.execute("INSERT INTO django_tasks_database_dbtaskresult VALUES ('x', 'READY', ?)", [job_id])
+        for column in ("cancel_requested_at", "cancel_requested_by"):
+            db.execute(f"ALTER TABLE job_runs DROP COLUMN {column}")
+        db.execute("DELETE FROM django_migrations WHERE app = 'operations' AND name > '0011'")
+        db.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('django_tasks_database', '0001_initial', 1)"
+        )
+    assert home.start("migrate").end() == 0
+    assert home.count("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%dbtaskresult%'") == 0
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    assert (tmp_path / "out").read_text().split() == numbers(5)
+
+
+def test_a_busy_database_delays_progress_and_loses_nothing(home, tmp_path, gate):
+    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=200, gate=gate(20))
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] == 20)
+    with home.locked():
+        gate(200)
+        wait_for(lambda: (tmp_path / "out").read_text().count("\n") == 200)
+        assert home.job(job_id)["done"] == 20
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    assert home.job(job_id)["attempts"] == 1
+
+
+def test_a_stop_is_quick_when_nothing_runs(home):
+    worker = home.start("work")
+    job_id = home.start_job("refuses")
+    wait_for(lambda: home.job(job_id)["state"] == "refused")
+    worker.signal(signal.SIGINT)
+    assert worker.end() == 0
+    assert "Traceback" not in worker.said

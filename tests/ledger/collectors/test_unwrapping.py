@@ -1,0 +1,156 @@
+"""A person's words without what OpenClaw puts around them, in every spelling."""
+
+import itertools
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ledger.collectors.unwrapping import unwrapped
+from tests.ledger.collectors.envelope_table import BLOCKS, ENDS, FENCE, LINES, MARK, PREFIX
+
+WORDS = "What is **this**?\n\n```json\n{}\n```\n\nIt ends with (untrusted) words: yes"
+MEMORY = "<active_memory_plugin>"
+
+
+@pytest.mark.parametrize("prefix", ["", PREFIX])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_block_is_taken_off(block, prefix):
+    found = unwrapped(f"{prefix}{block}\n{WORDS}")
+    assert (found.words, found.unknown) == (WORDS, "")
+    assert unwrapped(f"{block}\n{prefix}{WORDS}").words == WORDS
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.pairwise([*BLOCKS, BLOCKS[0]])])
+def test_several_blocks_follow_one_another(first, second):
+    for end in ("", *ENDS):
+        found = unwrapped(f"{PREFIX}{first}\n{second}\n{WORDS}\n\n{end}".rstrip("\n"))
+        assert (found.words, found.unknown) == (WORDS, "")
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if MARK in block or MEMORY in block])
+def test_blocks_between_words_are_taken_off(block):
+    found = unwrapped(f"One\n\n{block}\nTwo")
+    assert (found.words, found.unknown) == ("One\n\nTwo", "")
+
+
+def test_all_blocks_at_once():
+    for blocks in (BLOCKS, BLOCKS[::-1]):
+        text = PREFIX + "\n".join(blocks) + "\n" + PREFIX + WORDS
+        assert unwrapped(text).words == WORDS
+        assert unwrapped(f"{text}\n\n{ENDS[0]}").words == WORDS
+        assert unwrapped(f"{text}\n\n{ENDS[1]}").words == WORDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello",
+        "",
+        "\n\n  Hello \n",
+        "[1] is a list item",
+        "I saw ⟦openclaw:ctx⟧ in a file",
+        "Look:\nthe note says Sender (untrusted metadata):\n```json\n{}\n```",
+        "Context: all of it",
+        "Context:\nplain",
+        "Delivery: tomorrow, use the back door",
+        "an untrusted guest",
+        "System: it is down",
+    ],
+)
+def test_words_that_are_no_envelope_stay(text):
+    found = unwrapped(text)
+    assert (found.words, found.blocks, found.unknown) == (text, [], "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            f'Sender: {MARK}\n```json\n{{"id": "42"\n\nHello',
+            None,
+        ),  # it never ends: nobody can tell where the words begin
+        (f"Sender: {MARK}\n```json\n{{broken\n```\n\nHello", "Hello"),
+        (f"Sender: {MARK}\n```json\n[1]\n```\n\nHello", "Hello"),
+        (f"Conversation info: {MARK}\nin plain lines\n\nHello", "Hello"),
+        ("Sender (untrusted metadata):\nin plain lines\n\nHello", "Hello"),
+        ("Something new (untrusted, whatever):\nbob\n\nHello", None),
+        ("Context:\n<active_memory_plugin>\nit never ends\nHello", None),
+        ("[Telegram Ada (@ada) id:42 2026-01-30 11:10 GMT+8] Hello", None),
+        ("[Chat messages since your last reply - for context]\nbob: hi\n\nHello", None),
+        (f"Hello\n{MARK}\n", None),
+    ],
+)
+def test_what_is_not_understood_is_said_and_its_words_are_kept(text, words):
+    found = unwrapped(text)
+    assert found.unknown
+    assert found.unknown in text
+    assert found.words == (words or text)
+
+
+def test_a_quote_of_telegram_is_no_word_of_the_person():
+    quote = 'Current message:\n[Replying to: "she said \\"no\\""]\n#77: '
+    found = unwrapped(f"Conversation info: {MARK}{FENCE}\n{quote}yes")
+    assert found.words == "yes"
+    assert [block.kind for block in found.blocks] == ["conversation", "quote"]
+
+
+PIECES = st.sampled_from([*BLOCKS, *ENDS, PREFIX, WORDS, "\n", "```json\n", "```\n", MARK, "Context:\n", MEMORY])
+LINE = st.sampled_from(
+    [line for block in [*BLOCKS, *ENDS] for line in block.split("\n")] + [PREFIX, "System: [2026-11-21 x] y", "words"]
+)
+TEXTS = st.lists(PIECES | st.text(max_size=12), max_size=8).map("".join) | st.lists(LINE, max_size=14).map("\n".join)
+
+
+@settings(max_examples=400)
+@given(TEXTS)
+def test_unwrapping_words_again_changes_nothing(text):
+    found = unwrapped(text)
+    assert unwrapped(found.words).words == found.words
+
+
+@given(st.lists(st.sampled_from(BLOCKS), max_size=4), st.sampled_from(["", *ENDS]), st.text(max_size=60))
+def test_the_words_after_the_last_block_are_never_lost(blocks, end, words):
+    text = "".join(f"{block}\n" for block in blocks) + f"Now: {words}" + (f"\n\n{end}" if end else "")
+    assert f"Now: {words}".strip("\n") in unwrapped(text).words
+
+
+HOSTILE = {
+    "open fences": f"Sender: {MARK}\n```json\n",
+    "fences": f"Sender: {MARK}\n```json\n{{}}\n```\n",
+    "fences within lines": f"Sender: {MARK}\n```json\nx ```\n",
+    "memory": "Context:\n<active_memory_plugin>\n",
+    "memory that ends within a line": "w\nContext:\n<active_memory_plugin>\n x</active_memory_plugin>\n",
+    "marks": MARK,
+    "headers": f"a: {MARK}\n",
+    "history": "a (untrusted, chronological):\n",
+    "history in one line": " (untrusted, chronological, ",
+    "odd headers": "x (untrusted y):\n",
+    "odd headers in one line": "x (untrusted ",
+    "prefixes": PREFIX,
+    "spaces": " " * 40,
+    "empty lines": " \n" * 20,
+    "system": "System: [2026-11-21 x] y\n",
+    "half a system line": "System: [2026",
+    "goals": "Active goal:  — advance; keep active until ",
+    "quotes": 'Current message:\n[Replying to: "\\a',
+    "first spellings": "[A 2026-01-3 ",
+    "chats": LINES,
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_texts_take_no_longer_than_their_length_asks_for(piece):
+    """Ten times the text takes about ten times the processor; what looks back from every place takes a hundred."""
+    short, long = (_seconds(piece * (size // len(piece))) for size in (100_000, 1_000_000))
+    assert long <= 40 * max(short, 0.002)
+
+
+def _seconds(text):
+    taken = []
+    for _try in range(3):
+        start = time.process_time()
+        unwrapped(text)
+        taken.append(time.process_time() - start)
+    return min(taken)

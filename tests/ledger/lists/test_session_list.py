@@ -1,0 +1,186 @@
+"""The list of an agent's sessions."""
+
+import re
+
+import pytest
+
+from ledger.lists import listing
+from openclaw_web.lists import answers as list_pages
+from tests.factories import T0, SessionFactory
+from tests.ledger.talks import text_of
+
+ADA = "/agents/ada/sessions/"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, stranger, ada, bob):
+    """A browser of somebody who may only look; ada and bob are there."""
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def shown(response):
+    """The ids of the sessions on a page, in order."""
+    return re.findall(r'<tr><td class="wide"><a class="clamp" href="([^"]+)/">', text_of(response))
+
+
+def walk(client, address):
+    """The ids on every page from an address on."""
+    found = []
+    while address:
+        response = client.get(address)
+        found += shown(response)
+        following = re.search(r'href="(\?[^"]*after=[^"]*)" rel="next"', text_of(response))
+        address = ADA + following[1].replace("&amp;", "&") if following else None
+    return found
+
+
+def test_it_works(client):
+    SessionFactory(id="old", title="The nightly import", turn_count=3, error_count=2, total_tokens=4200, cost_usd=0.02)
+    SessionFactory(id="new", title="", source_state="reset", channel_id="telegram", origin="group")
+    page = client.get(ADA)
+    assert shown(page) == ["new", "old"]
+    for words in ("2 sessions of ada", "The nightly import", "4.2k", "$0.02", "telegram", "group", "Reset"):
+        assert words in text_of(page)
+
+
+def test_nobody_in_particular_has_to_sign_in(client):
+    client.logout()
+    assert client.get(ADA)["Location"].startswith("/sign-in/")
+
+
+def test_adas_page_does_not_show_bobs_rows(client):
+    SessionFactory(db="agent_bob", id="bobs", title="Bob alone")
+    assert "Bob alone" not in text_of(client.get(ADA))
+    assert "Bob alone" in text_of(client.get("/agents/bob/sessions/"))
+
+
+def test_an_agent_that_does_not_exist_is_not_found(client):
+    assert client.get("/agents/eve/sessions/").status_code == 404
+
+
+def test_without_sessions_it_says_how_to_get_them(client):
+    assert "openclaw-web collect" in text_of(client.get(ADA))
+
+
+def test_pages_follow_each_other_without_loss_or_doubles(client):
+    SessionFactory.create_batch(75, last_activity_at=T0)
+    SessionFactory.create_batch(40)
+    found = walk(client, ADA)
+    assert len(found) == len(set(found)) == 115
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?channel=telegram", "?origin=cron", "?state=deleted", "?errors=on", "?q=INVOICE", "?q=invoice&channel=telegram"],
+)
+def test_filters(client, query):
+    SessionFactory(
+        id="wanted",
+        channel_id="telegram",
+        origin="cron",
+        source_state="deleted",
+        error_count=1,
+        title="The invoice run",
+    )
+    SessionFactory(id="other")
+    page = client.get(ADA + query)
+    assert shown(page) == ["wanted"]
+    assert text_of(page).count('class="chip"') == query.count("=")
+
+
+def test_a_chip_takes_only_its_own_filter_away(client):
+    SessionFactory(channel_id="telegram", error_count=1)
+    page = text_of(client.get(f"{ADA}?channel=telegram&errors=on&after="))
+    assert 'class="chip" href="?errors=on"' in page
+    assert 'class="chip" href="?channel=telegram"' in page
+
+
+def test_a_filter_that_fits_nothing_says_so(client):
+    SessionFactory()
+    page = text_of(client.get(f"{ADA}?channel=nowhere"))
+    assert "Nothing here fits the filters" in page
+    assert '<option value="nowhere" selected>' in page
+
+
+@pytest.mark.parametrize("query", ["?state=resting", "?after=nonsense", "?q=" + "x" * 201, "?q=a%00b"])
+def test_an_impossible_address_says_what_to_do(client, query):
+    page = client.get(ADA + query)
+    assert page.status_code == 409
+    assert "Start again" in text_of(page)
+
+
+def test_a_search_ends_after_a_while_and_goes_on_when_asked(client, monkeypatch):
+    monkeypatch.setattr(listing, "WINDOW", 10)
+    SessionFactory.create_batch(24, title="dull")
+    SessionFactory(id="hit-1", title="bright", last_activity_at=1)
+    SessionFactory(id="hit-2", title="bright", last_activity_at=T0 * 2)
+    first = client.get(f"{ADA}?q=bright")
+    assert shown(first) == ["hit-2"]
+    assert "10 rows were searched" in text_of(first)
+    assert walk(client, f"{ADA}?q=bright") == ["hit-2", "hit-1"]
+
+
+def test_a_search_across_equal_times_loses_nothing(client, monkeypatch):
+    monkeypatch.setattr(listing, "WINDOW", 7)
+    SessionFactory.create_batch(40, title="same moment", last_activity_at=T0)
+    found = walk(client, f"{ADA}?q=moment")
+    assert len(found) == len(set(found)) == 40
+
+
+def test_percent_and_underscore_are_letters_like_others(client):
+    SessionFactory(id="wanted", title="100 % done_now")
+    SessionFactory(id="other", title="100 of them doneXnow")
+    assert shown(client.get(ADA, {"q": "% done_"})) == ["wanted"]
+
+
+def test_what_a_session_says_of_itself_is_only_text(client):
+    SessionFactory(id="a&b", title="<script>x</script>\u202e{0}", channel_id="<b>", origin='"x')
+    page = text_of(client.get(ADA))
+    assert "<script>x" not in page
+    assert "\u202e" not in page
+    assert '<span class="glyph">U+202E</span>{0}' in page
+    assert 'href="a%26b/"' in page
+
+
+def test_a_big_number_of_sessions_is_not_counted(client, monkeypatch):
+    monkeypatch.setattr(list_pages, "COUNTING_MS", -1)
+    SessionFactory.create_batch(1500)
+    text = text_of(client.get(ADA))
+    assert re.search(r"<p class=\"list-count\">At least \S+ sessions of ada<", text)
+    assert '<h1><span id="list-title">Sessions of ada</span>' in text  # as it is once all are counted
+
+
+def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
+    client.get(ADA)
+    for rows in (1, 30):
+        SessionFactory.create_batch(rows, channel_id=f"channel-{rows}")
+        with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(4):
+            client.get(ADA)
+
+
+def test_a_download_asks_once_for_each_batch_and_keeps_no_cursor_open(client, django_assert_num_queries):
+    SessionFactory.create_batch(1_100)
+    response = client.get(f"{ADA}?format=csv")
+    with django_assert_num_queries(3, using="agent_ada"):
+        assert response.getvalue().count(b"\r\n") == 1_101
+
+
+def test_orders_and_least_values(client):
+    for number in range(3):
+        SessionFactory(id=f"s{number}", cost_usd=number, total_tokens=10 - number, last_activity_at=T0 + number)
+    assert shown(client.get(f"{ADA}?sort=-cost")) == ["s2", "s1", "s0"]
+    assert shown(client.get(f"{ADA}?sort=tokens")) == ["s2", "s1", "s0"]
+    assert shown(client.get(f"{ADA}?cost=1&sort=cost")) == ["s1", "s2"]
+    assert shown(client.get(f"{ADA}?cost=1&tokens=9")) == ["s1"]
+    assert 'aria-sort="ascending"><a href="?sort=-cost">' in text_of(client.get(f"{ADA}?sort=cost"))
+
+
+def test_with_htmx_only_the_list_comes_and_the_address_is_short(client):
+    SessionFactory(channel_id="irc")
+    part = client.get(f"{ADA}?channel=irc&model=&q=", headers={"hx-request": "true"})
+    assert "<html" not in text_of(part)
+    assert '<span id="list-title" hx-swap-oob="true">Sessions of ada</span>' in text_of(part)
+    assert '<p class="list-count">1 session of ada</p>' in text_of(part)
+    assert part["HX-Push-Url"] == f"{ADA}?channel=irc"

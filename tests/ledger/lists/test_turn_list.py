@@ -1,0 +1,107 @@
+"""The list of an agent's turns."""
+
+import json
+import re
+
+import pytest
+
+from tests.factories import T0, SessionFactory, TurnFactory
+from tests.ledger.talks import text_of
+
+ADA = "/agents/ada/turns/"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, stranger, ada, bob):
+    """A browser of somebody who may only look; ada and bob are there."""
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def session(ada):
+    return SessionFactory(id="s1", title="The nightly import")
+
+
+def turn(session, number, **columns):
+    columns = {"created_at": T0 + number, "user_message_content": f"number {number}"} | columns
+    TurnFactory(session=session, id=f"{session.id}:{number}", turn_number=number, **columns)
+
+
+def shown(response):
+    """The numbers in the texts of a page, in order."""
+    return [int(number) for number in re.findall(r"number (\d+)<", text_of(response))]
+
+
+def test_it_works(client, session):
+    turn(session, 1, agent_message_content="At nine.", model="gpt-5", total_tokens=4200, cost_usd=0.02, latency_ms=1500)
+    page = client.get(ADA)
+    for words in ("1 turn of ada", "number 1", "At nine.", "The nightly import", "gpt-5", "4.2k", "$0.02", "1.5 s"):
+        assert words in text_of(page)
+    assert 'href="../sessions/s1/?turn=1"' in text_of(page)
+
+
+def test_adas_page_does_not_show_bobs_rows(client, session):
+    TurnFactory(session=SessionFactory(db="agent_bob", id="bobs"), db="agent_bob", user_message_content="number 7")
+    assert shown(client.get(ADA)) == []
+    assert shown(client.get("/agents/bob/turns/")) == [7]
+
+
+def test_without_turns_it_says_how_to_get_them(client):
+    assert "openclaw-web collect" in text_of(client.get(ADA))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?model=gpt",
+        "?session=s2",
+        "?errors=on",
+        "?cost=0.5",
+        "?tokens=500",
+        "?q=NUMBER+2",
+        "?from=2026-01-05&errors=on",
+    ],
+)
+def test_filters(client, session, query):
+    turn(session, 1)
+    turn(SessionFactory(id="s2"), 2, model="gpt", error_count=1, cost_usd=0.5, total_tokens=500)
+    assert shown(client.get(ADA + query)) == [2]
+
+
+def test_branches_that_were_left_are_shown_when_asked(client, session):
+    turn(session, 1)
+    turn(session, 2, is_active=False)
+    assert shown(client.get(ADA)) == [1]
+    assert shown(client.get(f"{ADA}?branches=on")) == [2, 1]
+
+
+def test_one_session_is_in_its_order(client, session):
+    turn(session, 1, created_at=T0 + 9)
+    turn(session, 2, created_at=T0)
+    assert shown(client.get(f"{ADA}?session=s1&sort=time")) == [1, 2]
+
+
+@pytest.mark.parametrize("query", ["?cost=-1", "?cost=nan", "?tokens=1e400", "?tokens=99999999999999999999", "?sort=x"])
+def test_an_impossible_address_says_what_to_do(client, query):
+    page = client.get(ADA + query)
+    assert page.status_code == 409
+    assert "Start again" in text_of(page)
+
+
+def test_a_file_holds_what_the_filter_shows(client, session):
+    for number in range(60):
+        turn(session, number, error_count=number % 2)
+    rows = json.loads(client.get(f"{ADA}?errors=on&format=json").getvalue())
+    assert [row["turn_number"] for row in rows] == list(range(59, 0, -2))
+    assert rows[0]["user"] == "number 59"
+
+
+def test_the_number_of_queries_does_not_grow(client, session, django_assert_num_queries):
+    client.get(ADA)
+    for rows in (range(1), range(1, 30)):
+        for number in rows:
+            turn(session, number)
+        with django_assert_num_queries(4, using="agent_ada"), django_assert_num_queries(4):
+            client.get(ADA)

@@ -1,0 +1,212 @@
+"""Outputs that are artifacts on the pages of a session and of a record, in its search, and in the API."""
+
+import re
+
+import pytest
+
+from tests.homes import assistant, result, user
+from tests.ledger.outputs.stashing import SECRET, blob, handles, lines
+from tests.ledger.talks import tell, text_of
+
+pytestmark = pytest.mark.django_db
+PAGE = "/agents/ada/sessions/s1/"
+API = "/api/v1/agents/ada/sessions/s1/events?include_payload=true"
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def told(output, **more):
+    """A session with one call and its output; the handles of what was stashed."""
+    tell(
+        user("Look into the log"),
+        assistant("", ("c1", "exec", {"command": "cat log"})),
+        result("c1", output, details={"exitCode": 0}, **more),
+        assistant("Done."),
+    )
+    return handles()
+
+
+def address(handle):
+    return f"/agents/ada/artifacts/{handle[-64:]}/"
+
+
+def test_it_works(as_stranger):
+    [handle] = told(lines(400, needle="pomegranate"))
+    page = text_of(as_stranger.get(PAGE))
+    assert "line 0 of the output" in page and "line 399 of the output" in page
+    assert "pomegranate" not in page
+    assert "400 lines" in page
+    assert f'href="{address(handle)}" hx-get="{address(handle)}?part=1"' in page
+    assert f'href="{address(handle)}download/" download' in page
+    assert "may hold secrets" not in page
+
+
+def test_the_length_is_that_of_the_whole(as_stranger):
+    output = lines(400)
+    told(output)
+    assert f"Show more ({len(output):,} characters)" in text_of(as_stranger.get(PAGE))
+
+
+def test_several_outputs_of_one_record(as_stranger):
+    long, other = lines(300, needle="pomegranate"), lines(250, needle="durian")
+    record = result("c1")
+    record["message"]["content"] = [{"type": "text", "text": text} for text in (long, "short and whole", other)]
+    tell(user("Look"), assistant("", ("c1", "exec", {})), record)
+    first, second = handles()
+    page = text_of(as_stranger.get(PAGE))
+    assert page.count("Look inside") == 2 and address(first) in page and address(second) in page
+    assert "short and whole" in page
+    assert f"Show more ({len(long) + len(other) + len('short and whole') + 4:,} characters)" in page
+    whole = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text"))
+    assert "pomegranate" in whole and "durian" in whole
+    assert found(as_stranger.get(f"{PAGE}?find=durian")) == ["r2"]
+
+
+def test_an_output_that_is_the_content_itself(as_stranger):
+    output = lines(300, needle="pomegranate")
+    record = result("c1")
+    record["message"]["content"] = output
+    tell(user("Look"), assistant("", ("c1", "exec", {})), record)
+    assert len(handles()) == 1
+    assert f"Show more ({len(output):,} characters)" in text_of(as_stranger.get(PAGE))
+    assert "pomegranate" in text_of(as_stranger.get(f"{PAGE}records/r3/?field=text"))
+    stashed = as_stranger.get(API).json()["items"][-1]["stashed"]
+    assert [each["path"] for each in stashed] == ["message.content"]
+
+
+def test_a_flagged_output_has_a_badge_and_no_download(as_stranger):
+    [handle] = told(lines(400, secret=SECRET))
+    page = text_of(as_stranger.get(PAGE))
+    assert "may hold secrets" in page
+    assert f"{address(handle)}download/" not in page
+    assert f'hx-get="{address(handle)}?part=1"' in page
+
+
+def test_an_output_of_another_session_stays_as_it_is(as_stranger):
+    told("short\n")
+    assert "Look inside" not in text_of(as_stranger.get(PAGE))
+
+
+def test_hostile_summaries_and_previews_are_texts(as_stranger):
+    told("<title><script>alert(1)</script>\u202e</title><p>" + "<img src=x onerror=alert(2)>\n" * 300)
+    page = text_of(as_stranger.get(PAGE))
+    assert "<script>alert" not in page and "<img src=x" not in page
+    assert "\u202e" not in page
+
+
+def test_the_page_of_a_record_has_the_whole_in_pieces(as_stranger):
+    output = lines(2_000, needle="pomegranate")
+    [handle] = told(output)
+    page = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text"))
+    assert "1 to 16,000 of " + f"{len(output):,} characters" in page
+    assert "line 399 of the output" in page
+    assert f'href="{address(handle)}"' in page
+    later = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text&offset=16000"))
+    assert "pomegranate" in later
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_a_lost_content_is_said_and_nothing_breaks(as_stranger, damage):
+    [handle] = told(lines(400, needle="pomegranate"))
+    file = blob(handle)
+    file.unlink() if damage == "gone" else file.write_bytes(b"something else")
+    assert as_stranger.get(PAGE).status_code == 200
+    page = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text"))
+    assert ("is gone" if damage == "gone" else "damaged") in page
+    assert "line 0 of the output" in page
+    part = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text", headers={"HX-Request": "true"}))
+    assert ("is gone" if damage == "gone" else "damaged") in part
+    assert "Nothing fits" in text_of(as_stranger.get(f"{PAGE}?find=pomegranate"))
+
+
+# Search within the session
+
+
+def found(page):
+    return re.findall(r'<article[^>]* id="r-([^"]+)"', text_of(page))
+
+
+@pytest.mark.parametrize("words", ["pomegranate", "POMEGRANATE+line", "pomegranate+cat"])
+def test_a_search_finds_words_inside(as_stranger, words):
+    told(lines(5_000, needle="pomegranate"))
+    page = as_stranger.get(f"{PAGE}?find={words}")
+    assert found(page) == (["r2"] if "cat" not in words else [])
+
+
+def test_a_search_finds_words_in_the_rest_of_a_long_text(as_stranger):
+    tell(user("x" * 20_000 + " pomegranate"), assistant("y" * 20_000 + " durian"))
+    assert found(as_stranger.get(f"{PAGE}?find=pomegranate")) == ["r1"]
+    assert found(as_stranger.get(f"{PAGE}?find=durian")) == ["r2"]
+    assert found(as_stranger.get(f"{PAGE}?find=pomegranate&before=2")) == ["r1"]
+    assert found(as_stranger.get(f"{PAGE}?find=papaya")) == []
+
+
+def test_a_search_reads_so_many_bytes_and_says_where_it_stopped(as_stranger, monkeypatch):
+    monkeypatch.setattr("ledger.session.within.BYTES", 20_000)
+    records = []
+    for number in range(6):
+        call = f"c{number}"
+        records += [assistant("", (call, "exec", {"n": number})), result(call, lines(400, needle=f"fruit{number}"))]
+    tell(*records)
+    page, seen, asked = PAGE + "?find=fruit5", [], 0
+    while page:
+        answer = text_of(as_stranger.get(page))
+        asked += 1
+        seen += re.findall(r'<article[^>]* id="r-([^"]+)"', answer)
+        link = re.search(r'href="([^"]+)"[^>]*>Search later records</a>', answer)
+        assert bool(link) == ("records were searched, and there are more" in answer)
+        page = PAGE + link[1].replace("&amp;", "&") if link else None
+    assert seen == ["r11"] and asked > 2
+
+
+@pytest.mark.parametrize("query", ["", "?find=pomegranate", "?find=nowhere"])
+def test_the_number_of_queries_does_not_grow(as_stranger, query, django_assert_max_num_queries):
+    def many(count):
+        records = []
+        for number in range(count):
+            call = f"c{number}"
+            output = lines(300, needle="pomegranate", secret=SECRET)
+            records += [assistant("", (call, "exec", {"n": number})), result(call, output)]
+        tell(*records, session_id=f"s{count}")
+        return f"/agents/ada/sessions/s{count}/{query}"
+
+    for count in (1, 30):
+        page = many(count)
+        with django_assert_max_num_queries(6), django_assert_max_num_queries(16, using="agent_ada"):
+            assert as_stranger.get(page).status_code == 200
+
+
+# The API
+
+
+def test_records_say_what_was_stashed(as_stranger):
+    output = lines(400, secret=SECRET)
+    [handle] = told(output)
+    items = as_stranger.get(API).json()["items"]
+    assert [item["stashed"] for item in items if item["kind"] != "tool_result"] == [[], [], []]
+    [item] = [item for item in items if item["kind"] == "tool_result"]
+    [stashed] = item["stashed"]
+    assert stashed.pop("summary").startswith("text · ")
+    assert stashed == {
+        "path": "message.content.0.text",
+        "handle": handle,
+        "chars": len(output),
+        "bytes": len(output.encode()),
+        "lines": output.count("\n"),
+        "is_flagged": True,
+    }
+    assert item["trimmed"] is None
+    preview = item["payload"]["message"]["content"][0]["text"]
+    assert len(preview) <= 500 and preview.startswith("line 0 of the output")
+
+
+def test_the_list_of_an_agent_says_it_too(as_stranger):
+    [handle] = told(lines(400))
+    items = as_stranger.get("/api/v1/agents/ada/events?include_payload=true&types=tool_result").json()["items"]
+    assert [(item["stashed"][0]["handle"], item["stashed"][0]["is_flagged"]) for item in items] == [(handle, False)]
+    without = as_stranger.get("/api/v1/agents/ada/events?types=tool_result").json()["items"]
+    assert without[0]["stashed"] is None

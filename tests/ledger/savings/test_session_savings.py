@@ -1,0 +1,155 @@
+"""What keeping big outputs off the prompt would save: the page of a session."""
+
+import re
+
+import pytest
+
+from ledger.models import ConversationTurn, Session, SessionTool
+from tests.factories import SessionFactory
+from tests.homes import assistant, result, user
+from tests.ledger.talks import tell, text_of, working_turns
+
+PAGE = "/agents/ada/sessions/s1/"
+SAVINGS = PAGE + "savings/"
+API = "/api/v1/agents/ada/sessions/s1/savings"
+LONG = "a line of a log\n" * 1_000
+COMPACTION = {"type": "compaction", "summary": "s", "firstKeptEntryId": "r1"}
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def client(settings, tmp_path, as_stranger, ada, bob):
+    """A browser of a viewer; artifacts have a store of their own."""
+    settings.HOME_DIR = tmp_path
+    return as_stranger
+
+
+def prompted(prompt, text="x"):
+    """An answer whose prompt had so many tokens, most of them from the cache."""
+    record = assistant(text)
+    record["message"]["usage"] = {"input": 10, "output": 5, "cacheRead": prompt - 10, "cacheWrite": 0}
+    return record
+
+
+def points(page):
+    """What the points of the chart say."""
+    return re.findall(r'<text class="chart__tip"[^>]*>([^<]*)<', page)
+
+
+def test_it_works(client):
+    tell(
+        user("go"),
+        assistant("", ("c1", "exec", {})),
+        result("c1", LONG),
+        assistant("", ("c2", "exec", {})),
+        result("c2", LONG),
+        prompted(12_345),
+        COMPACTION,
+        user("more"),
+        prompted(2_000),
+    )
+    page, answer = text_of(client.get(SAVINGS)), client.get(API).json()
+    totals = answer["totals"]
+    saved = totals["saved_chars"] // 2
+    assert (totals["stashed_count"], answer["content_count"]) == (2, 1)
+    # The first is read again by the second call and by the reply, the second by the reply; none after the compaction.
+    assert totals["carried_chars"] == 3 * saved
+    assert answer["prompt_tokens"] == 2 * 105 + 12_345 + 2_000
+    assert answer["carried_percent"] == round(100 * totals["carried_tokens"] / answer["prompt_tokens"], 1)
+    assert answer["prompts"]["turns"] == [
+        {"turn_number": 1, "prompt_tokens": 12_345, "compactions": 1},
+        {"turn_number": 2, "prompt_tokens": 2_000, "compactions": 0},
+    ]
+    assert points(page) == ["Turn 1 · 1 compaction · Prompt tokens 12,345", "Turn 2 · Prompt tokens 2,000"]
+    assert page.count('class="chart__mark"') == 1
+    assert f'href="{PAGE}?turn=2#t-2"' in page
+    assert 'id="largest"' in page
+    assert 'id="repeated"' in page
+    assert "There are too few turns to speak of a band." in page
+
+
+def test_the_middle_of_the_prompts_is_a_band(client):
+    prompts = [1_000, 50_000, 52_000, 51_000, 53_000, 54_000, 55_000, 56_000, 57_000, 900_000]
+    tell(*(record for prompt in prompts for record in (user("go"), prompted(prompt))))
+    page = text_of(client.get(SAVINGS))
+    assert "Of these 10 turns, the middle 80% of prompts lie between 1,000 and 57,000 tokens; the high end is" in page
+    assert page.count('class="chart__band"') == 1
+
+
+def test_pages_of_turns_follow_each_other(client):
+    tell(*working_turns(120), COMPACTION, *working_turns(100), COMPACTION)
+    seen, marks, address = [], 0, SAVINGS
+    while address:
+        page = text_of(client.get(address))
+        seen = [int(number) for number in re.findall(rf'href="{PAGE}\?turn=\d+#t-(\d+)"', page)] + seen
+        marks += page.count('class="chart__mark"')
+        link = re.search(r'href="([^"]+)"[^>]*rel="next"', page)
+        address = SAVINGS + link[1].replace("&amp;", "&") if link else None
+    assert seen == list(range(1, 221))
+    assert marks == 2
+    first = client.get(API).json()["prompts"]
+    assert client.get(API, {"after": first["next"]}).json()["prompts"]["turns"][-1]["turn_number"] == 160
+
+
+@pytest.mark.parametrize("cursor", ["xyz", "~", "a" * 2_000])
+def test_a_cursor_of_another_list_is_refused(client, cursor):
+    tell(*working_turns(1))
+    assert client.get(SAVINGS, {"after": cursor}).status_code == 409
+    assert client.get(API, {"after": cursor}).status_code in (409, 422)
+
+
+def test_a_turn_without_a_known_prompt_is_a_gap(client):
+    tell(user("one"), prompted(500), user("two"), user("three"), prompted(600))
+    assert points(text_of(client.get(SAVINGS))) == [
+        "Turn 1 · Prompt tokens 500",
+        "Turn 2 · Prompt tokens –",
+        "Turn 3 · Prompt tokens 600",
+    ]
+
+
+class TestStates:
+    def test_a_session_without_anything_says_so(self, client):
+        SessionFactory(id="s1")
+        page = text_of(client.get(SAVINGS))
+        assert "No tool was called here" in page
+        assert "No model was called in these turns" in page
+
+    def test_without_big_outputs_it_says_why_nothing_is_stashed(self, client):
+        tell(*working_turns(2))
+        assert "Nothing is stashed here yet, because" in text_of(client.get(SAVINGS))
+
+    def test_a_session_that_was_never_counted_says_so(self, client):
+        tell(*working_turns(2))
+        SessionTool.objects.using("agent_ada").all().delete()
+        assert "are not counted" in text_of(client.get(SAVINGS))
+
+    def test_there_is_none_of_a_session_that_is_not_there(self, client):
+        assert client.get(SAVINGS).status_code == 404
+        assert client.get(API).status_code == 404
+
+    def test_another_agents_session_is_not_there(self, client):
+        tell(*working_turns(2))
+        assert client.get("/api/v1/agents/bob/sessions/s1/savings").status_code == 404
+
+    def test_it_is_a_tab_of_the_session(self, client):
+        tell(*working_turns(1))
+        assert f'<a href="{SAVINGS}">Savings</a>' in text_of(client.get(PAGE))
+        assert f'<a href="{SAVINGS}" aria-current="page">Savings</a>' in text_of(client.get(SAVINGS))
+
+
+def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
+    for count in (2, 30):
+        tell(
+            *(record for n in range(count) for record in (user("go"), *output(n), COMPACTION)),
+            session_id=f"s{count}",
+        )
+        with django_assert_num_queries(12, using="agent_ada"):
+            assert client.get(f"/agents/ada/sessions/s{count}/savings/").status_code == 200
+    assert Session.objects.using("agent_ada").count() == 2
+    assert ConversationTurn.objects.using("agent_ada").exclude(prompt_tokens=None).count() == 32
+
+
+def output(number):
+    """A call and its big output, the same for every other."""
+    call = f"c{number}"
+    return assistant("", (call, "exec", {})), result(call, f"{number // 2} {LONG}")

@@ -1,0 +1,86 @@
+"""The table of the branches of a session that were left."""
+
+import re
+
+import pytest
+
+from ledger.transcripts import forks
+from tests.homes import assistant, result, user
+from tests.ledger.talks import tell, text_of, working_turns
+
+PAGE = "/agents/ada/sessions/s1/"
+BRANCHES = PAGE + "branches/"
+API = "/api/v1/agents/ada/sessions/s1"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, reviewer, ada, bob):
+    """A browser of a labeller; ada and bob are there."""
+    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def edited():
+    """The second question was asked three times: r3 and r4, then r5 to r7, then r8 and r9."""
+    return tell(
+        user("one"),
+        assistant("1"),
+        user("two"),
+        assistant("2"),
+        user("two <b>again") | {"parentId": "r2"},
+        assistant("", ("c", "exec", {})),
+        result("c", "found"),
+        user("two, please") | {"parentId": "r2"},
+        assistant("at last"),
+    )
+
+
+def test_it_works(client, edited):
+    page = text_of(client.get(BRANCHES))
+    assert re.findall(rf'href="{PAGE}\?branch=([^"&]+)">', page) == ["r7", "r4"]
+    assert "two &lt;b&gt;again" in page
+    assert page.count("#r-r2") == 2
+
+
+def test_thousands_of_forks_are_listed_up_to_a_bound(client):
+    tell(user("one"), *[user(f"try {number}") | {"parentId": "r1"} for number in range(3000)])
+    page = text_of(client.get(BRANCHES))
+    assert "The latest 200 of 2,999 branches are listed." in page
+    assert page.count("?branch=r") == 2 * forks.SHOWN
+
+
+def test_the_api(client, edited):
+    answer = client.get(f"{API}/branches").json()
+    assert answer["count"] == 2
+    assert [item["leaf_id"] for item in answer["items"]] == ["r7", "r4"]
+    assert answer["items"][0] | {"ended_at": 0} == {
+        "leaf_id": "r7",
+        "leaf_seq": 6,
+        "first_seq": 4,
+        "fork_seq": 1,
+        "fork_id": "r2",
+        "record_count": 3,
+        "ended_at": 0,
+        "words": "two <b>again",
+    }
+
+
+def test_they_are_a_tab_of_a_session_that_has_some(client, edited):
+    assert f'<a href="{BRANCHES}">Branches</a>' in text_of(client.get(PAGE))
+    assert f'<a href="{BRANCHES}" aria-current="page">Branches</a>' in text_of(client.get(BRANCHES))
+    tell(*working_turns(1), session_id="straight")
+    assert "Branches" not in text_of(client.get("/agents/ada/sessions/straight/turns/"))
+
+
+def test_adas_page_does_not_show_bobs_rows(client):
+    tell(user("bob alone"), db="agent_bob")
+    assert client.get(BRANCHES).status_code == 404
+
+
+def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries):
+    for session_id, count in (("few", 2), ("many", 40)):
+        tell(*[user(f"try {n}") | {"parentId": None} for n in range(count)], session_id=session_id)
+        with django_assert_max_num_queries(10, using="agent_ada"):
+            client.get(f"/agents/ada/sessions/{session_id}/branches/")

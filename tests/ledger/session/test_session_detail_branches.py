@@ -1,0 +1,139 @@
+"""Branches of a session: offered where they fork off, read as one conversation."""
+
+import re
+
+import pytest
+
+from tests.homes import assistant, result, user
+from tests.ledger.talks import tell, text_of, working_turns
+
+PAGE = "/agents/ada/sessions/s1/"
+API = "/api/v1/agents/ada/sessions/s1"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, reviewer, ada, bob):
+    """A browser of a labeller; ada and bob are there."""
+    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def edited():
+    """The second question was asked three times: r3 and r4, then r5 to r7, then r8 and r9."""
+    return tell(
+        user("one"),
+        assistant("1"),
+        user("two"),
+        assistant("2"),
+        user("two <b>again") | {"parentId": "r2"},
+        assistant("", ("c", "exec", {})),
+        result("c", "found"),
+        user("two, please") | {"parentId": "r2"},
+        assistant("at last"),
+    )
+
+
+def records(response):
+    return re.findall(r'id="r-([^"]+)"', text_of(response))
+
+
+def test_a_branch_is_read_from_the_root_to_its_leaf(client, edited):
+    assert records(client.get(PAGE + "?branch=r7")) == ["r1", "r2", "r5", "r6", "r7"]
+    page = client.get(PAGE + "?branch=r4")
+    assert records(page) == ["r1", "r2", "r3", "r4"]
+    assert "2 records of its own" in text_of(page)
+    assert "record--aside" not in text_of(page)
+
+
+def test_the_fork_offers_the_others(client, edited):
+    page = text_of(client.get(PAGE))
+    assert "2 other branches from here:" in page
+    assert "?branch=r7&amp;record=r2#r-r2" in page
+    other = text_of(client.get(PAGE + "?branch=r7"))
+    assert "the one the session ended with" in other
+    assert "?branch=r4&amp;record=r2" in other
+    assert "?branch=r7&amp;record" not in other
+
+
+def test_a_lonely_branch_leads_back(client):
+    tell(user("one"), assistant("1"), user("two"), user("two, please") | {"parentId": "r2"})
+    assert "the one the session ended with" in text_of(client.get(PAGE + "?branch=r3"))
+
+
+def test_the_fork_link_stays_on_its_branch(client, edited):
+    assert records(client.get(PAGE + "?branch=r7&record=r2")) == ["r1", "r2", "r5", "r6", "r7"]
+    assert records(client.get(PAGE + "?branch=r7&turn=1"))[-1] == "r7"
+
+
+def test_a_place_on_another_branch_shows_every_branch(client, edited):
+    assert records(client.get(PAGE + "?branch=r7&record=r4")) == [f"r{number}" for number in range(3, 10)]
+
+
+def test_a_branch_that_is_not_there_says_so(client, edited):
+    page = client.get(PAGE, {"branch": "<b>gone"})
+    assert "No branch of this session ends with &lt;b&gt;gone" in text_of(page)
+    assert records(page) == ["r1", "r2", "r8", "r9"]
+
+
+def test_a_session_can_have_two_beginnings(client):
+    tell(user("first try"), assistant("1"), user("second try") | {"parentId": None}, assistant("2"))
+    page = text_of(client.get(PAGE))
+    assert "1 other branch from here" in page
+    assert records(client.get(PAGE + "?branch=r2")) == ["r1", "r2"]
+
+
+def test_a_long_branch_comes_in_parts(client):
+    tell(*working_turns(40), *[user("again") | {"parentId": "r80"} if n == 0 else assistant(f"{n}") for n in range(5)])
+    found, address = [], PAGE + "?branch=r160"
+    while address:
+        page = client.get(address)
+        found += records(page)
+        link = re.search(r'href="([^"]+)"[^>]*>Show more records</a>', text_of(page))
+        address = PAGE + link[1].replace("&amp;", "&") if link else None
+    assert found == [f"r{number}" for number in range(1, 161)]
+    found, address = [], PAGE + "?branch=r160&before=165"
+    while address:
+        page = client.get(address)
+        found = records(page) + found
+        link = re.search(r'href="([^"]+)"[^>]*>Show earlier records</a>', text_of(page))
+        address = PAGE + link[1].replace("&amp;", "&") if link else None
+    assert found == [f"r{number}" for number in range(1, 161)]
+
+
+@pytest.mark.parametrize("branch", ["r1", "r2", "r3"])
+def test_a_loop_in_a_damaged_file_ends(client, branch):
+    loop = [user("a") | {"parentId": "r3"}, assistant("b"), assistant("c"), user("fine") | {"parentId": None}]
+    tell(*loop)
+    for query in ("", "branches/", "?branch=all", f"?branch={branch}"):
+        assert client.get(PAGE + query).status_code == 200
+
+
+def test_one_of_thousands_of_forks_is_read(client):
+    tell(user("one"), *[user(f"try {number}") | {"parentId": "r1"} for number in range(3000)])
+    assert client.get(PAGE).status_code == 200
+    assert records(client.get(PAGE + "?branch=r500")) == ["r1", "r500"]
+
+
+class TestApi:
+    def test_the_events_of_one_branch(self, client, edited):
+        items = client.get(f"{API}/events?branch=r7").json()["items"]
+        assert [item["record_id"] for item in items] == ["r1", "r2", "r5", "r6", "r7"]
+        assert client.get(f"{API}/events?branch=nowhere").status_code == 409
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("kind=tool_result", ["r7"]),
+            ("tool=exec", ["r7"]),
+            ("failed=true", []),
+            ("kind=user&failed=false", ["r1", "r3", "r5", "r8"]),
+        ],
+    )
+    def test_filters_of_events(self, client, edited, query, found):
+        items = client.get(f"{API}/events?branch=all&{query}").json()["items"]
+        assert [item["record_id"] for item in items] == found
+
+    def test_a_kind_that_does_not_exist_is_refused(self, client, edited):
+        assert client.get(f"{API}/events?kind=nonsense").status_code == 422

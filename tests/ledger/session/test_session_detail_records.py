@@ -1,0 +1,183 @@
+"""The page of a session: what records of each kind look like."""
+
+import pytest
+
+from tests.homes import assistant, result, user
+from tests.ledger.talks import tell, text_of
+
+PAGE = "/agents/ada/sessions/s1/"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, reviewer, ada):
+    """A browser of a labeller."""
+    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def test_channel_users_have_names_and_no_envelope(client):
+    block = 'Sender (untrusted metadata):\n```json\n{"sender": "alice", "name": "Alice <a>"}\n```\n\n'
+    tell(user(block + "What is new?"))
+    page = text_of(client.get(PAGE))
+    assert "untrusted" not in page
+    assert "Alice &lt;a&gt;" in page
+
+
+def test_automatic_messages_are_not_a_persons(client):
+    tell(user("[cron:1 Morning brief] Go."))
+    page = text_of(client.get(PAGE))
+    assert "<span>Automatic</span><span>scheduled job</span>" in page
+    assert "text--plain" in page
+
+
+def test_images_are_counted_and_not_shown(client):
+    tell(user("look", content=[{"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}]))
+    page = text_of(client.get(PAGE))
+    assert "1 image, not shown" in page
+    assert "aGVsbG8" not in page
+    assert "<img" not in page
+
+
+def test_markdown_of_agents_is_rendered(client):
+    tell(assistant("# Done\n\n| a | b |\n|---|---|\n| **1** | `2` |\n\n[see](https://example.org/x)"))
+    page = text_of(client.get(PAGE))
+    assert "<strong>1</strong>" in page
+    assert '<a href="https://example.org/x" rel="noopener noreferrer nofollow">see</a>' in page
+
+
+def test_thinking_is_folded(client):
+    record = assistant("Yes.")
+    record["message"]["content"].insert(0, {"type": "thinking", "thinking": "Is it <so>?"})
+    tell(record)
+    page = text_of(client.get(PAGE))
+    assert "<summary>Thinking" in page
+    assert "Is it &lt;so&gt;?" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"details": {"exitCode": 3}}, "failed, exit 3"),
+        ({"isError": True}, ">failed<"),
+        ({"details": {"status": "error"}}, ">failed<"),
+    ],
+)
+def test_failed_calls_say_so(client, more, words):
+    tell(user("go"), assistant("", ("c", "exec", {"command": "false"})), result("c", "no", **more))
+    page = text_of(client.get(PAGE))
+    assert "call--failed" in page
+    assert words in page
+    assert "1 error" in page
+
+
+def test_a_call_without_a_result_and_a_result_without_a_call(client):
+    tell(user("go"), assistant("", ("c", "exec", {})), result("other", "stray output", name="teleport"))
+    page = text_of(client.get(PAGE))
+    assert "no result" in page
+    assert "Result without its call" in page
+    assert "stray output" in page
+
+
+def test_both_dialects_are_read(client):
+    block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "uname -a"}}
+    tell(user("go"), {"type": "message", "message": {"role": "assistant", "content": [block]}})
+    assert "uname -a" in text_of(client.get(PAGE))
+
+
+def test_arguments_and_results_are_cut_with_a_way_to_the_rest(client):
+    call = assistant("", ("c", "write", {"path": "x.txt", "content": "y" * 9000}))
+    tell(user("go"), call, result("c", "z" * 200_000))
+    page = text_of(client.get(PAGE))
+    assert len(page) < 40_000
+    assert "Show more (200,000 characters)" in page
+    assert "records/r3/?field=text" in page
+    assert "records/r2/?field=arguments&amp;call=0" in page
+
+
+def test_many_calls_of_one_record_are_not_all_shown(client):
+    tell(user("go"), assistant("", *[(f"c{number}", "exec", {"n": number}) for number in range(50)]))
+    assert "30 more calls" in text_of(client.get(PAGE))
+
+
+def test_a_failed_answer_shows_its_error(client):
+    record = assistant("")
+    record["message"] |= {"stopReason": "error", "errorMessage": "400 <no such model>"}
+    tell(user("go"), record)
+    assert "400 &lt;no such model&gt;" in text_of(client.get(PAGE))
+
+
+def test_synthetic_answers_are_marked(client):
+    tell(user("hi"), assistant("Model set.", model="gateway-injected"), assistant("hi", model="delivery-mirror"))
+    page = text_of(client.get(PAGE))
+    assert "<span>Gateway</span>" in page
+    assert "<span>Copy of what was delivered</span>" in page
+
+
+def test_quiet_records_are_one_line(client):
+    tell(
+        {"type": "model_change", "provider": "p", "modelId": "m-2"},
+        {"type": "thinking_level_change", "thinkingLevel": "high"},
+        {"type": "label", "label": "<i>here"},
+        {"type": "session_info", "name": "Taxes"},
+        {"type": "reset", "reason": "new"},
+    )
+    page = text_of(client.get(PAGE))
+    for words in ("p/m-2", "high", "&lt;i&gt;here", "Taxes", "The session was reset: new"):
+        assert words in page
+
+
+def test_a_compaction_says_what_went(client):
+    summary = "## Goal\nFix it\n\n<read-files>\nAGENTS.md\n</read-files>"
+    tell(user("go"), {"type": "compaction", "summary": summary, "tokensBefore": 52_179})
+    page = text_of(client.get(PAGE))
+    for words in ("Compaction", "52.2k tokens before it", "AGENTS.md", "1 compaction"):
+        assert words in page
+
+
+def test_bookkeeping_is_hidden_until_asked_for(client):
+    tell(user("go"), {"type": "custom", "customType": "model-snapshot", "data": {"secret": "sauce"}})
+    page = client.get(PAGE)
+    assert "1 record of bookkeeping is not shown" in text_of(page)
+    assert "sauce" not in text_of(page)
+    assert "?all=1" in text_of(page)
+    assert "sauce" in text_of(client.get(PAGE + "?all=1"))
+    assert "sauce" in text_of(client.get(PAGE + "?record=r2"))
+
+
+def test_unknown_types_are_kept_as_they_are(client):
+    tell({"type": "hologram", "beam": "<up>"})
+    page = text_of(client.get(PAGE))
+    assert "not known here" in page
+    assert "&lt;up&gt;" in page
+
+
+def test_withheld_records_say_so(client):
+    tell(user("secret", __openclaw={"senderId": "eve"}), assistant("for eve"), opted_out=["eve"])
+    page = text_of(client.get(PAGE))
+    assert page.count("Nothing of it was kept") == 2
+    assert "secret" not in page
+
+
+def test_nothing_that_was_said_can_do_anything(client):
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)> ![x](https://evil.example/t.png) [a](javascript:x)"
+    tell(
+        user(evil),
+        assistant(evil, ("c", evil, {evil: evil, "path": evil})),
+        result("c", evil, name=evil, details={"diff": evil}),
+        {"type": "compaction", "summary": evil},
+        {"type": evil},
+    )
+    page = text_of(client.get(PAGE + "?all=1"))
+    for tag in ("<script>a", "<img", 'href="javascript', " onerror=alert(1)>\n"):
+        assert tag not in page
+
+
+def test_characters_that_hide_are_made_visible(client):
+    odd = "a\u202eb\x00c\x1b[31md\u200be \u200d\r\nf"
+    tell(user(odd), assistant(odd + " **x**", ("c", "exec", {"command": odd})), result("c", odd))
+    page = text_of(client.get(PAGE))
+    for character in "\u202e\x00\x1b\u200b\r":
+        assert character not in page
+    for code in ("U+202E", "NUL", "ESC", "U+200B"):
+        assert page.count(f'<span class="glyph">{code}</span>') >= 3

@@ -1,0 +1,96 @@
+"""How the runs of a session went, step by step: the page of a session, the API."""
+
+import re
+
+import pytest
+
+from tests.factories import T0, SessionFactory
+from tests.ledger.talks import step
+
+PAGE = "/agents/ada/sessions/s1/"
+STEPS = PAGE + "steps/"
+API = "/api/v1/agents/ada/sessions/s1/steps"
+HANDLE = f"ocm_artifact:v1:sha256:{'ab' * 32}"
+HOSTILE = "<script>alert(1)</script>\u202e\x07"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def client(as_stranger, ada, bob):
+    """A browser of a viewer; a session is there."""
+    SessionFactory(id="s1")
+    return as_stranger
+
+
+def test_it_works(client):
+    step(1, type="context.compiled", about={"tools": HANDLE, "systemPrompt": HANDLE})
+    step(2, about={"stopReason": "stop", "usage": {"input": 12004, "output": 43, "cost": 0.25}})
+    step(3, type="tool.result", about={"name": "exec", "success": False})
+    assert f'href="{STEPS}"' in client.get(PAGE).text
+    page = client.get(STEPS).text
+    for words in ("context.compiled", "Tool schemas", "System prompt", "12.0k", "$0.25", "stop", "exec", "failed"):
+        assert words in page
+    assert f"/agents/ada/artifacts/{'ab' * 32}/" in page
+    assert page.index("context.compiled") < page.index("model.completed") < page.index("tool.result")
+
+
+def test_the_api(client):
+    step(1, about={"tools": HANDLE})
+    step(2, created_at=0)
+    items = client.get(API).json()["items"]
+    assert [item["created_at"] for item in items] == [None, T0 + 1]
+    assert items[1]["about"] == {"tools": HANDLE}
+    assert client.get(API.replace("s1", "other")).status_code == 404
+
+
+def test_a_session_without_steps_has_no_such_view_to_choose(client):
+    assert STEPS not in client.get(PAGE).text
+    assert "No steps" in client.get(STEPS).text
+
+
+def test_pages(client):
+    for number in range(1, 231):
+        step(number, created_at=T0)
+    seen, address = [], STEPS
+    while address:
+        page = client.get(address).text
+        seen += [int(number) for number in re.findall(r"steps/id(\d+)/", page)]
+        following = re.search(r'href="(\?[^"]+)" rel="next"', page)
+        address = following and STEPS + following[1].replace("&amp;", "&")
+    assert seen == list(range(1, 231))
+    first = client.get(API, {"limit": 3}).json()
+    assert [item["seq"] for item in client.get(API, {"limit": 2, "after": first["next"]}).json()["items"]] == [4, 5]
+    for place in ("nonsense", "W10", "WzEsMiwzXQ", "W251bGwsMSwiYSJd"):
+        assert client.get(STEPS, {"after": place}).status_code < 500
+        assert client.get(API, {"after": place}).status_code in (200, 409)
+
+
+def test_hostile_text(client):
+    about = {"name": HOSTILE, "status": HOSTILE, "usage": {"input": True, "output": "x", "cost": -(2**60)}}
+    step(1, type=HOSTILE, run_id=HOSTILE, about=about)
+    step(2, about={"tools": "../../../etc/passwd", "usage": [1], "success": "no", "name": 7})
+    step(3, type="", run_id="", about=[1])
+    answer = client.get(STEPS)
+    assert answer.status_code == 200
+    for bad in ("<script>alert", "\u202e", "etc/passwd/"):
+        assert bad not in answer.text
+    assert client.get(API).status_code == 200
+
+
+def test_another_agents_steps_are_not_shown(client):
+    step(1)
+    assert client.get("/agents/bob/sessions/s1/steps/").status_code == 404
+
+
+def test_it_asks_for_a_sign_in(client):
+    client.logout()
+    assert client.get(STEPS)["Location"].startswith("/sign-in/")
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_as_many_queries_with_one_row_as_with_many(client, count, django_assert_max_num_queries):
+    for number in range(count):
+        step(number, about={"tools": HANDLE})
+    client.get(STEPS)
+    with django_assert_max_num_queries(8, using="agent_ada"):
+        client.get(STEPS)

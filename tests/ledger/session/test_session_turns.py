@@ -1,0 +1,77 @@
+"""The table of the turns of a session."""
+
+import re
+
+import pytest
+
+from tests.factories import SessionFactory
+from tests.homes import user
+from tests.ledger.talks import tell, text_of, working_turns
+
+PAGE = "/agents/ada/sessions/s1/"
+TURNS = PAGE + "turns/"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, reviewer, ada, bob):
+    """A browser of a labeller; ada and bob are there."""
+    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def test_it_works(client):
+    tell(*working_turns(3))
+    page = text_of(client.get(TURNS))
+    assert re.findall(r'<th scope="row"><a href="([^"]+)">', page) == [f"{PAGE}?turn={n}#t-{n}" for n in (1, 2, 3)]
+    for words in ("question 2", "fake-gpt", "3.0 s", "$0.02", "200"):
+        assert words in page
+
+
+def test_pages_follow_each_other(client):
+    tell(*working_turns(250))
+    found, address = [], TURNS
+    while address:
+        page = text_of(client.get(address))
+        found += re.findall(r'<th scope="row"><a href="[^"]+">(\d+)', page)
+        link = re.search(r'href="([^"]+)"[^>]*rel="next"', page)
+        address = TURNS + link[1].replace("&amp;", "&") if link else None
+    assert found == [str(number) for number in range(1, 251)]
+
+
+def test_a_session_without_turns_says_so(client):
+    SessionFactory(id="s1")
+    assert "No turns" in text_of(client.get(TURNS))
+
+
+def test_a_cursor_of_another_list_is_refused(client):
+    tell(*working_turns(1))
+    assert client.get(TURNS + "?after=xyz").status_code == 409
+
+
+def test_turns_of_other_branches_are_there_when_asked_for(client):
+    tell(*working_turns(2), user("rather this") | {"parentId": "r4"})
+    assert "question 2" not in text_of(client.get(TURNS))
+    page = text_of(client.get(TURNS + "?branch=all"))
+    assert f'href="{PAGE}?turn=2&amp;branch=all#t-2"' in page
+    assert client.get(TURNS + "?branch=other").status_code == 409
+
+
+def test_a_turn_is_gone_to_in_the_transcript(client):
+    tell(*working_turns(1))
+    page = text_of(client.get(TURNS))
+    assert f'action="{PAGE}" role="search"' in page
+    assert f'<a href="{PAGE}">Transcript</a>' in page
+    assert f'<a href="{TURNS}" aria-current="page">Turns</a>' in page
+
+
+def test_adas_page_does_not_show_bobs_rows(client):
+    tell(user("bob alone"), db="agent_bob")
+    assert client.get(TURNS).status_code == 404
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries, count):
+    tell(*working_turns(count))
+    with django_assert_max_num_queries(7, using="agent_ada"):
+        assert client.get(TURNS).status_code == 200

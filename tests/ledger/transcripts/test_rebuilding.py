@@ -1,0 +1,193 @@
+"""Everything derived of a session, made again from its records: the same as if it had been read a moment ago."""
+
+import random
+from contextlib import closing
+
+import pytest
+from django.db import connections
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEventIdentity
+from ledger.rebuilding import sum_checks, whole_checks
+from ledger.rebuilding import sums as rebuilding
+from ledger.transcripts import removing
+from ledger.transcripts.contexts import keep_contexts
+from tests.homes import assistant, result, user
+from tests.ledger.talks import tell
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+LONG = "a line of a log\n" * 1_000
+COSTS = {"cost_usd"}
+# Columns of `sessions` that only the source knows.
+TOLD = {"id", "channel_id", "conversation_target", "account_id", "metadata", "session_key", "origin", "source_state"}
+TOLD |= {"prompt_report_id", "title", "last_activity_at"}
+PLACES = {
+    "sessions": {"id", *TOLD},
+    "conversation_turns": {"id", "session_id"},
+    "transcript_snapshots": {"session_id", "snapshot_id"},
+    "session_days": {"session_id", "date"},
+    "session_tools": {"session_id", "date", "tool"},
+    "tool_days": {"date", "tool", "channel_id"},
+}
+EVERYTHING = (*PLACES, "transcript_events", "artifacts")
+
+
+@pytest.fixture(autouse=True)
+def store(settings, tmp_path, ada):
+    """An artifact store of its own; ada is there."""
+    settings.HOME_DIR = tmp_path
+
+
+def rows(table):
+    """Every row of a table, as a dict."""
+    with closing(connections[DB].cursor()) as cursor:
+        cursor.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def picture():
+    """Every derived row, costs to a billionth of a dollar."""
+    found = {table: rows(table) for table in EVERYTHING}
+    for row in (row for each in found.values() for row in each):
+        row.update({name: round(row[name], 9) for name in COSTS & row.keys() if row[name] is not None})
+    return found
+
+
+def change(sql, values=()):
+    with closing(connections[DB].cursor()) as cursor:
+        cursor.execute(sql, values)
+
+
+def eventful():
+    """A session with branches, a compaction, tools, an error, long texts and a record that nobody said."""
+    yield user("the first question " * 900)
+    yield assistant("", ("c1", "exec", {"n": 1}))
+    yield result("c1", LONG, name="exec")
+    yield assistant("one")
+    yield {"type": "compaction", "summary": "all of it <read-files>\na.md\n</read-files>", "firstKeptEntryId": "r1"}
+    yield user("second")
+    yield assistant("mirrored", model="delivery-mirror")
+    yield {**assistant("left"), "parentId": "r6"}
+    yield {**user("second, in other words"), "parentId": "r5"}
+    yield assistant("", ("c2", "read", {"n": 2}), model="other-model")
+    yield result("c2", "No such file", name="read", isError=True)
+    yield assistant("three " * 3_000)
+
+
+def tell_all():
+    tell(*eventful(), session_id="s1")
+    tell(user("hidden", __openclaw={"senderId": "eve"}), assistant("yes"), session_id="s2", opted_out={"eve"})
+    tell(user("plain"), session_id="s3")
+
+
+def test_nothing_changes_when_all_is_well():
+    tell_all()
+    before = picture()
+    assert before["sessions"][0]["compaction_count"] == 1
+    assert before["sessions"][0]["turn_count"] == 2
+    assert wrong() == set()
+    for session_id in ("s1", "s2", "s3"):
+        rebuilding.rebuild_session(DB, session_id)
+    assert picture() == before
+
+
+@given(seed=st.integers(min_value=0))
+def test_what_was_changed_or_lost_is_made_again(seed):
+    chance = random.Random(seed)
+    Session.objects.using(DB).all().delete()
+    for table in EVERYTHING:
+        change(f"DELETE FROM {table}")
+    tell_all()
+    before = picture()
+    for table, places in PLACES.items():
+        damage(chance, table, places, before)
+    assert wrong() == {row["id"] for row in before["sessions"] if of(row["id"], picture()) != of(row["id"], before)}
+    change("UPDATE transcript_events SET is_active = ABS(RANDOM()) % 2, turn_number = ABS(RANDOM()) % 7")
+    change("UPDATE artifacts SET turn_id = 'nowhere'")
+    change("DELETE FROM tool_days")
+    change("DELETE FROM session_tools")
+    for session_id in ("s1", "s2", "s3"):
+        rebuilding.rebuild_session(DB, session_id)
+    rebuilding.rebuild_tool_days(DB)
+    assert picture() == before
+    assert wrong() == set()
+    assert not sum_checks.are_tool_days_wrong(DB)
+
+
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        ("UPDATE sessions SET total_tokens = total_tokens + 1 WHERE id = 's1'", "sessions.total_tokens"),
+        ("UPDATE sessions SET withheld_count = 0 WHERE id = 's2'", "sessions.withheld_count"),
+        ("UPDATE sessions SET created_at = 'never' WHERE id = 's3'", "sessions.created_at"),
+        ("UPDATE session_days SET cost_usd = cost_usd + 0.001 WHERE session_id = 's1'", "session_days.cost_usd"),
+        ("DELETE FROM session_days WHERE session_id = 's3'", "session_days"),
+        ("UPDATE conversation_turns SET error_count = 9 WHERE turn_number = 1", "conversation_turns.error_count"),
+        ("DELETE FROM conversation_turns WHERE session_id = 's1' AND turn_number = 2", "conversation_turns"),
+        ("UPDATE session_tools SET call_count = 7 WHERE tool = 'exec'", "session_tools.call_count"),
+        ("DELETE FROM transcript_snapshots", "transcript_snapshots"),
+        ("DELETE FROM transcript_event_identities WHERE seq = 3", "transcript_event_identities"),
+    ],
+)
+def test_a_wrong_sum_is_named_without_reading_what_records_say(sql, named):
+    tell_all()
+    change(sql)
+    assert named in {name for one in sum_checks.quick(DB) for name in one.names}
+
+
+def test_what_evidence_refers_to_outlives_its_record():
+    tell_all()
+    last = ConversationTurn.objects.using(DB).filter(session_id="s1").order_by("-turn_number").first()
+    keep_contexts(DB, [last], 6)
+    said = ConversationContext.objects.using(DB).count()
+    change("DELETE FROM transcript_events WHERE session_id = 's1' AND seq = %s", [last.first_seq])
+    rebuilding.rebuild_session(DB, "s1")
+    assert ConversationContext.objects.using(DB).count() == said > 0
+    assert not ConversationTurn.objects.using(DB).get(id=last.id).is_active
+    assert wrong() == set()
+    assert not TranscriptEventIdentity.objects.using(DB).filter(session_id="s1", seq=last.first_seq).exists()
+
+
+def test_sums_of_a_session_that_is_not_here_go_and_those_of_a_removed_one_stay():
+    tell_all()
+    removing.remove(DB, "s1", before=2**53, needed_by=lambda session_id: "", why="retention")
+    stayed = of("s1", picture())
+    assert stayed["session_days"]
+    for table in ("transcript_events", "transcript_event_identities", "conversation_turns"):
+        change(f"DELETE FROM {table} WHERE session_id = 's3'")
+    change("DELETE FROM sessions WHERE id = 's3'")
+    assert wrong() == {"s3"}
+    for session_id in ("s1", "s3"):
+        rebuilding.rebuild_session(DB, session_id)
+    assert of("s1", picture()) == stayed
+    assert not of("s3", picture())["session_days"]
+
+
+def wrong():
+    """The sessions of which something is not what their records say."""
+    return {one.session_id for one in (*sum_checks.quick(DB), *whole_checks.whole(DB))}
+
+
+def of(session_id, pictured):
+    """What a picture shows of a session."""
+    return {
+        table: [row for row in rows if session_id in (row.get("session_id"), row.get("id"))]
+        for table, rows in pictured.items()
+    }
+
+
+def damage(chance, table, places, before):
+    """Change some numbers and words of a table, and take some of its rows away."""
+    for row in before[table]:
+        known = {name: value for name, value in row.items() if name in places and name not in TOLD - {"id"}}
+        where = " AND ".join(f"{name} = %s" for name in known)
+        # Without an answer in the records, the index told of the model.
+        names = row.keys() - places - ({"model"} if table == "sessions" and row["model"] is None else set())
+        name = chance.choice(sorted(names))
+        value = f"x{chance.randrange(9)}" if isinstance(row[name], str) else chance.randrange(10**6, 10**7)
+        change(f"UPDATE {table} SET {name} = %s WHERE {where}", [value, *known.values()])
+        if table != "sessions" and chance.random() < 0.3:
+            change(f"DELETE FROM {table} WHERE {where}", list(known.values()))

@@ -1,0 +1,158 @@
+"""What was said before a turn: of turns that are evidence and of all others, in the API and the command."""
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+
+from datasets import services
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
+from tests.factories import T0
+from tests.homes import assistant, user
+from tests.ledger.talks import tell, working_turns
+
+API = "/api/v1/agents/ada/turns/context"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, reviewer, ada, bob):
+    """A browser of a labeller; ada and bob are there."""
+    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def ask(client, turn, **more):
+    response = client.get(API, {"turn_id": turn, **more})
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def said(answer):
+    return [item["message"] for item in answer["items"]]
+
+
+def test_a_turn_without_a_sample(client):
+    tell(*working_turns(3))
+    answer = ask(client, "s1:r9")
+    assert answer | {"items": None} == {
+        "turn_id": "s1:r9", "session_id": "s1", "turn_number": 3, "is_kept": False, "left_out": 0, "items": None,
+    }  # fmt: skip
+    assert answer["items"][0] == {
+        "id": None, "turn_id": "s1:r9", "role": "user", "message": "question 1", "timestamp": T0 + 1000,
+        "sequence_number": 0,
+    }  # fmt: skip
+    assert said(answer) == ["question 1", "reply 1", "question 2", "reply 2"]
+    assert [item["role"] for item in answer["items"]] == ["user", "agent"] * 2
+    assert ask(client, "s1:r1")["items"] == []
+
+
+def test_a_turn_with_a_sample_is_as_it_was_kept(client, ada):
+    tell(*working_turns(3))
+    configuration.put("memoryGate.windowSize", 2)
+    services.make_samples(ada, "s1", [3], by="root")
+    configuration.put("memoryGate.windowSize", 10)
+    answer = ask(client, "s1:r9")
+    assert answer["is_kept"] and said(answer) == ["question 2", "reply 2"]
+    assert all(type(item["id"]) is int for item in answer["items"])
+    assert not ask(client, "s1:r5")["is_kept"]
+
+
+def test_the_window_is_as_long_as_the_setting_says(client):
+    tell(*working_turns(9))
+    assert len(ask(client, "s1:r33")["items"]) == 10
+    configuration.put("memoryGate.windowSize", 3)
+    assert said(ask(client, "s1:r33")) == ["reply 7", "question 8", "reply 8"]
+    configuration.put("memoryGate.windowSize", 0)
+    assert ask(client, "s1:r33")["items"] == []
+
+
+@pytest.fixture
+def forked():
+    """r3 is answered, r5 takes its place and goes on with r7; that is left for r9, which is where the session ended."""
+    return tell(
+        user("one"),
+        assistant("1"),
+        user("two"),
+        assistant("2"),
+        user("two again") | {"parentId": "r2"},
+        assistant("2 again"),
+        user("three"),
+        assistant("3"),
+        user("two, please") | {"parentId": "r2"},
+        assistant("2 at last"),
+        user("four") | {"parentId": "r6"},
+        user("five") | {"parentId": "r10"},
+        assistant("5"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("turn", "before"),
+    [
+        ("r3", ["one", "1"]),
+        ("r7", ["one", "1", "two again", "2 again"]),
+        ("r11", ["one", "1", "two again", "2 again"]),
+        ("r12", ["one", "1", "two, please", "2 at last"]),
+    ],
+)
+def test_a_turn_has_the_context_of_its_own_branch(client, ada, forked, turn, before):
+    assert said(ask(client, f"s1:{turn}")) == before
+
+
+def test_an_answer_ends_at_two_megabytes(client):
+    configuration.put("memoryGate.windowSize", 200)
+    tell(*(user(f"{number:03}" + "字" * 7_900) for number in range(150)), user("last"))
+    answer = ask(client, "s1:r151")
+    assert [item["sequence_number"] for item in answer["items"]] == list(range(answer["left_out"], 150))
+    sizes = [len(text.encode()) for text in said(answer)]
+    assert sum(sizes) <= 2_000_000 < sum(sizes) + sizes[0] and said(answer)[-1].startswith("149")
+
+
+@pytest.mark.parametrize("turn", ["nothing", "s1:r2", "s1:", "", "x" * 2000, "\x00"])
+def test_a_turn_that_is_not_there(client, turn):
+    tell(*working_turns(1))
+    response = client.get(API, {"turn_id": turn})
+    assert response.status_code == 404
+    assert response.json()["detail"] == (
+        "This agent has no such turn. The list of turns has the ids of those that are there."
+    )
+
+
+def test_bobs_turns_are_not_adas(client):
+    tell(*working_turns(1), db="agent_bob", session_id="bobs")
+    assert client.get(API, {"turn_id": "bobs:r1"}).status_code == 404
+    assert client.get("/api/v1/agents/bob/turns/context", {"turnId": "bobs:r1"}).status_code == 200
+
+
+def test_reading_it_is_in_the_audit_log(client, reviewer):
+    tell(*working_turns(2))
+    ask(client, "s1:r5")
+    entry = AuditEntry.objects.get(action="read")
+    assert (entry.actor, entry.object_type, entry.object_id) == (reviewer.username, "session", "s1")
+
+
+class TestCommand:
+    def test_it_prints_what_was_said(self, capsys, ada):
+        tell(*working_turns(2))
+        call_command("turn_context", "s1:r5", agent="ada")
+        assert capsys.readouterr().out == "user: question 1\n\nagent: reply 1\n"
+        assert AuditEntry.objects.get(action="read").object_id == "s1"
+
+    @pytest.mark.parametrize(("name", "number"), [("s1:r5", None), ("s1", 2)])
+    def test_the_receipt_is_what_the_api_answers(self, client, capsys, ada, name, number):
+        tell(*working_turns(2))
+        call_command("turn_context", name, number=number, agent="ada", json=True)
+        receipt = orjson.loads(capsys.readouterr().out)
+        assert (receipt.pop("ok"), receipt.pop("schema")) == (True, "openclaw-web.turn_context.v1")
+        assert receipt == ask(client, "s1:r5")
+
+    @pytest.mark.parametrize(
+        ("name", "number", "agent", "status"),
+        [("s1:r4", None, "ada", 1), ("s1", 9, "ada", 1), ("nobody", 1, "ada", 3), ("s1:r5", None, "nobody", 3)],
+    )
+    def test_what_is_not_there(self, ada, name, number, agent, status):
+        tell(*working_turns(2))
+        with pytest.raises(CommandError) as error:
+            call_command("turn_context", name, number=number, agent=agent)
+        assert error.value.returncode == status

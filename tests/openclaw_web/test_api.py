@@ -1,0 +1,267 @@
+"""What every operation of the API has in common: who is asking, what failures look like, and the promise itself."""
+
+import os
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from http.client import responses
+from pathlib import Path
+
+import orjson
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError, connections
+from django.test import Client
+
+from agents import databases
+from openclaw_web import api as api_module
+from openclaw_web.api import api
+from people.accounts import tokens
+from tests import faults
+from tests.factories import AgentFactory
+
+GOLDEN = Path(__file__).parents[1] / "data" / "openapi.json"
+DOCS = Path(__file__).parents[2] / "docs" / "api.md"
+AGENTS = "/api/v1/agents"
+COLLECT = "/api/v1/operations/collect"
+SAID = {"detail", "code"}
+pytestmark = pytest.mark.django_db
+
+
+def bearer(user, role=None):
+    """The header of a new token of `user`."""
+    _, text = tokens.make_token(user, name="test", role=role or user.role)
+    return {"Authorization": f"Bearer {text}"}
+
+
+def operations():
+    """Every (method, path, operation) of the document."""
+    for path, methods in api.get_openapi_schema()["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def in_one_wording(document):
+    """A document in the words of the golden file: Python 3.13 gave status 422 another name."""
+    return document.replace(responses[422], "Unprocessable Entity")
+
+
+def test_it_works(as_admin, ada):
+    assert [agent["agent_id"] for agent in as_admin.get(AGENTS).json()["items"]] == ["ada"]
+
+
+def test_the_promise_is_kept():
+    """A changed promise shows up in the diff of the golden file; UPDATE_GOLDEN=1 rewrites it."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
+    document = in_one_wording(orjson.dumps(api.get_openapi_schema(), option=options).decode())
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_text(document)
+    assert document == GOLDEN.read_text(), (
+        "run UPDATE_GOLDEN=1 ./dev test tests/openclaw_web/test_api.py, look at the diff"
+    )
+
+
+def test_operations_have_names_of_their_own():
+    names = [operation["operationId"] for _, _, operation in operations()]
+    assert len(names) == len(set(names))
+
+
+def test_every_operation_declares_its_failures_and_its_role():
+    for method, path, operation in operations():
+        declared = set(operation["responses"])
+        assert {401, 403, 422} <= declared, f"{method} {path}"
+        assert operation["x-role"], f"{method} {path}"
+        assert operation["description"], f"{method} {path}"
+        assert "{agent}" not in path or 404 in declared, f"{method} {path}"
+        assert "requestBody" not in operation or 400 in declared, f"{method} {path}"
+        assert {429, 503} <= declared, f"{method} {path}"
+        assert {409, 413, 415} <= declared if method != "GET" else 304 in declared, f"{method} {path}"
+
+
+def a_router(folder, name, *operation):
+    """A module in `folder` whose router has one operation."""
+    lines = ("from ninja import Router", "from openclaw_web.pages.doors import needs", "router = Router()", *operation)
+    (folder / f"{name}.py").write_text("\n".join(lines))
+    return name
+
+
+def test_an_operation_without_a_role_stops_the_start(tmp_path, monkeypatch):
+    name = a_router(tmp_path, "open_to_all", 'router.get("/open")(lambda request: {})')
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImproperlyConfigured, match="needs a role"):
+        api_module.mount(name)
+
+
+def test_an_operation_without_a_name_stops_the_start(tmp_path, monkeypatch):
+    name = a_router(tmp_path, "without_a_name", 'router.get("/mine")(needs("viewer")(lambda request: {}))')
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImproperlyConfigured, match="needs an operation_id"):
+        api_module.mount(name)
+
+
+class TestWhoIsAsking:
+    def test_nobody(self, client, db):
+        response = client.get(AGENTS)
+        assert response.status_code == 401
+        assert response["WWW-Authenticate"] == "Bearer"
+        assert set(response.json()) == SAID
+
+    def test_a_token_is_enough(self, client, reviewer):
+        assert client.get(AGENTS, headers=bearer(reviewer)).status_code == 200
+
+    def test_a_token_needs_no_csrf_token(self, reviewer, admin):
+        client = Client(enforce_csrf_checks=True)
+        response = client.post(COLLECT, {}, "application/json", headers=bearer(admin))
+        assert response.status_code == 202
+
+    def test_a_session_needs_its_csrf_token_to_change_something(self, admin):
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+        response = client.post(COLLECT, {}, "application/json")
+        assert response.status_code == 403
+        assert set(response.json()) == SAID
+        client.get("/operations/tokens/")
+        headers = {"X-CSRFToken": client.cookies["openclaw_web_csrf"].value}
+        assert client.post(COLLECT, {}, "application/json", headers=headers).status_code == 202
+
+    @pytest.mark.parametrize("header", ["Bearer oc_0123abcd_wrong", "Bearer", "Basic cm9vdDpyb290", "oc_0123abcd_x"])
+    def test_a_bad_header_is_not_made_good_by_a_session(self, as_admin, header):
+        assert as_admin.get(AGENTS, headers={"Authorization": header}).status_code == 401
+
+    def test_a_token_is_no_session(self, client, admin):
+        response = client.get("/operations/users/", headers=bearer(admin))
+        assert response.status_code == 302
+
+    def test_a_token_does_not_change_its_owners_role(self, client, admin):
+        client.get(AGENTS, headers=bearer(admin, "viewer"))
+        admin.refresh_from_db()
+        assert admin.role == "admin"
+        assert admin.has_role("admin")
+
+
+class TestFailures:
+    def test_a_role_too_low(self, client, reviewer):
+        response = client.post(COLLECT, {}, "application/json", headers=bearer(reviewer))
+        assert (response.status_code, set(response.json())) == (403, SAID)
+
+    @pytest.mark.parametrize("path", ["agents/nobody", "agents/nobody/sessions", "nothing/here", "operations/jobs/x"])
+    def test_nothing_there(self, as_admin, path):
+        response = as_admin.get(f"/api/v1/{path}")
+        assert (response.status_code, set(response.json())) == (404, SAID)
+
+    def test_an_agent_whose_file_is_gone(self, as_admin):
+        AgentFactory(agent_id="carol")
+        answer = as_admin.get("/api/v1/agents/carol/sessions")
+        assert (answer.status_code, "collect --again --agent carol" in answer.json()["detail"]) == (503, True)
+
+    def test_an_agents_file_that_is_older_than_the_code(self, as_admin, real_files, agent_template):
+        AgentFactory(agent_id="old")
+        file = databases.path("old")
+        file.parent.mkdir(parents=True)
+        shutil.copy(agent_template, file)
+        with closing(sqlite3.connect(file)) as store, store:
+            store.execute("DELETE FROM django_migrations WHERE app = 'ledger' AND name NOT LIKE '0001%'")
+        response = as_admin.get("/api/v1/agents/old/sessions")
+        assert response.status_code == 503
+        assert "migrate_agents" in response.json()["detail"]
+
+    @pytest.mark.parametrize("after", ["x", "W10", "WyJhIiwiYiJd", "é", "WzFlNDAwXQ", "bnVsbA"])
+    def test_a_damaged_cursor_is_refused(self, as_admin, ada, after):
+        response = as_admin.get("/api/v1/agents/ada/rejected", {"after": after})
+        assert response.status_code == 409
+        assert response.json()["reasons"] == []
+
+    @pytest.mark.parametrize("limit", ["0", "201", "many", "9" * 30])
+    def test_a_limit_that_does_not_fit(self, as_admin, limit):
+        response = as_admin.get(AGENTS, {"limit": limit})
+        assert response.status_code == 422
+        assert response.json()["errors"][0]["loc"] == ["query", "limit"]
+        assert "query.limit" in response.json()["detail"]
+
+    @pytest.mark.parametrize("body", ["{", "1.5", "[]", "null", '{"include_deleted": "\\ud800"}', b"\xed\xb3\xbf"])
+    def test_a_body_that_is_no_json(self, as_admin, body):
+        response = as_admin.post(COLLECT, body, "application/json")
+        assert (response.status_code, set(response.json())) == (400, SAID)
+
+    def test_a_body_that_does_not_fit(self, as_admin):
+        assert as_admin.post(COLLECT, {"include_deleted": 7}, "application/json").status_code == 422
+
+    def test_a_method_that_is_not_offered(self, as_admin):
+        response = as_admin.post(AGENTS)
+        assert (response.status_code, set(response.json()), response["Allow"]) == (405, SAID, "GET")
+
+    def test_a_body_that_is_not_json(self, as_admin):
+        response = as_admin.post(COLLECT, {"include_deleted": "1"})
+        assert (response.status_code, response.json()["code"]) == (415, "not_json")
+
+    def test_a_body_that_is_too_big(self, as_admin, settings):
+        settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
+        response = as_admin.post(COLLECT, {"include_deleted": True}, "application/json")
+        assert (response.status_code, response.json()["code"]) == (413, "too_big")
+
+    def test_an_unknown_host(self, client, settings):
+        settings.ALLOWED_HOSTS = ["here"]
+        response = client.get(AGENTS, headers={"Host": "there"})
+        assert (response.status_code, set(response.json())) == (400, SAID)
+
+    def test_an_address_beside_the_api(self, as_admin):
+        response = as_admin.get("/api/v2/agents")
+        assert (response.status_code, set(response.json())) == (404, SAID)
+
+    def test_pages_say_it_as_pages(self, as_admin):
+        assert as_admin.get("/nothing/here/at/all")["Content-Type"].startswith("text/html")
+
+    def test_an_error_of_ours(self, as_admin, ada):
+        with connections["agent_ada"].cursor() as cursor:
+            cursor.execute("ALTER TABLE sessions RENAME TO lost")
+        as_admin.raise_request_exception = False
+        response = as_admin.get("/api/v1/agents/ada/sessions")
+        assert (response.status_code, set(response.json())) == (500, SAID)
+
+    def test_a_writer_that_takes_too_long(self, as_admin, ada):
+        def locked():
+            raise OperationalError("database is locked")
+
+        with faults.before("agent_ada", lambda sql: "FROM" in sql, locked):
+            response = as_admin.get("/api/v1/agents/ada/sessions")
+        assert (response.status_code, response["Retry-After"]) == (503, "1")
+
+    def test_a_csrf_failure_beside_an_operation(self, admin):
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+        response = client.post("/api/v1/docs")
+        assert (response.status_code, response.json()["code"]) == (403, "csrf")
+
+
+class TestDocumentation:
+    def test_programs_read_the_document_with_their_token(self, client, admin):
+        address, said = "/api/v1/openapi.json", {}
+        _, token = tokens.make_token(admin, name="client", role="viewer")
+        for name, headers in (("token", {"Authorization": f"Bearer {token}"}), ("dead", {"Authorization": "Bearer x"})):
+            said[name] = client.get(address, headers=headers)
+        assert (said["token"].status_code, said["token"].json()["info"]["title"]) == (200, "OpenClaw Web")
+        for refused in (said["dead"], client.get(address)):
+            assert (refused.status_code, refused.json()["code"]) == (401, "not_signed_in")
+
+    def test_it_is_for_people_who_signed_in(self, client):
+        assert client.get("/api/v1/docs").status_code == 302
+
+    def test_it_loads_our_own_files_only(self, as_admin):
+        response = as_admin.get("/api/v1/docs")
+        assert "/static/ninja/swagger-ui-bundle.js" in response.content.decode()
+        assert "script-src 'self'" in response["Content-Security-Policy"]
+        assert "style-src 'self'" in response["Content-Security-Policy"]
+        assert "img-src 'self' data:" in response["Content-Security-Policy"]
+
+    def test_the_document_is_the_one_that_is_promised(self, as_admin):
+        document = in_one_wording(as_admin.get("/api/v1/openapi.json").text)
+        assert orjson.loads(document) == orjson.loads(GOLDEN.read_bytes())
+
+    def test_docs_name_every_operation_and_its_role(self):
+        said = re.findall(r"^\| `(\w+ /\S*)` \| (\w+) \|", DOCS.read_text(), re.MULTILINE)
+        offered = [
+            (f"{method} {path.removeprefix('/api/v1')}", operation["x-role"])
+            for method, path, operation in operations()
+        ]
+        assert sorted(said) == sorted(offered)

@@ -1,0 +1,119 @@
+"""The whole API under requests that the document allows, and under some that it does not.
+
+Whatever comes in: no answer is an error of ours, and none is missing in the document.
+"""
+
+import os
+from collections import Counter
+from copy import deepcopy
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import seed as with_seed
+
+from artifacts import services as artifacts
+from openclaw_web.api import api
+from openclaw_web.wsgi import application
+from people.accounts import tokens as accounts_tokens
+from people.doors import limits
+from tests.factories import (
+    EventFactory,
+    ExportFactory,
+    IdentityFactory,
+    JobFactory,
+    RejectedFactory,
+    SampleFactory,
+    SessionFactory,
+    TurnFactory,
+    UserFactory,
+)
+
+schemathesis = pytest.importorskip("schemathesis")
+from schemathesis import GenerationMode  # noqa: E402
+from schemathesis.checks import not_a_server_error  # noqa: E402
+from schemathesis.specs.openapi import checks  # noqa: E402
+
+pytestmark = pytest.mark.django_db
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "3"))  # of each kind, for each operation; every role sends them
+ROLES = ("viewer", "admin")
+SEED = 20260221
+SEEN = Counter()
+CHECKS = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+    checks.negative_data_rejection,
+    checks.unsupported_method,
+]
+# What stands for a name in an address, as often as not: a name that exists.
+NAMES = {
+    "agent": "ada",
+    "handle": "ocm_artifact:v1:sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",  # of "x"
+    "session_id": "session-x",
+    "sample_id": "sample-x",
+    "export_id": "export-x",
+    "job_id": "job-x",
+    "username": "somebody",
+    "key": "memoryGate.windowSize",
+}
+
+
+@pytest.fixture(scope="module")
+def document():
+    schema = schemathesis.openapi.from_dict(deepcopy(api.get_openapi_schema()))
+    schema.app = application
+    yield schema
+    print(f"\nschemathesis: {SEEN.total()} requests, answered {dict(sorted(SEEN.items()))}")  # noqa: T201 - for pytest -s
+
+
+def operations():
+    return sorted(
+        (method.upper(), path) for path, methods in api.get_openapi_schema()["paths"].items() for method in methods
+    )
+
+
+@pytest.fixture
+def rows(ada, settings, tmp_path):
+    """One row of everything, and no limit on requests."""
+    settings.API_PER_MINUTE, settings.HOME_DIR = 0, tmp_path
+    (tmp_path / "state").mkdir()
+    limits.buckets.clear()
+    session = SessionFactory(id="session-x")
+    EventFactory(session=session, seq=0)
+    IdentityFactory(session=session, seq=0, event_id="r0")
+    TurnFactory(session=session, turn_number=1)
+    RejectedFactory()
+    artifacts.stash("agent_ada", "x")
+    SampleFactory(id="sample-x", session_id="session-x")
+    ExportFactory(id="export-x")
+    JobFactory(id="job-x", started_by="fuzz-viewer")
+    UserFactory(username="somebody")
+    UserFactory(username="root", role="admin")
+
+
+@pytest.mark.parametrize(("method", "path"), operations())
+def test_every_answer_is_in_the_document(method, path, rows, document):
+    people = [UserFactory(username=f"fuzz-{role}", role=role) for role in ROLES]
+    tokens = [accounts_tokens.make_token(person, name="fuzz", role=person.role)[1] for person in people]
+    for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+        try_out(document[path][method], mode, tokens)
+
+
+def try_out(operation, mode, tokens):
+    """Send EXAMPLES requests, each with every token: every other one names things that exist."""
+    sent = []
+
+    @with_seed(SEED)
+    @settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def send(case):
+        sent.append(case)
+        if len(sent) % 2:
+            case.path_parameters = {name: NAMES.get(name, value) for name, value in case.path_parameters.items()}
+        for token in tokens:
+            headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}  # it unpacks nothing
+            SEEN[case.call_and_validate(headers=headers, checks=CHECKS).status_code] += 1
+
+    send()

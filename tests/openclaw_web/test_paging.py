@@ -1,0 +1,193 @@
+"""Lists in both directions: pages, searches, counts, files."""
+
+import csv
+import io
+import json
+
+import pytest
+from django import forms
+from django.db.models import Q
+from django.http import QueryDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw_web.errors import Refused
+from openclaw_web.lists import filters as lists
+from openclaw_web.lists import paging
+from openclaw_web.lists.counting import Amount, amount
+from openclaw_web.lists.filters import ListFilters, download
+from people.models.kept import AuditEntry
+
+pytestmark = pytest.mark.django_db
+ORDER = ("-at", "-id")
+
+
+@pytest.fixture
+def entries():
+    """23 rows, several at the same moment; every fifth is ada's."""
+    AuditEntry.objects.bulk_create(
+        AuditEntry(at=1000 + number // 3, actor="ada" if number % 5 == 0 else "bob", via="page", action="read")
+        for number in range(23)
+    )
+    return AuditEntry.objects.all()
+
+
+def ids(rows):
+    return [row.id for row in rows]
+
+
+def forwards(page_at):
+    """Every page from the first one on."""
+    pages = [page_at()]
+    while pages[-1].next:
+        pages.append(page_at(after=pages[-1].next))
+    return pages
+
+
+def backwards(page_at, page):
+    """Every page before one, nearest first."""
+    pages = []
+    while page.previous:
+        page = page_at(before=page.previous)
+        pages.append(page)
+    return pages
+
+
+@pytest.mark.parametrize("order", [ORDER, ("at", "id"), ("-id",)])
+@pytest.mark.parametrize("size", [1, 4, 22, 23, 50])
+def test_the_way_back_shows_the_pages_of_the_way_there(entries, order, size):
+    def page_at(**place):
+        return paging.page_of(entries, order=order, size=size, **place)
+
+    there = forwards(page_at)
+    assert [row for page in there for row in ids(page)] == ids(entries.order_by(*order))
+    assert there[0].previous is None
+    back = backwards(page_at, there[-1])
+    assert [ids(page) for page in back] == [ids(page) for page in there[-2::-1]]
+
+
+def test_going_back_beyond_the_beginning_shows_the_first_page(entries):
+    second = paging.page_of(entries, order=ORDER, size=4, after=paging.page_of(entries, order=ORDER, size=2).next)
+    back = paging.page_of(entries, order=ORDER, size=4, before=second.previous)
+    assert ids(back) == ids(paging.page_of(entries, order=ORDER, size=4))
+    assert back.previous is None
+
+
+@pytest.mark.parametrize("place", ["after", "before"])
+@pytest.mark.parametrize("text", ["x", "W10", paging.cursor([1]), paging.cursor(["x", "y"])])
+def test_a_foreign_cursor_is_refused(entries, place, text):
+    with pytest.raises(Refused):
+        list(paging.page_of(entries, order=ORDER, **{place: text}))
+
+
+@pytest.mark.parametrize("size", [1, 2, 50])
+@pytest.mark.parametrize("window", [3, 7, 23, 100])
+def test_a_search_finds_everything_both_ways(entries, size, window):
+    def page_at(**place):
+        return paging.search(entries, Q(actor="ada"), order=ORDER, size=size, window=window, **place)
+
+    there = forwards(page_at)
+    wanted = ids(entries.filter(actor="ada").order_by(*ORDER))
+    assert [row for page in there for row in ids(page)] == wanted
+    assert all(page.is_partial for page in there if page.next and len(page) < size)
+    back = backwards(page_at, there[-1])
+    seen = {row for page in back for row in ids(page)} | set(ids(there[-1]))
+    assert seen == set(wanted)
+
+
+def test_a_search_for_nothing_says_that_it_goes_on(entries):
+    page = paging.search(entries, Q(actor="eve"), order=ORDER, window=10)
+    assert (list(page), page.is_partial, bool(page.next)) == ([], True, True)
+
+
+def test_every_row_comes_once_in_batches(entries):
+    batches = list(paging.every(entries.values("at", "id"), order=ORDER, size=5))
+    assert [len(batch) for batch in batches] == [5, 5, 5, 5, 3]
+    assert [row["id"] for batch in batches for row in batch] == ids(entries.order_by(*ORDER))
+
+
+class TestAmount:
+    def test_it_counts(self, entries):
+        assert amount(entries) == Amount(23)
+        assert amount(entries, up_to=23) == Amount(23)
+        assert amount(entries.none()) == Amount(0)
+
+    def test_it_stops_at_the_limit(self, entries):
+        assert amount(entries, up_to=22) == Amount(22, True)
+
+    def test_it_stops_when_the_time_is_over(self):
+        AuditEntry.objects.bulk_create(
+            [AuditEntry(at=1, actor="ada", via="page", action="read") for _ in range(9_000)], batch_size=1_000
+        )
+        assert amount(AuditEntry.objects.all()) == Amount(9_000)
+        found = amount(AuditEntry.objects.all(), budget_ms=-1)
+        assert found.is_more and found.count < 9_000
+        assert AuditEntry.objects.count() == 9_000  # the connection is as it was
+
+
+class Filters(ListFilters):
+    ORDERS = {"at": ("at", "id"), "actor": ("actor", "id")}
+    DEFAULT = "-at"
+    actor = forms.CharField(label="Who", required=False, max_length=10)
+    errors = forms.BooleanField(label="Only errors", required=False)
+
+
+class TestFilters:
+    def filters(self, query):
+        return Filters(QueryDict(query)).checked()
+
+    def test_nothing_asked_is_the_default(self):
+        filters = self.filters("")
+        assert (filters.order, filters.query, filters.chips()) == (ORDER, "", [])
+
+    def test_the_address_is_kept_but_not_the_place(self):
+        filters = self.filters("actor=ada&errors=on&sort=actor&after=x&format=csv&other=1")
+        assert filters.order == ("actor", "id")
+        assert filters.query == "?actor=ada&errors=on&sort=actor"
+        assert filters.chips() == [
+            ("Who", "ada", "?errors=on&sort=actor"),
+            ("Only errors", "yes", "?actor=ada&sort=actor"),
+        ]
+
+    @pytest.mark.parametrize("query", ["sort=size", "sort=--at", "format=exe", "actor=" + "x" * 11, "sort=at,id"])
+    def test_what_cannot_be_is_refused(self, query):
+        with pytest.raises(Refused):
+            self.filters(query)
+
+
+def body(response):
+    return b"".join(response.streaming_content).decode()
+
+
+class TestDownload:
+    def download(self, kind, **shape):
+        columns = ("at", "id", "actor")
+        rows = AuditEntry.objects.values(*columns)
+        return download(
+            rows, order=ORDER, columns=(*columns, *shape), shape=lambda row: row | shape, name="who", kind=kind
+        )
+
+    def test_json_and_lines(self, entries):
+        wanted = list(entries.order_by(*ORDER).values("at", "id", "actor"))
+        assert json.loads(body(self.download("json"))) == wanted
+        assert [json.loads(line) for line in body(self.download("jsonl")).splitlines()] == wanted
+
+    def test_csv(self, entries):
+        response = self.download("csv", words="=1+1", many=["a"])
+        text = body(response)
+        assert text.startswith("\ufeffat,id,actor,words,many\r\n")
+        rows = list(csv.DictReader(io.StringIO(text[1:])))
+        assert len(rows) == 23
+        assert (rows[0]["words"], rows[0]["many"]) == ("'=1+1", '["a"]')
+        assert response["Content-Disposition"] == 'attachment; filename="who.csv"'
+
+    def test_nothing_is_still_a_file(self, db):
+        assert json.loads(body(self.download("json"))) == []
+        assert body(self.download("jsonl")) == ""
+        assert body(self.download("csv")) == "\ufeffat,id,actor\r\n"
+
+    @given(st.text(st.characters(exclude_categories=["Cs"])))
+    def test_no_cell_is_a_formula(self, text):
+        cell = lists._cell(text)
+        assert not cell.startswith(lists.FORMULA)
+        assert cell.endswith(text)

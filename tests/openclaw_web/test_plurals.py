@@ -1,0 +1,81 @@
+"""Sentences in which a number decides between one and many say both: `1 session`, `2 sessions`."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from openclaw_web import amounts
+from openclaw_web.templatetags.formatting import size
+
+ROOT = Path(__file__).parents[2]
+APPS = ("agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web")
+ONE_FORM = {"_", "gettext", "gettext_lazy"}
+# A number and a plural after it. Words of what is always more than one, and bounds, are named below.
+PLURAL = re.compile(r"%\((\w+)\)[sd] (?:(?:more|new|of its|of these|damaged) )?([a-z-]+[^s\W]s)\b")
+IN_TEMPLATE = re.compile(r"\{\{ (\w+) \}\} (?:more |new )?([a-z-]+[^s\W]s)\b")
+BOUNDS = {"most", "least", "usual", "seconds", "minutes", "days", "n", "low", "high", "chars_per_token", "window"}
+NO_NOUNS = {"was", "is", "has", "unpacks", "needs", "says", "holds", "does", "stays", "invites", "speaks", "looks"}
+# Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.
+ONLY_MANY = {
+    "Its worker died %(count)s times at the same place. Look into the server's log.",
+    "The seed may have at most %(count)s characters.",
+    "A name has at most %(count)s characters, in one line.",
+    "every %(count)s days from the first of the month",
+    "The metadata has %(length)s characters; at most %(most)s: content belongs into the blob.",
+}
+# In a template: lists that were cut, and texts that were, say how many there are; that is never one.
+CUT = re.compile(
+    r"^(More than|At most|Only the first|The first 50 of|The latest|All |None of these|The lists below)"
+    r"|were searched|of {{ all }}|{% plural %}"
+)
+LONG = {"datasets/_message.html", "datasets/_export_facts.html", "ledger/_savings.html"}  # characters of long texts
+BLOCK = re.compile(r"{% blocktranslate(?! count)[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
+
+
+def sentences():
+    """Every text in one form, with its place."""
+    for app in APPS:
+        for file in sorted((ROOT / app).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text())):
+                is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ONE_FORM
+                if is_call and node.args and isinstance(node.args[0], ast.Constant):
+                    yield f"{file.relative_to(ROOT)}:{node.lineno}", node.args[0].value
+
+
+def test_a_number_decides_between_one_and_many():
+    wrong = [
+        f"{place}: {text}"
+        for place, text in sentences()
+        for name, noun in PLURAL.findall(text)
+        if name not in BOUNDS and noun not in NO_NOUNS and text not in ONLY_MANY
+    ]
+    assert not wrong, "use ngettext, or openclaw_web.amounts:\n" + "\n".join(wrong)
+
+
+def test_templates_as_well():
+    wrong = [
+        f"{file.name}: {text}"
+        for file in sorted((ROOT / "templates").rglob("*.html"))
+        if file.relative_to(ROOT / "templates").as_posix() not in LONG
+        for text in BLOCK.findall(file.read_text())
+        for name, noun in IN_TEMPLATE.findall(text)
+        if name not in BOUNDS and noun not in NO_NOUNS and not CUT.search(text)
+    ]
+    assert not wrong, "use blocktranslate count:\n" + "\n".join(wrong)
+
+
+def test_sizes_count_by_1000_everywhere():
+    """One way to say a size, `4.2 kB`: the filter `size`. Django's own counts by 1,024."""
+    files = [file for app in (*APPS, "templates") for file in sorted((ROOT / app).rglob("*.*"))]
+    texts = {file: file.read_text() for file in files if file.suffix in (".py", ".html")}
+    assert not [file.name for file, text in texts.items() if "filesizeformat" in text]
+    assert (size(4_200), size(1_048_576)) == ("4.2 kB", "1.0 MB")
+
+
+@pytest.mark.parametrize("what", amounts.WORDS)
+def test_amounts(what):
+    one, many = amounts.of(what, 1), amounts.of(what, 1_234)
+    assert one.startswith("1 ") and many == f"1,234 {what}"
+    assert one.removeprefix("1 ") != what

@@ -1,0 +1,69 @@
+"""Queries of a page end after so many seconds, with a sentence; writes, downloads and everything else go on."""
+
+import pytest
+from django.db import OperationalError
+
+from benchmarks import many_rows
+from ledger.models import Session
+from openclaw_web.sqlite import time_limits
+
+pytestmark = pytest.mark.django_db
+ROWS = 4_000  # enough for a search to be asked whether it may go on
+SEARCH = "/agents/ada/sessions/?q=nowhere"
+SOON = 0.000_001
+
+
+@pytest.fixture(autouse=True)
+def rows(ada):
+    many_rows.fill_sessions("agent_ada", ROWS)
+
+
+def test_a_page_is_stopped_with_a_sentence(as_admin, settings):
+    settings.PAGE_SECONDS = SOON
+    response = as_admin.get(SEARCH)
+    assert response.status_code == 503
+    assert "was stopped. Narrow the filters" in response.text
+    settings.PAGE_SECONDS = 5
+    assert as_admin.get(SEARCH).status_code == 200  # the connection is as it was
+
+
+def test_a_read_of_the_api_is_stopped_with_a_sentence(as_admin, settings):
+    settings.PAGE_SECONDS = SOON
+    response = as_admin.get("/api/v1/agents/ada/sessions?q=nowhere")
+    assert (response.status_code, response.json()["code"]) == (503, "too_slow")
+    assert "was stopped" in response.json()["detail"]
+
+
+def test_no_limit(as_admin, settings):
+    settings.PAGE_SECONDS = 0
+    assert as_admin.get(SEARCH).status_code == 200
+
+
+def test_a_count_that_ends_early_is_no_page_that_took_too_long(as_admin, settings):
+    settings.PAGE_SECONDS = 3600
+    with time_limits.time_box("agent_ada", -1) as is_up:
+        with pytest.raises(OperationalError) as failed:
+            Session.objects.using("agent_ada").filter(title__icontains="nowhere").count()
+        assert is_up(failed.value)
+    assert "4,000 sessions" in as_admin.get("/agents/ada/sessions/").text
+
+
+def test_a_download_takes_as_long_as_it_takes(as_admin, settings):
+    settings.PAGE_SECONDS = SOON
+    response = as_admin.get("/agents/ada/sessions/?cost=0.001&format=jsonl")
+    assert len(response.getvalue().splitlines()) == ROWS
+
+
+def test_a_write_is_not_broken_off(as_admin, settings):
+    many_rows.fill_site(ROWS, agent="ada")
+    settings.PAGE_SECONDS = SOON
+    waiting = ROWS * 3 // 4
+    asked = {"status": "approved", "expected_count": waiting}
+    response = as_admin.post("/api/v1/samples/bulk", asked, "application/json")
+    assert (response.status_code, response.json()["count"]) == (200, waiting)
+
+
+def test_outside_of_requests_there_is_no_limit(as_admin, settings):
+    settings.PAGE_SECONDS = SOON
+    as_admin.get(SEARCH)
+    assert Session.objects.using("agent_ada").filter(title__icontains="nowhere").count() == 0

@@ -1,0 +1,366 @@
+"""Archives that somebody made or changed: every kind is refused with a sentence, and the home stays what it was."""
+
+import io
+import struct
+import tarfile
+import tracemalloc
+
+import orjson
+import pytest
+import zstandard
+
+from openclaw_web.errors import Refused
+from operations.backups import contents, manifest, reading
+from tests.operations.backups import backing_up
+
+pytestmark = pytest.mark.kill
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """The bytes of a sound archive."""
+    home = tmp_path_factory.mktemp("sound") / "home"
+    backing_up.fill(home, sessions=1, turns=2, artifacts=6)
+    backing_up.receipt(home, "create", "--with-exports")
+    return backing_up.archives(home)[0].read_bytes()
+
+
+class Parts:
+    """An archive taken apart: [(header, content)] of each part, to be changed and put together again."""
+
+    def __init__(self, data, folder):
+        self.path = folder / "archive"
+        self.path.write_bytes(data)
+        with reading.opened(self.path) as archive:
+            self.manifest = orjson.loads(archive.manifest.as_json())
+            self.databases = [(entry.path, b"".join(archive.database(entry))) for entry in archive.manifest.databases]
+            self.files = [(entry.path, b"".join(chunks)) for entry, chunks in archive.files()]
+            self.lines = [entry.model_dump() for entry in archive.listed()]
+        self.change_header = lambda header: None  # of the first file
+        self.padding = b""
+
+    def write(self):
+        """The archive again, with offsets, sizes and hashes of the list as they are now."""
+        out = io.BytesIO()
+        for entry, (name, data) in zip(self.manifest["databases"], self.databases, strict=True):
+            entry["offset"] = out.tell()
+            out.write(packed(member(name, data)))
+        files = self.manifest["files"]
+        files["offset"] = out.tell()
+        members = [
+            member(name, data, self.change_header if not n else None) for n, (name, data) in enumerate(self.files)
+        ]
+        out.write(packed(b"".join(members) + self.padding))
+        listed = b"".join(orjson.dumps(line) + b"\n" for line in self.lines)
+        files |= {"list_offset": out.tell(), "list_bytes": len(listed), "list_sha256": sha256(listed)}
+        out.write(packed(member("files.jsonl", listed)))
+        offset = out.tell()
+        out.write(packed(member("manifest.json", orjson.dumps(self.manifest)) + bytes(1024)))
+        out.write(struct.pack("<II4sQ", 0x184D2A50, 12, b"OCWB", offset))
+        self.path.write_bytes(out.getvalue())
+
+    def rename(self, name):
+        """Call the first file something else, everywhere."""
+        self.files[0] = (name, self.files[0][1])
+        self.lines[0]["path"] = name
+
+
+def sha256(data):
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def member(name, data, change=None):
+    header = tarfile.TarInfo(name)
+    header.size = len(data)
+    if change:
+        change(header)
+    return header.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
+
+
+def packed(data):
+    return zstandard.ZstdCompressor().compress(data)
+
+
+def read(path):
+    """Read everything, as a check does."""
+    with reading.opened(path) as archive:
+        for entry in archive.manifest.databases:
+            reading.drain(archive.database(entry))
+        for _entry, chunks in archive.files():
+            reading.drain(chunks)
+
+
+@pytest.fixture
+def parts(sound, tmp_path):
+    return Parts(sound, tmp_path)
+
+
+def test_put_together_again_it_is_sound(parts):
+    parts.write()
+    read(parts.path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("/etc/passwd", "../outside", "artifacts/../../outside", "secret.key", "state/openclaw.sqlite-wal"),
+        *(
+            "agents/x/agent/search.sqlite",
+            "exports/01M802QPCKD3RD2B1CZH9PSDC7/../x",
+            "state/openclaw.sqlite",
+            "a\0b",
+            "",
+        ),
+        "agents/main/agent/openclaw-agent.sqlite",
+        *("Archive/main/2026-01/s.0123456789ab.jsonl.zst", "exports/01M802QPCKD3RD2B1CZH9PSDC7/e\u0301.json"),
+        *("artifacts\\meta", "exports/conversations-2026-01-01.jsonl\n"),
+    ],
+)
+def test_a_file_without_a_place_in_a_home(parts, name):
+    parts.rename(name)
+    parts.change_header = lambda header: setattr(header, "name", name.replace("\0", ""))
+    parts.write()
+    with pytest.raises(Refused, match=r"no place in a home|out of order"):
+        read(parts.path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("exports/conversations-２０２６-01-01.jsonl", "archive/main/２０２６-01/s.0123456789ab.jsonl.zst"),
+        *("STATE/config.json", "state/config.json ", "state//config.json", "./state/config.json", "ﬆate/config.json"),
+    ],
+)
+def test_a_name_that_only_looks_like_one(name):
+    assert contents.role_of(name) is None
+
+
+@pytest.mark.parametrize(
+    "path", ["../openclaw.sqlite", "/tmp/openclaw.sqlite", "agents/other/agent/openclaw-agent.sqlite"]
+)
+def test_a_database_without_a_place_in_a_home(parts, path):
+    parts.manifest["databases"][1]["path"] = path
+    parts.databases[1] = (path, parts.databases[1][1])
+    parts.write()
+    with pytest.raises(Refused, match="no place in a home"):
+        read(parts.path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (tarfile.SYMTYPE, "holds a link"),
+        (tarfile.LNKTYPE, "holds a link"),
+        (tarfile.CHRTYPE, "holds a device"),
+        (tarfile.BLKTYPE, "holds a device"),
+        (tarfile.FIFOTYPE, "holds a device"),
+        (tarfile.DIRTYPE, "no plain file"),
+        (tarfile.GNUTYPE_SPARSE, "no plain file"),
+        (tarfile.GNUTYPE_LONGNAME, "no plain file"),
+        (tarfile.XHDTYPE, "no plain file"),
+        (tarfile.XGLTYPE, "no plain file"),
+        (tarfile.CONTTYPE, "no plain file"),
+    ],
+)
+def test_what_is_no_plain_file(parts, kind, sentence):
+    def change(header):
+        header.type, header.linkname = kind, "/etc/passwd"
+
+    parts.change_header = change
+    parts.write()
+    with pytest.raises(Refused, match=sentence):
+        read(parts.path)
+
+
+def doubled(parts):
+    parts.files.insert(1, parts.files[0])
+    parts.lines.insert(1, parts.lines[0])
+
+
+def doubled_database(parts):
+    parts.databases.append(parts.databases[1])
+    parts.manifest["databases"].append(dict(parts.manifest["databases"][1]))
+
+
+def bigger(parts):
+    name, data = parts.files[0]
+    parts.files[0] = (name, data + b"more")
+
+
+def smaller(parts):
+    name, data = parts.files[0]
+    parts.files[0] = (name, data[:-1])
+
+
+def other_bytes(parts):
+    name, data = parts.files[0]
+    parts.files[0] = (name, b"X" + data[1:])
+
+
+def other_database(parts):
+    name, data = parts.databases[1]
+    parts.databases[1] = (name, data[:-1] + b"X")
+
+
+def missing(parts):
+    del parts.files[0]
+
+
+def missing_line(parts):
+    del parts.lines[0]
+
+
+def swapped(parts):
+    parts.files[0], parts.files[1] = parts.files[1], parts.files[0]
+
+
+def hidden(parts):
+    parts.padding = member("hidden", b"hidden")
+
+
+def more_than_declared(parts):
+    parts.manifest["files"]["bytes"] -= 1
+
+
+def fewer_than_declared(parts):
+    parts.manifest["files"]["count"] += 1
+
+
+CHANGES = {
+    doubled: "twice, or out of order|more files",
+    doubled_database: "names a database twice",
+    bigger: "another size",
+    smaller: "another size",
+    other_bytes: "its hash is another",
+    other_database: "its hash is another",
+    missing: "where the manifest says",
+    missing_line: "where the manifest says",
+    swapped: "where the manifest says",
+    hidden: "more than its manifest declares",
+    more_than_declared: "more files than its manifest declares",
+    fewer_than_declared: "fewer files",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_differs_from_its_manifest(parts, change):
+    change(parts)
+    parts.write()
+    with pytest.raises(Refused, match=CHANGES[change]):
+        read(parts.path)
+
+
+@pytest.mark.parametrize("place", [0, 0.3, 0.6, 0.9, 0.99])
+def test_one_other_bit_anywhere(sound, tmp_path, place):
+    data = bytearray(sound)
+    data[int(len(data) * place)] ^= 4
+    path = tmp_path / "archive"
+    path.write_bytes(data)
+    with pytest.raises(Refused):
+        read(path)
+
+
+@pytest.mark.parametrize("size", [0, 5, 19, 20, 1000, -1, -20, -21, -500])
+def test_one_that_was_cut(sound, tmp_path, size):
+    path = tmp_path / "archive"
+    path.write_bytes(sound[:size])
+    with pytest.raises(Refused):
+        read(path)
+
+
+def test_something_between_its_parts(sound, tmp_path):
+    path = tmp_path / "archive"
+    path.write_bytes(packed(b"x" * 100) + sound)
+    with pytest.raises(Refused):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [b"", b"{", b"[]", b'{"schema": "openclaw-web.backup.v2"}', b"\xff", b'{"files": {"bytes": 1e999}}', b"[" * 9_000],
+)
+def test_a_manifest_that_is_none(broken):
+    with pytest.raises(Refused, match="cannot be read"):
+        manifest.read(broken)
+
+
+def test_numbers_that_cannot_be_are_refused(parts):
+    for value in (-1, 2**63, 2**70, "1", 1.5, None, True):
+        parts.manifest["files"]["bytes"] = value
+        with pytest.raises(Refused, match="cannot be read"):
+            manifest.read(
+                orjson.dumps(parts.manifest) if value != 2**70 else b'{"files": {"bytes": 1180591620717411303424}}'
+            )
+
+
+def test_a_bomb_is_not_unpacked(parts):
+    """A part that unpacks to far more than its member says is read no further than that."""
+    parts.padding = bytes(300_000_000)
+    parts.write()
+    with pytest.raises(Refused, match="more than its manifest declares"):
+        read(parts.path)
+
+
+def with_last_part(sound, tmp_path, part):
+    """An archive whose manifest is another one."""
+    offset = struct.unpack("<II4sQ", sound[-20:])[3]
+    path = tmp_path / "archive"
+    path.write_bytes(sound[:offset] + part + sound[-20:])
+    return path
+
+
+def test_a_manifest_of_a_gigabyte_is_not_read(sound, tmp_path):
+    header = tarfile.TarInfo("manifest.json")
+    header.size = 1 << 30
+    packer = zstandard.ZstdCompressor().compressobj()
+    pieces = [packer.compress(header.tobuf(tarfile.GNU_FORMAT)), *(packer.compress(bytes(1 << 20)) for _ in range(64))]
+    path = with_last_part(sound, tmp_path, b"".join([*pieces, packer.flush()]))
+    tracemalloc.start()
+    with pytest.raises(Refused, match="no manifest where it should be"):
+        read(path)
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+
+
+def test_a_member_after_the_manifest(sound, parts, tmp_path):
+    data = orjson.dumps(parts.manifest)
+    last = packed(member("manifest.json", data) + member("more", b"more") + bytes(1024))
+    with pytest.raises(Refused, match="does not end where its manifest ends"):
+        read(with_last_part(sound, tmp_path, last))
+
+
+def test_a_window_that_takes_all_memory_is_refused(sound, tmp_path):
+    offset = struct.unpack("<II4sQ", sound[-20:])[3]
+    path = tmp_path / "archive"
+    path.write_bytes(sound[:offset] + bytes.fromhex("28b52ffd00ff010000") + sound[-20:])  # 3.75 TB
+    with pytest.raises(Refused, match="cannot be unpacked"):
+        read(path)
+
+
+def test_a_restore_of_a_changed_archive_leaves_the_home(parts, tmp_path):
+    other_bytes(parts)
+    parts.write()
+    home = tmp_path / "home"
+    backing_up.fill(home, sessions=1, turns=1, artifacts=1)
+    before = backing_up.tables(home)
+    status, _out, err = backing_up.run(home, "backup", "restore", str(parts.path), "--replace")
+    assert status == 3 and "its hash is another" in err
+    assert backing_up.tables(home) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "home", "home-source"]
+
+
+def test_a_newer_version_is_refused_and_other_rows_too(parts, tmp_path):
+    first = parts.manifest["databases"][0]
+    first["migrations"].append("django_tasks_database.0001_initial")  # of a package that is gone: older, not newer
+    first["migrations"] = sorted([*first["migrations"], "operations.9999_from_the_future"])
+    parts.write()
+    status, _out, err = backing_up.run(tmp_path / "new", "backup", "restore", str(parts.path))
+    assert status == 3 and "newer version of OpenClaw Web (operations.9999_from_the_future)" in err
+    first["migrations"].remove("operations.9999_from_the_future")
+    first["rows"]["users"] += 1
+    parts.write()
+    status, _out, err = backing_up.run(tmp_path / "new", "backup", "restore", str(parts.path))
+    assert status == 3 and "other rows than the manifest says" in err
+    assert not (tmp_path / "new" / "agents").exists()

@@ -1,0 +1,220 @@
+"""The page of backups, its buttons, and the same through the API; what runs by itself."""
+
+import orjson
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from jobs import ticking
+from jobs.models import JobRun
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+from operations.models import BackupRun
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
+from tests.factories import BackupRunFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+PAGE = "/operations/backups/"
+DAY_MS = 86_400_000
+
+
+@pytest.fixture(autouse=True)
+def own_home(settings, tmp_path):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def test_one_whose_file_was_taken_away_is_not_called_verified(as_admin, tmp_path):
+    BackupRunFactory(archive_path=str(tmp_path / "gone.tar.zst"))
+    text = as_admin.get(PAGE).content.decode()
+    assert "Gone" in text and "Download the backup" not in text
+
+
+def test_one_that_lacks_contents_says_so(as_admin, tmp_path):
+    archive = tmp_path / "openclaw-web-20261121T220000Z.tar.zst"
+    archive.touch()
+    BackupRunFactory(archive_path=str(archive), status="incomplete", message="Artifacts without content: 1.")
+    text = as_admin.get(PAGE).content.decode()
+    assert "Incomplete" in text and "Artifacts without content: 1." in text and "Download the backup" in text
+
+
+def test_it_works(as_admin, tmp_path):
+    archive = tmp_path / "openclaw-web-20261121T220000Z.tar.zst"
+    archive.touch()
+    BackupRunFactory(archive_path=str(archive), archive_bytes=4_200_000, proven_at=clock.now_ms() - DAY_MS)
+    page = as_admin.get(PAGE)
+    text = page.content.decode()
+    assert page.status_code == 200
+    assert "4.2 MB" in text and "Verified" in text and "1\xa0day ago" in text and "Download" in text
+    assert "more than 30 days" not in text and page.context["is_overdue"] is False
+
+
+def test_empty(as_admin):
+    text = as_admin.get(PAGE).content.decode()
+    assert "There are no backups yet" in text and "none is proven" in text and "notice--bad" in text
+
+
+def test_an_old_proof_is_red(as_admin):
+    BackupRunFactory(proven_at=clock.now_ms() - 31 * DAY_MS)
+    text = as_admin.get(PAGE).content.decode()
+    assert "more than 30 days ago" in text and "stat--bad" in text
+
+
+@pytest.mark.parametrize("rows", [1, 30])
+def test_queries(as_admin, rows, django_assert_max_num_queries):
+    for number in range(rows):
+        BackupRunFactory(id=f"{number:026}", created_at=number)
+    as_admin.get(PAGE)
+    with django_assert_max_num_queries(18):
+        as_admin.get(PAGE)
+
+
+def test_pages(as_admin):
+    for number in range(60):
+        BackupRunFactory(id=f"{number:026}", created_at=number, archive_path=f"/disk/{number:03}")
+    first = as_admin.get(PAGE)
+    assert "/disk/059" in first.content.decode() and "/disk/000" not in first.content.decode()
+    second = as_admin.get(PAGE, {"after": first.context["page"].next})
+    assert "/disk/000" in second.content.decode()
+
+
+def test_hostile_words_are_text(as_admin):
+    BackupRunFactory(archive_path="/x/<script>alert(1)</script>\u202e", made_by="<b>", message="")
+    text = as_admin.get(PAGE).content.decode()
+    assert "<script>alert" not in text and "&lt;script&gt;" in text and "\u202e" not in text
+
+
+def test_an_operator_sees_no_buttons(client):
+    client.force_login(UserFactory(username="op", role="operator"), backend="django.contrib.auth.backends.ModelBackend")
+    BackupRunFactory()
+    text = client.get(PAGE).content.decode()
+    assert "Download" not in text and "Make the backup" not in text
+
+
+def test_the_buttons_start_jobs_and_leave_entries(as_admin):
+    run = BackupRunFactory()
+    for address, kind, params in (
+        ("create/", "backup", {"by": "root", "with_exports": True}),
+        (f"{run.id}/verify/", "backup_verify", {"backup": run.id}),
+        (f"{run.id}/drill/", "backup_drill", {"backup": run.id}),
+    ):
+        answer = as_admin.post(PAGE + address, {"with_exports": "on"})
+        job = JobRun.objects.get(kind=kind)
+        assert answer["Location"] == job.get_absolute_url()
+        assert (orjson.loads(job.params_json), job.started_by) == (params, "root")
+        entry = AuditEntry.objects.get(action=f"{kind}_started")
+        assert (entry.actor, entry.via, entry.object_id) == ("root", "page", job.id)
+        assert as_admin.get(job.get_absolute_url()).status_code == 200
+
+
+def test_the_second_of_two_admins_is_told(as_admin):
+    mei = Client()
+    backend = "django.contrib.auth.backends.ModelBackend"
+    mei.force_login(UserFactory(username="mei", role="admin"), backend=backend)
+    mei.post(PAGE + "create/")
+    job = JobRun.objects.get(kind="backup")
+    answer = as_admin.post(PAGE + "create/", {"with_exports": "on"}, follow=True)
+    assert answer.redirect_chain[-1][0] == job.get_absolute_url()
+    assert "what mei started is under way" in answer.content.decode()
+    refused = as_admin.post("/api/v1/operations/backups", {}, "application/json")
+    assert refused.status_code == 409 and refused.json()["reasons"][0]["id"] == job.id
+    assert JobRun.objects.filter(kind="backup").count() == 1
+    # Whoever asks twice for the same thing gets the same job, as ever.
+    assert mei.post(PAGE + "create/")["Location"] == job.get_absolute_url()
+    JobRun.objects.update(state="finished")
+    assert as_admin.post(PAGE + "create/")["Location"] != job.get_absolute_url()
+
+
+@pytest.mark.parametrize("status", ["failed", "gone", "running"])
+def test_what_is_no_archive_cannot_be_used(as_admin, status):
+    run = BackupRunFactory(status=status)
+    for address in ("verify/", "drill/"):
+        assert as_admin.post(f"{PAGE}{run.id}/{address}").status_code == 404
+    assert as_admin.get(f"{PAGE}{run.id}/file").status_code == 404
+    assert as_admin.post(f"/api/v1/operations/backups/{run.id}/drill", {}, "application/json").status_code == 404
+
+
+def test_a_download_is_logged(as_admin, tmp_path):
+    path = tmp_path / "openclaw-web-20261121T220000Z.tar.zst"
+    path.write_bytes(b"0123456789")
+    run = BackupRunFactory(archive_path=str(path), archive_sha256="ab" * 32)
+    answer = as_admin.get(f"{PAGE}{run.id}/file")
+    assert b"".join(answer.streaming_content) == b"0123456789"
+    assert path.name in answer["Content-Disposition"]
+    part = as_admin.get(f"{PAGE}{run.id}/file", headers={"Range": "bytes=4-6"})
+    assert (part.status_code, b"".join(part.streaming_content)) == (206, b"456")
+    beyond = as_admin.get(f"{PAGE}{run.id}/file", headers={"Range": "bytes=40-"})
+    assert (beyond.status_code, beyond["Content-Range"]) == (416, "bytes */10")
+    entry = AuditEntry.objects.filter(action="downloaded").latest("id")
+    assert (entry.actor, entry.object_type, entry.object_id) == ("root", "backup", run.id)
+    path.unlink()
+    assert as_admin.get(f"{PAGE}{run.id}/file").status_code == 404
+
+
+def test_the_api(as_admin):
+    run = BackupRunFactory(manifest_json='{"id": "x"}')
+    listed = as_admin.get("/api/v1/operations/backups").json()
+    assert [item["id"] for item in listed["items"]] == [run.id] and "manifest_json" not in listed["items"][0]
+    made = as_admin.post("/api/v1/operations/backups", {"with_exports": True}, "application/json")
+    assert (made.status_code, made.json()["kind"]) == (202, "backup")
+    for verb in ("verify", "drill"):
+        answer = as_admin.post(f"/api/v1/operations/backups/{run.id}/{verb}", {}, "application/json")
+        assert (answer.status_code, answer.json()["kind"]) == (202, f"backup_{verb}")
+    assert as_admin.post("/api/v1/operations/backups/..%2f/verify", {}, "application/json").status_code == 404
+
+
+class TestSchedule:
+    def test_everything_is_off_by_default(self, as_admin):
+        assert ticking.start_due() == [] and not JobRun.objects.exists()
+        assert as_admin.get(PAGE).content.decode().count(">off<") == 5
+
+    def test_a_task_runs_when_it_is_due(self, later):
+        configuration.put("schedule.backupHours", 24)
+        configuration.put("backup.keep", 3)
+        (job,) = ticking.start_due()
+        assert (job.kind, job.started_by) == ("backup", "schedule")
+        assert orjson.loads(job.params_json) == {"by": "schedule", "keep": 3}
+        assert ticking.start_due() == []  # it is under way
+        JobRun.objects.update(state="finished", finished_at=clock.now_ms())
+        assert ticking.start_due() == []
+        later(hours=23.9)
+        assert ticking.start_due() == []
+        later(hours=24.1)
+        assert len(ticking.start_due()) == 1
+
+    def test_a_failed_run_waits_for_its_turn(self, later):
+        configuration.put("schedule.drillDays", 7)
+        assert ticking.start_due() == []  # there is nothing to drill
+        BackupRunFactory()
+        assert len(ticking.start_due()) == 1
+        JobRun.objects.update(state="failed")
+        assert ticking.start_due() == []
+        later(hours=7 * 24 + 1)
+        assert len(ticking.start_due()) == 1
+
+    def test_one_of_two_that_look_at_once_starts_it(self):
+        configuration.put("schedule.backupHours", 1)
+        both = [ticking.states(), ticking.states()]
+        started = [ticking._start(state) for states in both for state in states]
+        assert len([job for job in started if job]) == 1
+
+    def test_the_page_tells_of_it(self, as_admin):
+        configuration.put("schedule.backupHours", 24)
+        (job,) = ticking.start_due()
+        JobRun.objects.filter(id=job.id).update(state="finished", message="/backups/x, 5 bytes, opened and checked.")
+        text = as_admin.get(PAGE).content.decode()
+        assert job.get_absolute_url() in text and "/backups/x, 5 bytes" in text and "24 h" in text
+
+    @pytest.mark.parametrize(
+        ("key", "value"), [("backup.folder", "relative"), ("backup.keep", -1), ("backup.keep", True)]
+    )
+    def test_settings_that_cannot_be(self, key, value):
+        with pytest.raises(Refused):
+            configuration.put(key, value)
+
+
+def test_the_model_has_the_columns_of_its_spec():
+    columns = {field.column for field in BackupRun._meta.fields}
+    assert {"id", "created_at", "archive_path", "status", "manifest_json"} <= columns
+    call_command("makemigrations", check=True, verbosity=0)

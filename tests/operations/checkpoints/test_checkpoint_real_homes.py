@@ -1,0 +1,39 @@
+"""Checkpoint packs of the compactions in a home that the real program wrote."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.models import Agent
+from collecting import collect
+from jobs.progress import Progress
+from ledger.checkpoints.pack import Pack, seal
+from ledger.models import Session
+from operations.checkpoints import services as checkpoints
+
+HOME = Path(__file__).resolve().parents[4] / "shared" / "data" / "openclaw-2026.2.26"
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif(not HOME.exists(), reason="the recorded home is not on this machine"),
+]
+
+
+def test_every_compaction_has_a_pack_and_keeps_it(real_files):
+    first, again = packs(), packs()
+    assert len(first) >= 2 and first == again
+
+
+def packs():
+    """The handles of all packs after everything was collected anew."""
+    for agent in Agent.objects.all():
+        Session.objects.using(agent.db).all().delete()
+    collect.run({"source": str(HOME), "include_deleted": True, "again": True}, Progress())
+    found = {}
+    for agent in Agent.objects.all():
+        for session in Session.objects.using(agent.db).filter(compaction_count__gt=0):
+            for built in checkpoints.make(agent, session, "all", by="test"):
+                Pack.model_validate(built.pack)
+                assert seal(built.pack) and len(built.pack["bundle"]["text"]) <= 4000
+                assert "Keep JSONL raw" in built.pack["summary"]["text"]
+                found[session.id, built.row.record_id] = built.row.handle
+    return found

@@ -1,0 +1,101 @@
+"""Checkpoint packs through the API."""
+
+import pytest
+
+from people.models.kept import AuditEntry
+from tests.homes import user
+from tests.ledger.checkpoints.checkpoints import compaction, worked
+from tests.ledger.outputs.stashing import blob
+from tests.ledger.talks import tell
+from tests.people.test_roles import browser_of
+
+pytestmark = pytest.mark.django_db
+MAKE = "/api/v1/agents/ada/sessions/s1/checkpoints"
+READ = "/api/v1/agents/ada/checkpoints/"
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path, ada, bob):
+    settings.HOME_DIR = tmp_path / "home"
+    return settings.HOME_DIR
+
+
+def make(client, **body):
+    return client.post(MAKE, body, "application/json")
+
+
+def test_it_works(as_reviewer):
+    tell(*worked())
+    made = make(as_reviewer).json()
+    assert (made["session_id"], made["compaction_id"], made["is_new"]) == ("s1", "r14", True)
+    shown = as_reviewer.get(READ + made["sha256"]).json()
+    assert shown["handle"] == made["handle"]
+    assert (shown["pack"]["schema"], shown["pack"]["agent"]) == ("openclaw-web.checkpoint_pack.v1", "ada")
+    assert shown["pack"]["bundle"]["text"].startswith("<injected-context")
+    assert make(as_reviewer, compaction="r14").json() == {**made, "is_new": False}
+
+
+def test_the_budget_is_part_of_what_is_asked(as_reviewer):
+    tell(*worked())
+    small, usual = make(as_reviewer, budget_chars=1200).json(), make(as_reviewer).json()
+    assert small["handle"] != usual["handle"]
+    assert len(as_reviewer.get(READ + small["sha256"]).json()["pack"]["bundle"]["text"]) <= 1200
+
+
+@pytest.mark.parametrize("body", [{"budget_chars": 1}, {"budget_chars": 10**30}, {"compaction": ""}, {"compaction": 1}])
+def test_what_does_not_fit(as_reviewer, body):
+    tell(*worked())
+    assert make(as_reviewer, **body).status_code == 422
+
+
+@pytest.mark.parametrize("which", ["r1", "all", "x\x00"])
+def test_what_is_no_compaction_is_refused(as_reviewer, which):
+    tell(*worked())
+    answer = make(as_reviewer, compaction=which)
+    assert answer.status_code == 409 and answer.json()["detail"]
+
+
+def test_a_session_without_a_compaction(as_reviewer):
+    tell(user("1"))
+    assert "no compaction" in make(as_reviewer).json()["detail"]
+
+
+def test_what_is_not_there(as_reviewer):
+    assert make(as_reviewer).status_code == 404
+    tell(*worked())
+    sha256 = make(as_reviewer).json()["sha256"]
+    assert as_reviewer.get(f"/api/v1/agents/bob/checkpoints/{sha256}").status_code == 404
+    for name in ("x", "0" * 64, "é"):
+        assert as_reviewer.get(READ + name).status_code == 404
+
+
+def test_a_damaged_one_is_refused(as_reviewer):
+    tell(user("1"), compaction("r1"), user("2"), compaction("r3"))
+    made = make(as_reviewer).json()
+    blob(made["handle"]).write_bytes(b"x")
+    answer = as_reviewer.get(READ + made["sha256"])
+    assert answer.status_code == 409 and "damaged" in answer.json()["detail"]
+
+
+def test_who_may_only_look_reads_and_makes_none(as_reviewer, as_stranger):
+    tell(*worked())
+    made = make(as_reviewer).json()
+    assert make(as_stranger).status_code == 403
+    for name in (made["sha256"], made["handle"]):
+        assert as_stranger.get(READ + name).status_code == 200
+    read = AuditEntry.objects.filter(action="read").values_list("actor", "object_type", "object_id", "agent_id")
+    assert list(read) == [("stranger", "checkpoint", made["handle"], "ada")]
+
+
+def test_flagged_ones_are_for_admins(as_reviewer, as_stranger, admin):
+    tell(user("1"), compaction("r1", summary="password: hunter2"), user("2"), compaction("r3"))
+    made = make(as_reviewer, compaction="r2").json()
+    for client in (as_stranger, as_reviewer):
+        refused = client.get(READ + made["sha256"])
+        assert refused.status_code == 403 and "may hold secrets (password): only admins" in refused.json()["detail"]
+        assert "hunter2" not in refused.content.decode()
+    assert browser_of(admin).get(READ + made["sha256"]).status_code == 200
+    told = AuditEntry.objects.filter(object_id=made["handle"]).order_by("at", "id").values_list("actor", "action")
+    wanted = ["checkpoint_built", "download_refused", "download_refused", "read"]
+    assert [action for _actor, action in told] == wanted
+    assert [actor for actor, _action in told] == ["reviewer", "stranger", "reviewer", "root"]

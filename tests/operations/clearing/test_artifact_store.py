@@ -1,0 +1,105 @@
+"""The page that clears the artifact store: count first, then remove; and the same for programs."""
+
+import orjson
+import pytest
+
+from agents.models import Agent
+from artifacts import services
+from artifacts.store import layout
+from jobs import running
+from jobs.models import JobRun
+from people.models.kept import AuditEntry
+
+URL = "/operations/artifacts/"
+CLEAR = "/operations/artifacts/clear/"
+API = "/api/v1/operations/artifacts/gc"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def orphan(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path / "home"
+    handle = services.stash("agent_ada", b"an output")[0].handle
+    services.remove("agent_ada", handle)
+    return handle
+
+
+def run_it():
+    job = JobRun.objects.get(state=JobRun.State.QUEUED)
+    return running.run(job.id)
+
+
+def left():
+    return len(list(layout.root().glob("blobs/sha256/*/*/*")))
+
+
+def test_it_works(as_admin, orphan):
+    page = as_admin.get(URL).text
+    assert "Nothing was counted or removed here yet" in page and "Remove them" not in page
+    answer = as_admin.post(CLEAR, {"older_than": "0s", "is_dry_run": "on"})
+    assert run_it().state == JobRun.State.FINISHED
+    assert left() == 1
+    assert "would be removed" in as_admin.get(answer["Location"]).text
+    page = as_admin.get(URL).text
+    assert "1 content can go" in page and 'name="older_than" value="0s"' in page
+    as_admin.post(CLEAR, {"older_than": "0s"})
+    assert "Remove them" not in as_admin.get(URL).text  # under way
+    run_it()
+    assert left() == 0
+    assert "1 content removed" in as_admin.get(URL).text
+    actions = list(AuditEntry.objects.values_list("actor", "action"))
+    assert actions.count(("root", "artifact_gc_started")) == 2 and ("root", "artifacts_cleared") in actions
+
+
+@pytest.mark.parametrize("age", ["a while", "-1d", "9" * 13, "1\x00d"])
+def test_an_age_that_is_none_is_said_beside_its_field(as_admin, orphan, age):
+    answer = as_admin.post(CLEAR, {"older_than": age, "is_dry_run": "on"})
+    assert answer.status_code == 422
+    assert "field--bad" in answer.text
+    assert not JobRun.objects.exists()
+
+
+def test_only_admins_may(as_stranger, as_reviewer, orphan):
+    for browser in (as_stranger, as_reviewer):
+        assert browser.get(URL).status_code == 403
+        assert browser.post(CLEAR, {}).status_code == 403
+
+
+def test_what_is_under_way_is_not_started_twice(as_admin, orphan):
+    for _time in range(2):
+        as_admin.post(CLEAR, {"older_than": "7d"})
+    assert JobRun.objects.count() == 1
+
+
+def test_a_refused_run_is_shown(as_admin, orphan):
+    Agent.objects.create(agent_id="<b>gone", created_at=0, updated_at=0)
+    as_admin.post(CLEAR, {"is_dry_run": "on"})
+    run_it()
+    page = as_admin.get(URL).text
+    assert "Nothing was removed" in page and "&lt;b&gt;gone" in page and "Remove them" not in page
+
+
+@pytest.mark.parametrize("runs", [1, 30])
+def test_the_number_of_queries_does_not_grow(as_admin, orphan, django_assert_max_num_queries, runs):
+    for number in range(runs):
+        JobRun.objects.create(
+            id=f"j{number}",
+            kind="artifact_gc",
+            state="finished",
+            params_json='{"older_than": 0, "is_dry_run": true, "by": "x"}',
+            result_json='{"removed": 0, "removedBytes": 0, "kept": 1, "young": 0}',
+            created_at=number,
+        )
+    with django_assert_max_num_queries(5):
+        assert as_admin.get(URL).status_code == 200
+
+
+def test_the_api(as_admin, orphan):
+    answer = as_admin.post(API, {}, "application/json")
+    assert answer.status_code == 202
+    assert orjson.loads(run_it().result_json)["dryRun"] is True
+    as_admin.post(API, {"older_than": "0s", "dry_run": False}, "application/json")
+    assert orjson.loads(run_it().result_json)["removed"] == 1
+    assert left() == 0
+    refused = as_admin.post(API, {"older_than": "a while"}, "application/json")
+    assert (refused.status_code, "90s, 30m" in refused.json()["detail"]) == (409, True)

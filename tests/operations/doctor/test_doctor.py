@@ -1,0 +1,311 @@
+"""The page of the doctor: what the last look found, the runs, and the buttons."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+from django.core.management import call_command
+
+from collecting.models import MigrationRun, MigrationSource
+from jobs.models import JobRun
+from openclaw_web import clock
+from operations.doctor import ignoring, report
+from people.models.kept import AuditEntry
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+PAGE = "/operations/doctor/"
+HOSTILE = "<script>alert(1)</script>\u202e"
+
+
+def looked(**more):
+    source = {"root": "/oc", "problem": "", "layout": "files", "bytes": 10, "bytes_to_read": 10, "notes": []}
+    agent = {"agent": "ada", "home_name": "ada", "layout": "files", "versions": ["transcript 3"], "records": 7}
+    agent |= {
+        "sources": {"new": 3, "changed": 0, "unchanged": 1, "left": 2},
+        "rejected": 1,
+        "bytes": 1_000,
+        "bytes_to_read": 9,
+    }
+    result = report.NO_PLAN | {"verb": "look", "message": "3 sources to read.", "source": source, "agents": [agent]}
+    result |= {"findings": 3, "run": None} | more
+    return JobRun.objects.create(
+        id="01M802QPCKD3RD2B1CZH9PSDC7",
+        kind="doctor_look",
+        state="finished",
+        result_json=orjson.dumps(result).decode(),
+        created_at=clock.now_ms(),
+        finished_at=clock.now_ms(),
+    )
+
+
+def ran(number=1, **more):
+    facts = {"id": f"{number:026}", "started_at": number, "status": "completed", "message": "5 sources imported."}
+    return MigrationRun.objects.create(**facts | more)
+
+
+def test_it_works(as_admin):
+    looked()
+    run = ran()
+    text = as_admin.get(PAGE).content.decode()
+    assert "3 sources to read." in text and "notice--warn" in text and "transcript 3" in text
+    assert run.id in text and "5 sources imported." in text and f"{PAGE}{run.id}/undo/" in text
+
+
+def test_the_home_of_a_look_and_of_each_run_is_named(as_admin, settings):
+    settings.STATE_DIR = Path("/oc")
+    looked()
+    ran(1, root="/oc")
+    ran(2, root="/elsewhere/openclaw")
+    text = as_admin.get(PAGE).content.decode()
+    assert "<code>/oc</code>" in text and "usual one" not in text
+    assert ">/elsewhere/openclaw</td>" in text
+    settings.STATE_DIR = Path("/mine")
+    assert "not this site's usual one" in as_admin.get(PAGE).content.decode()
+
+
+def test_lists_that_are_cut_say_so(as_admin):
+    one = {"path": "a", "state": "new", "bytes": 1, "why": "", "problem": ""}
+    looked(sources=[one] * 60, source_count=1_234)
+    text = as_admin.get(PAGE).content.decode()
+    assert "Sources: the first 50 of 1,234; the command tells all" in text
+
+
+def test_empty(as_admin):
+    text = as_admin.get(PAGE).content.decode()
+    assert "Nobody has looked yet" in text and "Nothing was imported by a doctor yet" in text
+
+
+def test_a_clean_look(as_admin):
+    looked(findings=0, message="All well.")
+    assert "notice--ok" in as_admin.get(PAGE).content.decode()
+
+
+LOSS = {"agent": "ada", "session_id": "s1", "kind": "user", "noted": 10, "held": 7, "missing": 3, "different": 0}
+COMPARED = {"how": "counts", "at": 1_795_000_000_000, "sessions": 2, "records": 20, "sources": 0, "kept": 0}
+COMPARED |= {"not_counted": 4, "unreadable": []}
+
+
+def lost(**more):
+    return {"losses": [LOSS | {"in_sources": None, "where": ""} | more], "loss_count": 1, "lost_records": 3}
+
+
+def test_it_says_when_and_with_what_the_store_was_compared(as_admin):
+    job = looked(compared=COMPARED, findings=0)
+    text = as_admin.get(PAGE).content.decode()
+    assert "counted by session and kind" in text and "not compared with their sources" in text
+    assert "not counted yet: 4" in text and "every record was compared" not in text
+    deep = orjson.loads(job.result_json) | {"compared": COMPARED | {"how": "records", "kept": 5}}
+    JobRun.objects.update(result_json=orjson.dumps(deep).decode())
+    text = as_admin.get(PAGE).content.decode()
+    assert "every record was compared" in text and "stay: 5" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "where"),
+    [
+        ({}, "Not looked for yet"),
+        ({"in_sources": 3}, "brings it back"),
+        ({"in_sources": 1}, "1 in its source"),
+    ],
+)
+def test_what_is_lost_is_a_table_with_where_it_can_be_had(as_admin, more, where):
+    looked(compared=COMPARED, **lost(**more))
+    text = as_admin.get(PAGE).content.decode()
+    assert "Lost records: 3" in text and "/agents/ada/sessions/s1/" in text and where in text
+
+
+def test_after_a_run_only_what_is_still_lost_is_there(as_admin):
+    again = {"agents": ["ada"], "sessions": 2, "records": 9, "compared": COMPARED}
+    command = "openclaw-web backup restore /b.tar.zst --replace"
+    backup = {"path": "/b.tar.zst", "command": command, "agents": ["ada"], "records": 3}
+    run = report.NO_RUN | lost(where="/b.tar.zst") | {"id": "x", "read_again": again, "backups": [backup]}
+    looked(run=run, compared=COMPARED, losses=[LOSS] * 5, loss_count=5, lost_records=12)
+    text = as_admin.get(PAGE).content.decode()
+    assert "Lost records: 3" in text and "In the backup /b.tar.zst" in text and command in text
+    assert "lost records that are back: 9" in text and "notice--warn" in text
+
+
+def test_importing_again_asks_for_an_agent_that_is_there(as_admin, ada, settings):
+    answer = as_admin.post(f"{PAGE}again/", {"agent": "nobody"})
+    assert answer.status_code == 422 and "no agent of this name" in answer.content.decode()
+    answer = as_admin.post(f"{PAGE}again/", {"session": "s1"})
+    assert answer.status_code == 422 and "Name the agent" in answer.content.decode()
+    assert JobRun.objects.count() == 0
+    source = {"source": str(settings.STATE_DIR), "again": True}
+    for sent, params in (
+        ({}, {}),
+        ({"agent": "ada"}, {"agent": "ada"}),
+        ({"agent": "ada", "session": "s1"}, {"agent": "ada", "session": ["s1"]}),
+    ):
+        as_admin.post(f"{PAGE}again/", sent)
+        assert orjson.loads(JobRun.objects.latest("id").params_json) == source | params
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_queries(as_admin, count, django_assert_max_num_queries):
+    store = [report_line(number) for number in range(count)]
+    looked(store=store, compared=COMPARED, losses=lost()["losses"] * count, loss_count=count, lost_records=count)
+    for number in range(count):
+        ran(number)
+    as_admin.get(PAGE)
+    with django_assert_max_num_queries(17):
+        as_admin.get(PAGE)
+
+
+def report_line(number, **more):
+    line = {
+        "check": "x",
+        "level": "finding",
+        "sentence": f"Line {number}",
+        "path": "",
+        "agent": "",
+        "is_repairable": True,
+    }
+    return line | more
+
+
+def test_hostile_words_are_text(as_admin):
+    rejected = [{"file": HOSTILE, "offset": 1, "reason": "not_json", "detail": HOSTILE}]
+    skipped = [{"path": HOSTILE, "table": HOSTILE, "why": "secret"}]
+    looked(
+        rejected=rejected, rejected_count=1, skipped=skipped, skipped_count=1, store=[report_line(1, sentence=HOSTILE)]
+    )
+    looked_at = JobRun.objects.get()
+    hostile = orjson.loads(looked_at.result_json) | lost(session_id=HOSTILE, kind=HOSTILE, where=HOSTILE)
+    JobRun.objects.update(result_json=orjson.dumps(hostile).decode())
+    ran(message=HOSTILE, made_by=HOSTILE)
+    text = as_admin.get(PAGE).content.decode()
+    assert "<script>alert" not in text and "&lt;script&gt;" in text and "\u202e" not in text
+
+
+def test_an_operator_may_look_and_no_more(client):
+    client.force_login(UserFactory(username="op", role="operator"), backend="django.contrib.auth.backends.ModelBackend")
+    ran()
+    text = client.get(PAGE).content.decode()
+    assert "Look now" in text and "Import and mend" not in text and "undo/" not in text
+    assert client.post(f"{PAGE}look/").status_code == 302
+    assert "compare/" not in text and "again/" not in text
+    for action in ("fix", "compare", "again"):
+        assert client.post(f"{PAGE}{action}/").status_code == 403
+
+
+def test_the_buttons_start_jobs_and_leave_entries(as_admin, settings):
+    run = ran()
+    source = {"source": str(settings.STATE_DIR)}
+    for address, sent, kind, params in (
+        ("look/", {}, "doctor_look", source),
+        ("fix/", {"sources": "keep"}, "doctor", source | {"by": "root"}),
+        (f"{run.id}/undo/", {}, "doctor_undo", {"run": run.id, "by": "root"}),
+    ):
+        answer = as_admin.post(PAGE + address, sent)
+        job = JobRun.objects.get(kind=kind)
+        assert answer["Location"] == job.get_absolute_url()
+        assert orjson.loads(job.params_json) == params
+        entry = AuditEntry.objects.get(action=f"{kind}_started")
+        assert (entry.actor, entry.object_id) == ("root", job.id)
+        assert as_admin.get(job.get_absolute_url()).status_code == 200
+    assert "A doctor is at work" in as_admin.get(PAGE).content.decode()
+
+
+def test_what_is_asked_reaches_the_job(as_admin):
+    as_admin.post(f"{PAGE}fix/", {"sources": "archive", "include_deleted": "on"})
+    params = orjson.loads(JobRun.objects.get(kind="doctor").params_json)
+    assert (params["sources"], params["include_deleted"], "force" in params) == ("archive", True, False)
+    assert as_admin.post(f"{PAGE}fix/", {"sources": "burn"}).status_code == 422
+
+
+@pytest.mark.parametrize("status", ["running", "failed", "undone"])
+def test_only_what_was_done_can_be_undone(as_admin, status):
+    run = ran(status=status)
+    assert as_admin.post(f"{PAGE}{run.id}/undo/").status_code == 404
+
+
+def test_the_models_have_the_columns_of_their_spec():
+    runs = {"id", "started_at", "finished_at", "status", "report_json"}
+    sources = {"source_key", "migration_kind", "source_path", "target_table", "source_sha256", "source_size_bytes"}
+    sources |= {"source_record_count", "last_run_id", "status", "imported_at", "removed_source", "report_json"}
+    assert runs <= {field.column for field in MigrationRun._meta.fields}
+    assert sources <= {field.column for field in MigrationSource._meta.fields}
+    call_command("makemigrations", check=True, verbosity=0)
+
+
+def ignored(run, session_id="4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11", agent_id="ada"):
+    ignoring.ignore(run, agent_id, {session_id})
+
+
+class TestWhatIsLeftOut:
+    def test_it_is_listed_and_let_in_again(self, as_admin):
+        run = ran(status="undone")
+        ignored(run)
+        text = as_admin.get(PAGE).content.decode()
+        assert "Left out" in text and 'value="ada/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11"' in text
+        assert f'name="what" value="{run.id}"' in text
+        for what in ("ada/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11", run.id):
+            answer = as_admin.post(f"{PAGE}unignore/", {"what": what})
+            job = JobRun.objects.order_by("-id").first()
+            assert answer["Location"] == job.get_absolute_url()
+            assert orjson.loads(job.params_json) == {"what": what, "by": "root"}
+        for what in ("", "x" * 501, "a\0b"):
+            assert as_admin.post(f"{PAGE}unignore/", {"what": what}).status_code == 422
+
+    def test_an_operator_sees_it_and_no_more(self, client):
+        client.force_login(UserFactory(role="operator"), backend="django.contrib.auth.backends.ModelBackend")
+        ignored(ran(status="undone"), session_id=HOSTILE)
+        text = client.get(PAGE).content.decode()
+        assert "Left out" in text and "unignore" not in text and "<script>alert" not in text
+        assert client.post(f"{PAGE}unignore/", {"what": "x"}).status_code == 403
+
+    @pytest.mark.parametrize("count", [1, 60])
+    def test_queries(self, as_admin, count, django_assert_max_num_queries):
+        run = ran(status="undone")
+        for number in range(count):
+            ignored(run, session_id=f"s{number}")
+        as_admin.get(PAGE)
+        with django_assert_max_num_queries(19):
+            text = as_admin.get(PAGE).content.decode()
+        assert ("There are more" in text) == (count > 50)
+
+
+def test_a_look_that_failed_is_told(as_admin):
+    looked()
+    JobRun.objects.create(
+        id="01M802QPCKD3RD2B1CZH9PSDC8", kind="doctor", state="refused", created_at=clock.now_ms() + 1,
+        finished_at=clock.now_ms() + 1, message="OpenClaw seems to be running.",
+    )  # fmt: skip
+    text = as_admin.get(PAGE).content.decode()
+    assert "OpenClaw seems to be running." in text and "3 sources to read." in text
+
+
+def test_more_runs_than_a_page_holds(as_admin):
+    for number in range(1, 26):
+        ran(number)
+    first = as_admin.get(PAGE)
+    assert f"{25:026}" in first.content.decode() and f"{5:026}" not in first.content.decode()
+    following = as_admin.get(PAGE, {"after": first.context["page"].next}).content.decode()
+    assert f"{5:026}" in following and f"{25:026}" not in following
+    assert as_admin.get(PAGE, {"after": "\u202e"}).status_code < 500
+
+
+def test_a_run_tells_what_it_did(as_admin):
+    did = report.NO_RUN | {"id": "r", "backup": {"path": f"/backups/{HOSTILE}"}, "removed": ["a", "b"]}
+    did |= {"repairs": [{"check": "sums", "agent": "", "is_done": True, "sentence": "The sums were made again."}]}
+    did |= {"warnings": [{"path": HOSTILE, "reason": "It is gone."}], "stayed": [{"path": "x", "reason": "Too new."}]}
+    looked(run=did, verb="fix", store=[report_line(1), report_line(2, is_repairable=False)])
+    text = as_admin.get(PAGE).content.decode()
+    for words in ("/backups/", "no longer in their place: 2", "The sums were made again.", "It is gone.", "Too new."):
+        assert words in text, words
+    assert "Line 2" in text and "Line 1" not in text and "Import and mend does it" not in text
+    assert "<script>alert" not in text and "notice--warn" in text
+
+
+def test_a_run_whose_files_are_gone_is_undone_when_that_is_said(as_admin):
+    run = ran(root="/oc")
+    assert "Undo without its files" not in as_admin.get(PAGE).content.decode()
+    source = {"migration_kind": "transcript", "source_path": "x", "target_table": "transcript_events", "root": "/oc"}
+    MigrationSource.objects.create(source_key="k", last_run=run, status="imported", removed_source=True, **source)
+    text = as_admin.get(PAGE).content.decode()
+    assert "Undo without its files" in text and 'name="force" value="on"' in text
+    as_admin.post(f"{PAGE}{run.id}/undo/", {"force": "on"})
+    params = orjson.loads(JobRun.objects.get(kind="doctor_undo").params_json)
+    assert params == {"run": run.id, "by": "root", "force": True}

@@ -1,0 +1,111 @@
+"""Sums that are not what the records add up to: found, named and made again by the doctor, as real processes do it."""
+
+import random
+import shutil
+
+import pytest
+
+from tests.homes import Home
+from tests.operations.doctor.doctoring import change, doctor, fill, rows
+
+DERIVED = {
+    "sessions": "id",
+    "session_days": "session_id || date",
+    "conversation_turns": "id",
+    "session_tools": "session_id || date || tool",
+    "tool_days": "date || tool",
+}
+GLOBAL = {"agent_summaries": "agent_id", "agent_daily_stats": "agent_id || date"}
+NUMBERS = {
+    "sessions": ("record_count", "turn_count", "total_tokens", "cost_usd", "error_count", "created_at"),
+    "session_days": ("turn_count", "record_count", "tool_call_count", "cost_usd", "output_tokens"),
+    "conversation_turns": ("record_count", "total_tokens", "last_seq", "latency_ms", "prompt_tokens"),
+    "session_tools": ("call_count", "chars", "carried_chars", "prompt_tokens"),
+    "tool_days": ("chars", "result_count"),
+    "agent_summaries": ("turn_count", "total_tokens", "cost_usd", "rejected_count", "last_activity_at"),
+    "agent_daily_stats": ("turn_count", "session_count", "cost_usd", "input_tokens"),
+}
+TIMES = {"last_collected_at"}
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Our home, with what OpenClaw's home beside it holds."""
+    fill(Home(tmp_path / "home-source", agents=("main", "research")), sessions=6)
+    doctor(tmp_path / "home", "--fix", status=0)
+    return tmp_path / "home"
+
+
+def derived(home):
+    """Every row of every derived table, costs to a billionth."""
+    found = {}
+    for agent in ("main", "research"):
+        for table, key in DERIVED.items():
+            found[agent, table] = rows(home, f"SELECT * FROM {table} ORDER BY {key}", agent)
+    for table, key in GLOBAL.items():
+        names = [name for (name,) in rows(home, f"SELECT name FROM pragma_table_info('{table}')")]
+        asked = ", ".join(name for name in names if name not in TIMES)
+        found[table] = rows(home, f"SELECT {asked} FROM {table} ORDER BY {key}")
+    return {
+        name: [tuple(round(value, 9) if isinstance(value, float) else value for value in row) for row in each]
+        for name, each in found.items()
+    }
+
+
+def store(looked):
+    return {(one["check"], one["agent"]): one["sentence"] for one in looked["store"]}
+
+
+def test_sums_that_were_changed_are_named_and_made_again_from_records(home):
+    before = derived(home)
+    (session_id,) = rows(home, "SELECT id FROM sessions ORDER BY id LIMIT 1", "main")[0]
+    change(home, f"UPDATE sessions SET turn_count = turn_count + 62 WHERE id = '{session_id}'", "main")
+    change(home, f"UPDATE session_days SET total_tokens = 1 WHERE session_id = '{session_id}'", "main")
+    looked, _status = doctor(home, status=1)
+    sentence = store(looked)["session_sums", "main"]
+    assert session_id in sentence and "sessions.turn_count" in sentence and "session_days.total_tokens" in sentence
+    fixed, _status = doctor(home, "--fix", status=0)
+    assert ("session_sums", "main") in {(one["check"], one["agent"]) for one in fixed["run"]["repairs"]}
+    assert derived(home) == before
+    doctor(home, "--deep", status=0)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_whatever_was_changed_or_lost_is_as_after_a_fresh_collect(home, tmp_path, seed):
+    chance = random.Random(seed)
+    for table in (*DERIVED, *GLOBAL):
+        agents = ("main", "research") if table in DERIVED else (None,)
+        for agent in agents:
+            damage(home, table, agent, chance)
+    looked, _status = doctor(home, "--deep", status=1)
+    assert {"session_sums", "tool_sums", "sums"} <= {check for check, _agent in store(looked)}
+    doctor(home, "--deep", "--fix", status=0)
+    shutil.copytree(tmp_path / "home-source", tmp_path / "fresh-source", copy_function=shutil.copy2)
+    doctor(tmp_path / "fresh", "--fix", status=0)
+    assert derived(home) == derived(tmp_path / "fresh")
+    doctor(home, "--deep", status=0)
+
+
+def damage(home, table, agent, chance):
+    """Change a number in every row, and take some rows away; a session's own row holds what the source alone knows."""
+    for (rowid,) in rows(home, f"SELECT rowid FROM {table}", agent):
+        column = chance.choice(NUMBERS[table])
+        change(home, f"UPDATE {table} SET {column} = {chance.randrange(10**6, 10**7)} WHERE rowid = {rowid}", agent)
+        if table != "sessions" and chance.random() < 0.3:
+            change(home, f"DELETE FROM {table} WHERE rowid = {rowid}", agent)
+
+
+def test_sums_of_removed_sessions_are_left_alone_and_said_so(home):
+    change(home, "INSERT INTO removed_sessions SELECT id, 1, 'retention', last_activity_at, record_count, '' "
+                 "FROM sessions ORDER BY id LIMIT 1", "main")  # fmt: skip
+    ((gone,),) = rows(home, "SELECT session_id FROM removed_sessions", "main")
+    for table in ("transcript_events", "transcript_event_identities", "conversation_turns", "transcript_snapshots"):
+        change(home, f"DELETE FROM {table} WHERE session_id = '{gone}'", "main")
+    change(home, f"DELETE FROM sessions WHERE id = '{gone}'", "main")
+    days = f"SELECT date, turn_count FROM session_days WHERE session_id = '{gone}'"
+    kept = rows(home, days, "main")
+    change(home, "UPDATE session_days SET turn_count = turn_count + 5", "main")
+    doctor(home, "--fix")
+    assert kept and rows(home, days, "main") == [(date, count + 5) for date, count in kept]
+    looked, _status = doctor(home, "--deep", status=0)
+    assert "1 removed session" in store(looked)["sums_unchecked", "main"]

@@ -1,0 +1,217 @@
+"""`doctor --undo`: exactly what a run brought in first goes, evidence holds it back, and collects leave it out."""
+
+import uuid
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.homes import assistant, user
+from tests.operations.backups.backing_up import python, run, tables
+from tests.operations.doctor import doctoring
+from tests.operations.doctor.doctoring import change, doctor, fill, rows
+from tests.sqlite_homes import SqliteHome
+
+pytestmark = pytest.mark.kill
+home, source = doctoring.home, doctoring.source
+
+
+def collected(home):
+    status, out, _err = run(home, "collect", "--json", "--quiet")
+    assert status == 0
+    return orjson.loads(out)
+
+
+def sessions(home, agent="main"):
+    return {one for (one,) in rows(home, "SELECT id FROM sessions", agent)}
+
+
+def content(home):
+    """What is told of sessions."""
+    names = ("sessions", "transcript_events", "conversation_turns", "session_days", "session_tools", "tool_days")
+    return {key: found for key, found in tables(home).items() if key[1] in names and "agents/" in key[0]}
+
+
+def test_it_works(home, source):
+    first = source.transcript(user("First"), assistant("Here")).session
+    collected(home)
+    before = content(home)
+    ids = fill(source)
+    fixed = doctor(home, "--fix", status=0)[0]["run"]
+    assert sessions(home) == {first, *ids[0::2]}
+    undone, _status = doctor(home, "--undo", fixed["id"], status=0)
+    assert (undone["verb"], undone["run"]["sessions"]) == ("undo", {"main": 2, "research": 1})
+    assert sessions(home) == {first} and sessions(home, "research") == set()
+    assert content(home) == before
+    told = dict(rows(home, "SELECT source_path, status FROM migration_sources"))
+    assert {path for path, status in told.items() if status == "ignored"} == {
+        path for path in told if any(one in path for one in ids)
+    }
+    assert rows(home, "SELECT status FROM migration_runs") == [("undone",)]
+
+    report = collected(home)
+    assert report["agents"]["main"]["ignored_sessions"] == 2 and sessions(home) == {first}
+    assert "2 sessions that were undone before and stay out" in run(home, "collect")[1]
+    looked, _status = doctor(home)
+    assert {one["why"] for one in looked["sources"] if any(name in one["path"] for name in ids)} == {"undone"}
+    new = source.transcript(user("New")).session
+    assert doctor(home, "--fix", status=0)[0]["run"]["sessions"] == {"main": 1}
+    assert sessions(home) == {first, new}
+    assert "nothing to undo" in doctor(home, "--undo", fixed["id"], status=2)[0]["error"]
+
+
+def test_what_was_there_before_stays(home, source):
+    script = source.transcript(user("One"))
+    doctor(home, "--fix", status=0)
+    script.add(assistant("More"))
+    second = doctor(home, "--fix", status=0)[0]["run"]
+    assert second["sessions"] == {}
+    doctor(home, "--undo", second["id"], status=0)
+    assert sessions(home) == {script.session}
+    assert rows(home, "SELECT count(*) FROM transcript_events", "main") == [(3,)]
+
+
+def test_evidence_holds_it_back(home, source):
+    ids = fill(source, sessions=4)
+    fixed = doctor(home, "--fix", status=0)[0]["run"]
+    before = content(home)
+    make = "from datasets.models import DatasetSample as S\nfrom gate.models import MemoryGateDecision as D\n"
+    make += f"S.objects.create(id='s', sample_type='annotated_turn', session_id='{ids[0]}', agent_id='main',"
+    make += " content='{}', created_at=1)\n"
+    make += f"D.objects.using('agent_main').create(id='d', session_id='{ids[2]}', decision='NO_WRITE', reason='x',"
+    make += " created_at=1)\n"
+    python(home, make)
+    refused, _status = doctor(home, "--undo", fixed["id"], status=2)
+    assert {one["id"]: one["reason"] for one in refused["reasons"]} == {
+        f"main/{ids[0]}": "samples",
+        f"main/{ids[2]}": "decisions",
+    }
+    assert content(home) == before
+    assert rows(home, "SELECT count(*) FROM migration_sources WHERE status = 'ignored'") == [(0,)]
+
+
+def test_sessions_of_a_database(home):
+    source = SqliteHome(Path(f"{home}-source"))
+    one, two, three = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
+    source.session(one, user("One"))
+    collected(home)
+    source.session(two, user("Two"), assistant("x"))
+    fixed = doctor(home, "--fix", status=0)[0]["run"]
+    doctor(home, "--undo", fixed["id"], status=0)
+    assert sessions(home) == {one}
+    source.session(three, user("Three"))
+    source.append(two, user("Two goes on", key=1))
+    report = collected(home)
+    assert sessions(home) == {one, three} and report["agents"]["main"]["ignored_sessions"] == 1
+
+
+def test_after_sources_are_gone(home, source):
+    fill(source)
+    fixed = doctor(home, "--fix", "--sources", "remove", "--force", status=0)[0]["run"]
+    refused, _status = doctor(home, "--undo", fixed["id"], status=2)
+    assert "backup folder" in refused["error"]
+    doctor(home, "--undo", fixed["id"], "--force", status=0)
+    assert sessions(home) == set()
+
+
+def test_what_a_later_run_moved_stays_out_as_well(home, source):
+    """The rows of the sources are the later run's by then."""
+    ids = fill(source)
+    first = doctor(home, "--fix", status=0)[0]["run"]
+    content_of = {path: path.read_bytes() for path in source.root.rglob("sessions/*.jsonl")}
+    moved = doctor(home, "--fix", "--sources", "archive", "--force", status=0)[0]["run"]
+    assert moved["sessions"] == {} and len(moved["removed"]) == 6
+    refused, _status = doctor(home, "--undo", first["id"], status=2)
+    assert "3 sources of these sessions are no longer in their place" in refused["error"]
+    doctor(home, "--undo", first["id"], "--force", status=0)
+    for path, data in content_of.items():
+        path.write_bytes(data)
+    report = collected(home)
+    assert report["agents"]["main"]["ignored_sessions"] == 2 and sessions(home) == set()
+    looked, _status = doctor(home)
+    assert {(one["agent"], one["session_id"]) for one in looked["ignored"]} == {
+        ("main", ids[0]), ("research", ids[1]), ("main", ids[2]),
+    }  # fmt: skip
+
+
+def test_a_later_run_does_not_bring_sessions_of_a_database_back(home):
+    source = SqliteHome(Path(f"{home}-source"))
+    one, two = (str(uuid.UUID(int=number)) for number in (1, 2))
+    source.session(one, user("One"))
+    collected(home)
+    source.session(two, user("Two"))
+    fixed = doctor(home, "--fix", status=0)[0]["run"]
+    doctor(home, "--undo", fixed["id"], status=0)
+    assert doctor(home, "--fix", status=0)[0]["run"] is None
+    source.append(one, user("One goes on", key=1))
+    assert doctor(home, "--fix", status=0)[0]["run"]["sessions"] == {}
+    collected(home)
+    assert sessions(home) == {one}
+
+
+def test_a_session_that_came_after_the_plan_stays_out(home, source):
+    """It was imported by the run, and no source of the plan is its own."""
+    fill(source)
+    fixed = doctor(home, "--fix", status=0)[0]["run"]
+    change(home, "DELETE FROM migration_sources WHERE source_path LIKE '%.jsonl'")
+    doctor(home, "--undo", fixed["id"], status=0)
+    collected(home)
+    assert sessions(home) == set()
+
+
+@pytest.mark.parametrize("made_unusable", ["old", "unregistered"])
+def test_what_a_repair_made_usable_was_there_before(home, source, made_unusable):
+    first = source.transcript(user("First"), assistant("Here")).session
+    doctor(home, "--fix", status=0)
+    if made_unusable == "old":
+        change(home, "DROP INDEX idx_artifacts_session; DROP INDEX idx_artifacts_session_size", "main")
+        change(home, "DELETE FROM django_migrations WHERE app = 'artifacts' AND name LIKE '0004%'", "main")
+    else:
+        change(home, "DELETE FROM agent_databases WHERE agent_id = 'main'; DELETE FROM agents WHERE agent_id = 'main'")
+    second = source.transcript(user("Second")).session
+    fixed = doctor(home, "--fix", status=0)[0]["run"]
+    assert fixed["sessions"] == {"main": 1} and len(fixed["repairs"]) == 1
+    doctor(home, "--undo", fixed["id"], status=0)
+    assert sessions(home) == {first} and second not in sessions(home)
+
+
+class TestLettingIn:
+    def test_it_works(self, home, source):
+        ids = fill(source)
+        fixed = doctor(home, "--fix", status=0)[0]["run"]
+        before = content(home)
+        doctor(home, "--undo", fixed["id"], status=0)
+        collected(home)
+        one, _status = doctor(home, "--unignore", f"main/{ids[0]}", status=0)
+        assert (one["verb"], one["run"]["let_in"]) == ("unignore", 1)
+        assert sessions(home) == set()
+        fixed_again = doctor(home, "--fix", status=0)[0]["run"]
+        assert sessions(home) == {ids[0]} and fixed_again["sessions"] == {"main": 1}
+        assert doctor(home, "--unignore", fixed["id"], status=0)[0]["run"]["let_in"] == 2
+        collected(home)
+        assert content(home) == before
+        assert doctor(home)[0]["ignored"] == []
+        entries = rows(home, "SELECT detail_json FROM operator_audit WHERE action = 'doctor_unignored' ORDER BY id")
+        assert [orjson.loads(detail) for (detail,) in entries] == [{"sessions": 1}, {"sessions": 2}]
+
+    def test_sessions_of_a_database_that_has_not_changed(self, home):
+        source = SqliteHome(Path(f"{home}-source"))
+        ids = {str(uuid.UUID(int=number)) for number in (1, 2)}
+        for one in ids:
+            source.session(one, user("One"), assistant("Two"))
+        fixed = doctor(home, "--fix", status=0)[0]["run"]
+        before = content(home)
+        doctor(home, "--undo", fixed["id"], status=0)
+        collected(home)
+        doctor(home, "--unignore", fixed["id"], status=0)
+        collected(home)
+        assert sessions(home) == ids and content(home) == before
+
+    def test_what_is_not_left_out(self, home, source):
+        fill(source)
+        doctor(home, "--fix", status=0)
+        refused, _status = doctor(home, "--unignore", "main/nothing", status=2)
+        assert "not left out" in refused["error"]
+        for option in ("--unignore", "--undo"):
+            refused, _status = doctor(home, option, b"\xff/\xff", status=2)
+            assert "is not text" in refused["error"]

@@ -1,0 +1,94 @@
+"""What the doctor says is so: leftovers, what is skipped, progress, numbers, and how it ends."""
+
+import fcntl
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.homes import Home, user
+from tests.operations.backups.backing_up import run
+from tests.operations.doctor import doctoring
+from tests.operations.doctor.doctoring import doctor, fill, rows
+
+pytestmark = pytest.mark.kill
+home, source = doctoring.home, doctoring.source
+
+
+def test_a_copy_that_a_living_process_works_on_is_no_leftover(home, source):
+    fill(source)
+    doctor(home, "--fix", status=0)
+    copies = home / "state" / "copies"
+    (copies / "1-alive").mkdir(parents=True, mode=0o700)
+    with (copies / "1-alive" / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        looked, _status = doctor(home)
+    assert not [one for one in looked["store"] if one["check"] == "leftover"]
+    assert (copies / "1-alive").is_dir()
+
+
+def test_folders_that_are_read_in_part_are_listed_with_what_is_left_in_them(home, source):
+    fill(source)
+    source.write("cron/jobs.json.bak", "{}")
+    source.write("workspace/notes/plan.md", "sk-fake-canary")
+    source.write("workspace/shopping.md", "sk-fake-canary")
+    (source.root / "memory" / "openclaw-mem" / "artifacts").mkdir(parents=True)
+    with closing(sqlite3.connect(source.root / "memory" / "openclaw-mem.sqlite")) as store:
+        store.execute("CREATE TABLE meta (x)")
+    looked, _status = doctor(home)
+    skipped = {one["path"]: one["why"] for one in looked["skipped"] if not one["table"]}
+    left = {"cron/jobs.json.bak", "memory/openclaw-mem.sqlite", "workspace/notes"}
+    assert left | {"workspace/shopping.md"} <= skipped.keys()
+    assert not {"cron/jobs.json", "cron/runs/j1.jsonl", "workspace/MEMORY.md", "cron", "workspace"} & skipped.keys()
+    assert looked["skipped_count"] == len(looked["skipped"])
+
+
+def test_progress_of_a_look_goes_to_its_end(home, source):
+    fill(source)
+    _status, _out, err = run(home, "doctor")
+    done, total = re.search(r"^([\d,]+) of ([\d,]+)  100 %", err.splitlines()[-1]).groups()
+    assert done == total != "0"
+
+
+def test_numbers_read_right_for_one(home):
+    source = Home(Path(f"{home}-source"))
+    source.transcript(user("One")).raw("no record\n")
+    looked, _status = doctor(home)
+    words = (
+        "To read: 1 source, with 2 new records and 1 rejected line. 0 other findings. Counted: 0 records of 0 sessions"
+    )
+    assert looked["message"].startswith(words)
+    fixed, _status = doctor(home, "--fix", status=0)
+    assert fixed["message"] == "1 source imported, 1 new session, 1 rejected line, 0 repairs, 0 warnings."
+    undone, _status = doctor(home, "--undo", fixed["run"]["id"], status=0)
+    assert undone["message"].startswith("1 session of run ") and "was taken out" in undone["message"]
+    again, _status = doctor(home, "--unignore", fixed["run"]["id"], status=0)
+    assert again["message"].startswith("1 session is no longer left out")
+
+
+def test_files_that_stay_make_no_second_backup(home, source):
+    """A line of theirs was rejected, so they are never taken away: there is nothing to do the second time."""
+    source.transcript(user("One")).raw("no record\n")
+    first, _status = doctor(home, "--fix", "--sources", "archive", "--force", status=0)
+    assert [one["reason"] for one in first["run"]["stayed"]]
+    backups = rows(home, "SELECT id FROM backup_runs")
+    second, _status = doctor(home, "--fix", "--sources", "archive", "--force", status=0)
+    assert second["message"].startswith(
+        "Nothing to do. Nothing is new and nothing is wrong. Counted: 2 records of 1 session"
+    )
+    assert rows(home, "SELECT id FROM backup_runs") == backups
+
+
+def test_a_source_that_is_not_there_could_not_be_looked_at(home):
+    status, _out, err = run(home, "doctor", "--source", "/nonexistent")
+    assert status == 2 and "There is no folder /nonexistent" in err
+
+
+def test_the_last_sentence_comes_once(home, source):
+    fill(source)
+    status, out, err = run(home, "doctor", "--quiet")
+    sentence = out.splitlines()[-1]
+    assert status == 1 and sentence.startswith("To read:")
+    assert sentence not in err and err.strip() == ""

@@ -1,0 +1,41 @@
+"""A home with old sessions of every kind, for the tests of retention and archives."""
+
+from pathlib import Path
+
+from tests import homes
+from tests.operations.backups.backing_up import run
+
+BIG = "\n".join(f"line {number} of an output" for number in range(2_000))
+SECRET = "password = hunter2hunter2\n" + "filling\n" * 2_000
+
+
+def fill(home, *, sessions=3, turns=4, agents=("main", "research")):
+    """Collect sessions of 2026-02-21 with calls, big outputs, secrets, branches, compactions and damaged lines."""
+    source = homes.Home(Path(f"{home}-source"), agents=agents)
+    scripts = [_session(source, agents[number % len(agents)], number, turns) for number in range(sessions)]
+    source.index(
+        {
+            f"agent:main:telegram:direct:{number}": {
+                "sessionId": script.session,
+                "chatType": "direct",
+                "channel": "telegram",
+                "systemPromptReport": {"skills": {"entries": [{"name": f"skill-{number % 2}", "blockChars": 3}]}},
+            }
+            for number, script in enumerate(scripts)
+            if agents[number % len(agents)] == "main"
+        }
+    )
+    assert run(home, "collect")[0] in (0, 4)
+    return source, scripts
+
+
+def _session(source, agent, number, turns):
+    script = source.transcript(agent=agent)
+    for turn in range(turns):
+        call = f"c{turn}"
+        script.add(homes.user(f"Question {number} {turn} 🦞"), homes.assistant("", (call, "exec", {"n": turn})))
+        output = (BIG, SECRET, "x" * 9_000, f"short {turn}")[turn % 4]
+        script.add(homes.result(call, output), homes.assistant(f"Answer {turn} " + "y" * (turn % 2) * 9_000))
+    script.add({"type": "compaction", "summary": "what was", "firstKeptEntryId": "r1", "tokensBefore": 5})
+    script.add(homes.user("Another way?") | {"parentId": "r2"}, homes.assistant("Yes."))
+    return script.raw("no record\n")

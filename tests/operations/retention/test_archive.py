@@ -1,0 +1,291 @@
+"""`openclaw-web archive`: old sessions in files that were read back before anything is removed, and back again."""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+import orjson
+import pytest
+import zstandard
+
+from tests import homes
+from tests.operations.backups import backing_up
+from tests.operations.backups.backing_up import ROOT, environment, run, tables
+from tests.operations.retention import old_sessions
+
+AGE = ("--older-than", "30d")
+
+
+def receipt(home, *words, status=0):
+    done, out, err = run(home, "archive", *words, "--json", "--quiet")
+    assert done == status, err + out
+    return orjson.loads(out)
+
+
+def files(home):
+    return sorted((home / "archive").rglob("*.jsonl.zst"))
+
+
+def lines(path):
+    data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
+    return [orjson.loads(line) for line in data.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    home = tmp_path_factory.mktemp("archive") / "own"
+    old_sessions.fill(home)
+    return home
+
+
+@pytest.fixture
+def home(filled, tmp_path):
+    """A copy of a home with old sessions. Its source is elsewhere: a test that collects fills one of its own."""
+    shutil.copytree(filled, tmp_path / "own")
+    return tmp_path / "own"
+
+
+def test_it_works(tmp_path):
+    home = tmp_path / "own"
+    old_sessions.fill(home)
+    before = tables(home)
+    told = receipt(home, *AGE, "--dry-run")
+    assert (told["sessions"], told["dry_run"]) == (3, True) and tables(home) == before and not files(home)
+    told = receipt(home, *AGE)
+    assert (told["sessions"], told["kept"], told["failed"]) == (3, {}, [])
+    assert len(files(home)) == 3
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (home / "archive").rglob("*") if path.is_file()} == {0o600}
+    after = tables(home)
+    main = "agents/main/agent/openclaw-agent.sqlite"
+    for table in ("sessions", "transcript_events", "conversation_turns", "artifacts", "rejected_records"):
+        assert not after[main, table] and before[main, table], table
+    for table in ("session_days", "session_tools", "tool_days"):
+        assert after[main, table] == before[main, table]
+    key = ("state/openclaw.sqlite", "agent_daily_stats")
+    assert after[key] == before[key]
+    assert len(after[main, "removed_sessions"]) == 2
+    # A collect passes them over, also with a new time on a file, and backs nothing up twice.
+    for path in (home.parent / "own-source").rglob("*.jsonl"):
+        os.utime(path)
+    assert run(home, "collect")[0] in (0, 4)
+    assert not tables(home)[main, "sessions"]
+    again = receipt(home, *AGE)
+    assert again["sessions"] == 0 and len(files(home)) == 3
+
+
+def test_what_is_restored_is_what_was_there(home):
+    before = tables(home)
+    stored = backing_up.artifacts(home)
+    receipt(home, *AGE)
+    backing_up.python(home, "from artifacts.store.writing import garbage; garbage.collect()")
+    assert not backing_up.artifacts(home)
+    sound = receipt(home, "verify", str(home / "archive"))
+    assert (sound["sound"], sound["failed"]) == (3, [])
+    told = receipt(home, "restore", *map(str, files(home)))
+    assert (told["restored"], told["there"], told["failed"]) == (3, 0, [])
+    after = tables(home)
+    noted = ("state/openclaw.sqlite", "collector_sessions")  # also says when
+    assert {key for key in before if before[key] != after[key]} == {noted}
+    assert [row.rpartition(",")[0] for row in before[noted]] == [row.rpartition(",")[0] for row in after[noted]]
+    assert backing_up.artifacts(home) == stored and backing_up.are_artifacts_sound(home)
+    told = receipt(home, "restore", str(home / "archive"))
+    assert (told["restored"], told["there"]) == (0, 3)
+    assert tables(home) == after
+
+
+def test_a_restore_in_another_home(home, tmp_path):
+    before = tables(home)
+    receipt(home, *AGE)
+    other = tmp_path / "other"
+    told = receipt(other, "restore", str(home / "archive"))
+    assert told["restored"] == 3
+    after = tables(other)
+    for key in before:
+        if key[0].startswith("agents/") and key[1] != "django_migrations":
+            assert after[key] == before[key], key
+    key = ("state/openclaw.sqlite", "agent_daily_stats")
+    assert after[key] == before[key]
+
+
+def test_an_archive_is_readable_without_us(home):
+    receipt(home, *AGE)
+    for path in files(home):
+        told = lines(path)
+        assert told[0]["schema"] == "openclaw-web.archive.v1" and told[-1]["end"] is True
+        texts = {line["text"] for line in told if "content" in line}
+        assert old_sessions.BIG in texts and old_sessions.SECRET in texts
+        manifest = orjson.loads(path.with_name(path.name.removesuffix(".jsonl.zst") + ".manifest.json").read_bytes())
+        assert manifest["tables"]["transcript_events"] == sum(line.get("table") == "transcript_events" for line in told)
+        assert (manifest["file"], manifest["bytes"]) == (path.name, path.stat().st_size)
+
+
+def test_a_session_that_goes_on_comes_back_whole(tmp_path):
+    home = tmp_path / "own"
+    _source, scripts = old_sessions.fill(home, sessions=1, agents=("main",))
+    main = "agents/main/agent/openclaw-agent.sqlite"
+    count = len(tables(home)[main, "transcript_events"])
+    receipt(home, *AGE)
+    scripts[0].add(homes.user("Are you still there?"), homes.assistant("Yes."))
+    assert run(home, "collect")[0] in (0, 4)
+    after = tables(home)
+    assert len(after[main, "transcript_events"]) == count + 2 and not after[main, "removed_sessions"]
+    assert "agent:main:telegram:direct:0" in after[main, "sessions"][0]
+    refused = receipt(home, "restore", str(home / "archive"), status=3)
+    assert "changed since" in refused["reasons"][0]["reason"]
+    assert tables(home) == after
+
+
+def test_a_session_whose_transcript_was_written_anew_and_goes_on_comes_back(tmp_path):
+    home = tmp_path / "own"
+    _source, scripts = old_sessions.fill(home, sessions=1, agents=("main",))
+    main, path = "agents/main/agent/openclaw-agent.sqlite", scripts[0].path
+    receipt(home, *AGE)
+    for more, count in ((0, 0), (2, 1)):
+        scripts[0].add(*[homes.user("Are you still there?"), homes.assistant("Yes.")][:more])
+        path.with_name("new").write_bytes(path.read_bytes())
+        path.with_name("new").replace(path)
+        assert run(home, "collect")[0] in (0, 4)
+        assert len(tables(home)[main, "sessions"]) == count
+
+
+def test_a_session_with_a_lost_output_stays(home):
+    blob = next(path for path in (home / "artifacts" / "blobs").rglob("*") if path.is_file())
+    blob.unlink()
+    told = receipt(home, *AGE, status=3)  # all of them have that output: nothing was done
+    assert told["failed"] and (told["sessions"], told["failed_count"]) == (0, 3)
+    main = "agents/main/agent/openclaw-agent.sqlite"
+    research = "agents/research/agent/openclaw-agent.sqlite"
+    left = len(tables(home)[main, "sessions"]) + len(tables(home)[research, "sessions"])
+    assert left == told["failed_count"] and len(files(home)) == told["sessions"]
+
+
+def forged(source, way):
+    """The bytes of an archive with something wrong in it."""
+    data, told = source.read_bytes(), lines(source)
+    row = next(line for line in told if line.get("table") == "conversation_turns")
+    if way == "cut":
+        return data[: len(data) // 2]
+    if way == "bit":
+        return data[:200] + bytes([data[200] ^ 1]) + data[201:]
+    if way == "row":
+        row["row"]["user_message_content"] = "forged"
+    elif way == "content":
+        next(line for line in told if "content" in line)["text"] = "forged"
+    elif way == "table":
+        row["table"] = "memory_gate_decisions"
+    elif way == "agent":
+        told[0]["agent"] = "../x"
+    else:
+        row["row"][{"session": "session_id", "type": "created_at", "column": "x; --"}[way]] = "another"
+    if way in ("session", "type", "column", "agent"):  # with hashes that fit
+        body = [orjson.dumps(line) + b"\n" for line in told[:-1]]
+        rows = [line for line, said in zip(body, told, strict=False) if "table" in said]
+        told[-1]["rows_sha256"] = hashlib.sha256(b"".join(rows)).hexdigest()
+        told[-1]["lines_sha256"] = hashlib.sha256(b"".join(body)).hexdigest()
+    return zstandard.compress(b"".join(orjson.dumps(line) + b"\n" for line in told))
+
+
+def test_hostile_archives(home, tmp_path):
+    receipt(home, *AGE)
+    wanted, folder = tables(home), tmp_path / "forged"
+    folder.mkdir()
+    ways = ("cut", "bit", "row", "content", "table", "session", "type", "column", "agent")
+    for way in ways:
+        (folder / f"{way}.jsonl.zst").write_bytes(forged(files(home)[0], way))
+    (folder / "none.jsonl.zst").write_bytes(b"hello\n" * 100)
+    (folder / "empty.jsonl.zst").write_bytes(b"")
+    (folder / "link.jsonl.zst").symlink_to(files(home)[0])
+    (folder / "folder.jsonl.zst").mkdir()
+    refused = receipt(home, "restore", str(folder), status=3)
+    assert (refused["restored"], len(refused["reasons"])) == (0, len(ways) + 4), refused
+    assert tables(home) == wanted
+
+
+def test_wrong_use(home):
+    for words, sentence in (
+        ((), "--before DATE or --older-than"),
+        (("--before", "2026-01-01", *AGE), "--before DATE or --older-than"),
+        (("--before", "soon"), "A date is spelled"),
+        (("--older-than", "a while"), "A date is spelled"),
+        (("--older-than", "36h"), "an age in whole days"),
+        (("restore",), "Say which archives"),
+        (("restore", "x", "--dry-run"), "restore knows no --dry-run"),
+        (("--dry-run", "restore", "x"), "--dry-run does not go with a verb"),
+        (("burn",), "invalid choice"),
+    ):
+        status, _out, err = run(home, "archive", *words)
+        assert status == 2 and sentence in err, (words, err)
+    for words, sentence in (
+        (("--older-than", "0d"), "older than a day"),
+        ((*AGE, "--agent", "nobody"), "There is no agent"),
+        ((*AGE, "--out", f"{home}-source/x"), "OpenClaw's home"),
+        ((*AGE, "--out", "/dev/null/x"), "cannot be written"),
+        (("restore", str(home / "state")), "There are no archives"),
+    ):
+        status, _out, err = run(home, "archive", *words)
+        assert status == 3 and sentence in err and "Traceback" not in err, (words, err)
+    assert receipt(home, "restore", "/nowhere", status=3)["reasons"]
+
+
+def test_a_backup_has_the_archives(home, tmp_path):
+    receipt(home, *AGE)
+    made = backing_up.receipt(home, "create")["backup"]["path"]
+    backing_up.receipt(tmp_path / "new", "restore", made)
+    names = [path.relative_to(home) for path in (home / "archive").rglob("*") if path.is_file()]
+    assert len(names) == 6
+    assert all((tmp_path / "new" / name).read_bytes() == (home / name).read_bytes() for name in names)
+
+
+def test_a_full_disk(home, tmp_path):
+    """A file system of a few kilobytes, in a mount namespace of its own: nothing pretended."""
+    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("this system has no user namespaces")
+    small = tmp_path / "small"
+    small.mkdir()
+
+    def left():
+        return sum(len(rows) for (_file, table), rows in tables(home).items() if table == "sessions")
+
+    seen = set()
+    for size in (4, 16, 24):
+        before = left()
+        mounted = f'mount -t tmpfs -o size={size}k tmpfs {small} && "$@"; status=$?; find {small} -type f; exit $status'
+        command = [sys.executable, "-m", "openclaw_web", "archive", *AGE, "--quiet", "--out", str(small)]
+        done = subprocess.run(
+            ["unshare", "-Urm", "sh", "-c", mounted, "sh", *command],
+            cwd=ROOT, env=environment(home), capture_output=True, text=True,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr
+        seen.add(done.returncode)
+        written = [name for name in done.stdout.split() if name.endswith(".zst")]
+        assert before - left() <= len(written) and not [name for name in done.stdout.split() if "/." in name]
+        if done.returncode:
+            assert "There is no room left" in done.stderr, done.stderr
+    assert 3 in seen
+
+
+def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
+    """The folder of an agent on a file system of its own that has hardly any room left."""
+    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("this system has no user namespaces")
+    folder, copy = home / "agents" / "main" / "agent", tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    before, size = tables(home), sum(path.stat().st_size for path in folder.iterdir()) // 1024
+    for words in (("retention", "--days", "30", "--remove"), ("archive", *AGE)):
+        mounted = (
+            f'mount -t tmpfs -o size={size + 120}k tmpfs {folder} && cp -a {copy}/. {folder}/ && "$@"; status=$?; '
+            f"rm -rf {tmp_path}/after; cp -a {folder} {tmp_path}/after; exit $status"
+        )
+        command = [sys.executable, "-m", "openclaw_web", *words, "--agent", "main", "--quiet"]
+        done = subprocess.run(
+            ["unshare", "-Urm", "sh", "-c", mounted, "sh", *command],
+            cwd=ROOT, env=environment(home), capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 3 and "Traceback" not in done.stderr, done.stderr
+        assert f"no room left in {folder}" in done.stderr and "still here" in done.stderr
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "after", folder)
+        assert tables(home) == before

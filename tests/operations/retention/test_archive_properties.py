@@ -1,0 +1,74 @@
+"""Whatever is in a session, what comes back from its archive is what went in."""
+
+import itertools
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agents import databases
+from jobs.progress import Progress
+from ledger.collectors.jsonl import Line, parse
+from ledger.models import RejectedRecord, Session
+from ledger.transcripts import removing, session_rows
+from ledger.transcripts import storing as ledger
+from operations.retention import files, restoring
+from tests import homes
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from("\x00\u2028\u202e🦞"), max_size=60)
+LONG = st.builds(lambda text, times: text * times, TEXTS, st.sampled_from([1, 400, 3_000]))
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53) | st.none() | TEXTS
+RECORDS = st.lists(
+    st.builds(homes.user, LONG)
+    | st.builds(lambda text, call: homes.assistant(text, (call, "exec", {"a": text})), LONG, st.sampled_from("ab"))
+    | st.builds(homes.result, st.sampled_from("ab"), LONG)
+    | st.builds(lambda text: {"type": "compaction", "summary": text, "firstKeptEntryId": "r1"}, LONG)
+    | st.builds(lambda value: {"type": "odd", "value": value, "parentId": "r1"}, NUMBERS),
+    min_size=1,
+    max_size=14,
+)
+NUMBER = itertools.count()
+
+
+def store(records):
+    session_id, lines, offset = f"s{next(NUMBER)}", [], 0
+    for number, record in enumerate(records):
+        told = {"id": f"r{number}", "timestamp": f"2026-02-21T03:00:{number:02d}.000Z"} | record
+        raw = orjson.dumps(told) + b"\n"
+        lines.append(parse(Line(offset, offset + len(raw), raw.strip())))
+        offset += len(raw)
+    lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
+    ledger.store_transcript(DB, ledger.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
+    return session_id
+
+
+@given(RECORDS)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+def test_what_comes_back_is_what_went_in(own_home, records):
+    session_id = store(records)
+    before = list(session_rows.lines(DB, session_id))
+    path = own_home / f"{session_id}.jsonl.zst"
+    written = files.write(path, DB, session_id)
+    assert files.verify(path) == written
+    moment = Session.objects.using(DB).get(id=session_id).last_activity_at + 1
+    told = {"why": "archive", "digest": written.rows_sha256}
+    assert removing.remove(DB, session_id, before=moment, needed_by=lambda _: "", **told)
+    assert not RejectedRecord.objects.using(DB).filter(session_id=session_id).exists()
+    for _time in range(2):
+        receipt = restoring.restore([path], Progress(), by="test")
+        assert not receipt["failed"], receipt
+    assert list(session_rows.lines(DB, session_id)) == before
+
+
+@pytest.fixture
+def own_home(ada, settings, tmp_path):
+    settings.HOME_DIR = tmp_path / "home"
+    (settings.HOME_DIR / "state").mkdir(parents=True)
+    databases.path("ada").parent.mkdir(parents=True)
+    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
+    return settings.HOME_DIR

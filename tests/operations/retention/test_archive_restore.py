@@ -1,0 +1,233 @@
+"""Archives that go back into a store that has moved on, and archives made by hand with hashes that fit."""
+
+import hashlib
+import os
+
+import orjson
+import pytest
+import zstandard
+
+from agents import databases
+from jobs.progress import Progress
+from ledger.collectors.jsonl import Line, parse
+from ledger.models import PromptReport, RejectedRecord, Session
+from ledger.transcripts import removing, session_rows
+from ledger.transcripts import storing as ledger
+from openclaw_web.disk.drafts import draft_of
+from operations.retention import files, restoring
+from people.configuration import keys as configuration
+from tests import homes
+from tests.operations.retention.old_sessions import BIG
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+CALL = [homes.assistant("", ("a", "exec", {"a": 1})), homes.result("a", BIG)]
+MONTH = "2026-02"
+
+
+@pytest.fixture
+def home(ada, settings, tmp_path):
+    settings.HOME_DIR = tmp_path / "home"
+    (settings.HOME_DIR / "state").mkdir(parents=True)
+    databases.path("ada").parent.mkdir(parents=True)
+    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
+    return settings.HOME_DIR
+
+
+def store(session_id="s", words=("Hello",), *, damaged=True):
+    lines, offset = [], 0
+    records = [record for word in words for record in (homes.user(word), *CALL, homes.assistant(f"{word}!"))]
+    for number, record in enumerate(records):
+        raw = orjson.dumps({"id": f"r{number}", "timestamp": f"2026-02-21T03:00:{number:02d}.000Z"} | record) + b"\n"
+        lines.append(parse(Line(offset, offset + len(raw), raw.strip())))
+        offset += len(raw)
+    if damaged:
+        lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
+    ledger.store_transcript(DB, ledger.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
+    return session_id
+
+
+def archived(home, session_id="s"):
+    """Archive a session and remove it; the file."""
+    draft = home / "draft"
+    written = files.write(draft, DB, session_id)
+    assert files.verify(draft) == written
+    path = files.place(draft, home / "archive", written, last_activity_at=1, month=MONTH)
+    told = {"why": "archive", "digest": written.rows_sha256}
+    assert removing.remove(DB, session_id, before=2**52, needed_by=lambda _: "", **told)
+    return path
+
+
+def restore(*paths):
+    return restoring.restore(restoring.archives([os.fspath(path) for path in paths]), Progress(), by="test")
+
+
+def reason(path):
+    receipt = restore(path)
+    assert not receipt["restored"] and len(receipt["failed"]) == 1, receipt
+    return receipt["failed"][0]["reason"]
+
+
+def test_numbers_that_others_have_by_now_are_given_anew(home):
+    path = archived(home, store())
+    RejectedRecord.objects.using(DB).create(
+        id=1, file="other.jsonl", byte_offset=3, byte_length=1, reason="not_json", session_id="t", created_at=1
+    )
+    for how in ("restored", "there"):
+        receipt = restore(path)
+        assert (receipt[how], receipt["failed"]) == (1, []), receipt
+    assert RejectedRecord.objects.using(DB).filter(session_id="s").count() == 1
+    assert RejectedRecord.objects.using(DB).get(id=1).session_id == "t"
+    assert archived(home).name == path.name
+
+
+def test_of_several_archives_of_a_session_the_latest_counts(home):
+    older = archived(home, store(words=("One",)))
+    latest = archived(home, store(words=("One", "Two")))
+    receipt = restore(home / "archive", older, latest)
+    assert (receipt["restored"], receipt["older"], receipt["there"], receipt["failed"]) == (1, 2, 1, [])
+    assert "2 archives hold older states" in receipt["message"]
+    assert Session.objects.using(DB).get(id="s").turn_count == 2
+    assert "changed since" in reason(older)
+
+
+def test_somebody_who_opted_out_since_does_not_come_back(home):
+    store()
+    told = {"session_key": "agent:ada:telegram:direct:43", "origin": "direct", "conversation_target": "telegram:43"}
+    Session.objects.using(DB).filter(id="s").update(**told)
+    path = archived(home)
+    configuration.put("collector.optedOutSenders", ["43"])
+    assert "opted out" in reason(path) and not Session.objects.using(DB).exists()
+    assert removing.ids(DB) == {"s"}
+    configuration.put("collector.optedOutSenders", [])
+    assert restore(path)["restored"] == 1
+
+
+def test_a_name_that_is_no_utf_8(home, tmp_path):
+    with open(os.fsencode(tmp_path) + b"/\xff.jsonl.zst", "wb") as file:
+        file.write(b"x")
+    receipt = restore(tmp_path)
+    assert "�" in receipt["failed"][0]["id"] and orjson.dumps(receipt)
+
+
+def test_what_others_left_beside_drafts_stays(tmp_path):
+    (tmp_path / ".archive.2024").mkdir()
+    (tmp_path / ".archive.file").write_text("precious")
+    (tmp_path / ".archive.01K8ZZZZZZZZZZZZZZZZZZZZZZ").mkdir()
+    (tmp_path / ".archive.01K8YYYYYYYYYYYYYYYYYYYYYY").symlink_to(tmp_path / ".archive.2024")
+    with draft_of(tmp_path / "archive"):
+        pass
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {".archive.2024", ".archive.file", ".archive.01K8YYYYYYYYYYYYYYYYYYYYYY"}
+
+
+def first(told, table):
+    return next(line["row"] for line in told if line.get("table") == table)
+
+
+def without_content(told):
+    told[:] = [line for line in told if "content" not in line]
+
+
+def with_another_session(told):
+    told.insert(-1, {"table": "sessions", "row": first(told, "sessions") | {"id": "t"}})
+
+
+def without_session(told):
+    told[:] = [line for line in told if line.get("table") != "sessions"]
+
+
+def with_a_report(told):
+    row = {"id": "0" * 64, "report_json": "{}"}
+    told.insert(1, {"table": "prompt_reports", "row": row})
+    first(told, "sessions")["prompt_report_id"] = row["id"]
+
+
+def with_a_name(name):
+    def change(told):
+        told[0]["session"] = first(told, "sessions")["id"] = name
+        for line in told:
+            if "session_id" in line.get("row", {}):
+                line["row"]["session_id"] = name
+
+    return change
+
+
+def with_value(table, column, value):
+    return lambda told: first(told, table).update({column: value})
+
+
+FORGED = {
+    "a name with a slash": with_a_name("../../x"),
+    "no name": with_a_name(""),
+    "a name with a NUL": with_a_name("a\x00b"),
+    "a long name": with_a_name("x" * 100_000),
+    "a name that is none": with_a_name(["s"]),
+    "a turn of another session": with_value("conversation_turns", "id", "other:r0"),
+    "no JSON": with_value("transcript_events", "event_json", "{"),
+    "JSON of another shape": with_value("transcript_events", "event_json", "[]"),
+    "a record without a type": with_value("transcript_events", "event_json", "{}"),
+    "a record of a type that is none": with_value("transcript_events", "event_json", '{"type": [1]}'),
+    "notes of another shape": with_value("transcript_events", "trim_json", '{"stashed": [{"path": 1}]}'),
+    "places that are none": with_value("transcript_events", "trim_json", '{"capped": [[1, 2, 3]]}'),
+    "metadata": with_value("sessions", "metadata", "5"),
+    "kinds of secrets": with_value("artifacts", "secret_kinds", '{"a": 1}'),
+    "a choice": with_value("sessions", "source_state", "other"),
+    "a count": with_value("session_days", "total_tokens", 2**62),
+    "costs": with_value("session_days", "cost_usd", 1e308),
+    "a time": with_value("sessions", "last_activity_at", 2**62),
+    "a day": with_value("session_days", "date", "someday"),
+    "a day of a tool": with_value("session_tools", "date", "2026-99-99"),
+    "a content of somebody else": without_content,
+    "another session": with_another_session,
+    "no session": without_session,
+    "a report under a wrong name": with_a_report,
+    "a row that is none": lambda told: told.insert(-1, {"table": "artifacts", "row": None}),
+    "a rejected line that is none": lambda told: told.insert(-1, {"table": "rejected_records", "row": 7}),
+}
+
+
+def forged(path, change):
+    """Write an archive again with something wrong in it, and with numbers and hashes that fit."""
+    data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
+    told = [orjson.loads(line) for line in data.splitlines()]
+    change(told)
+    lines, rows, tables, contents = hashlib.sha256(), hashlib.sha256(), {}, 0
+    for one in told[:-1]:
+        line = orjson.dumps(one) + b"\n"
+        lines.update(line)
+        contents += one.get("part") == 0
+        if "table" in one:
+            rows.update(session_rows.counting(one["table"], line))
+            tables[one["table"]] = tables.get(one["table"], 0) + 1
+    told[-1] = {"end": True, "tables": dict(sorted(tables.items())), "contents": contents}
+    told[-1] |= {"rows_sha256": rows.hexdigest(), "lines_sha256": lines.hexdigest()}
+    other = path.with_name("forged.jsonl.zst")
+    other.write_bytes(zstandard.compress(b"".join(orjson.dumps(one) + b"\n" for one in told)))
+    return other
+
+
+def test_forged_archives_bring_nothing(home):
+    path = archived(home, store())
+    for name, change in FORGED.items():
+        other = forged(path, change)
+        assert reason(other), name
+        assert not Session.objects.using(DB).exists() and not PromptReport.objects.using(DB).exists(), name
+        assert removing.ids(DB) == {"s"}, name
+    assert restore(forged(path, lambda told: None))["restored"] == 1
+
+
+def test_a_session_that_could_not_be_put_back_is_not_archived(home):
+    Session.objects.using(DB).filter(id=store()).update(metadata="no JSON")
+    draft = home / "draft"
+    files.write(draft, DB, "s")
+    with pytest.raises(session_rows.WrongRow):
+        files.verify(draft)
+
+
+def test_more_behind_the_end_is_refused(home):
+    path = archived(home, store())
+    other = path.with_name("longer.jsonl.zst")
+    for more in (b"more", zstandard.compress(b"more\n")):
+        other.write_bytes(path.read_bytes() + more)
+        assert "damaged" in reason(other)

@@ -1,0 +1,210 @@
+"""Conversations as files of JSON lines, one for each day: `exports/conversations-YYYY-MM-DD.jsonl`."""
+
+import os
+import stat
+
+import orjson
+import pytest
+
+from jobs import running, ticking
+from jobs.models import JobRun
+from jobs.progress import Progress
+from ledger.models import ConversationTurn, Session
+from openclaw_web.errors import Refused
+from operations.retention import daily_files as jsonl_export
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
+from tests.factories import SessionFactory
+
+DAY = 86_400_000
+NOW = 1_772_000_000_000  # 2026-02-25T06:13:20Z
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+
+
+@pytest.fixture
+def exports(ada, settings, tmp_path, monkeypatch):
+    settings.HOME_DIR = tmp_path / "home"
+    (settings.HOME_DIR / "state").mkdir(parents=True)
+    monkeypatch.setattr("openclaw_web.clock.now_ms", lambda: NOW)
+    return settings.HOME_DIR / "exports"
+
+
+def turn(number, *, days_ago=1, session=None, **more):
+    session = session or SessionFactory(db=DB, channel_id="telegram")
+    asked = {"user_message_content": f"Question {number}", "agent_message_content": f"Answer {number}"}
+    return ConversationTurn.objects.using(DB).create(
+        id=f"{session.id}:r{number}",
+        session=session,
+        turn_number=number,
+        created_at=round(NOW - days_ago * DAY),
+        first_seq=0,
+        last_seq=1,
+        user_message_id=f"r{number}",
+        **asked | more,
+    )
+
+
+def write(**params):
+    return jsonl_export.run(params, Progress())
+
+
+def told(path):
+    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def test_it_works(exports):
+    one = turn(1, user_from="42", user_metadata='{"senderId": "42", "name": "Mei 🦞"}', agent_message_id="r2")
+    turn(2, days_ago=2)
+    turn(3, days_ago=0)  # today has not ended
+    turn(4, days_ago=31)  # too old
+    turn(5, is_active=False)
+    done = write(by="mei")
+    assert (done["files"], done["written"], done["turns"], done["removed"]) == (2, 2, 2, 0)
+    names = sorted(path.name for path in exports.iterdir())
+    assert names == ["conversations-2026-02-23.jsonl", "conversations-2026-02-24.jsonl"]
+    path = exports / names[1]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert told(path) == [
+        {
+            "id": one.id,
+            "agentId": "ada",
+            "sessionId": one.session_id,
+            "channelId": "telegram",
+            "turnNumber": 1,
+            "userMessage": {
+                "id": "r1",
+                "content": "Question 1",
+                "from": "42",
+                "metadata": {"senderId": "42", "name": "Mei 🦞"},
+            },
+            "agentReply": {"id": "r2", "content": "Answer 1"},
+            "createdAt": one.created_at,
+        }
+    ]
+    assert AuditEntry.objects.get(action="conversations_exported").actor == "mei"
+
+
+def test_again_changes_nothing_and_what_came_late_comes_in(exports):
+    session = turn(1).session
+    write()
+    path = exports / "conversations-2026-02-24.jsonl"
+    before = path.stat()
+    assert write()["written"] == 0
+    assert path.stat().st_ino == before.st_ino
+    turn(2, session=session)
+    assert write()["written"] == 1 and len(told(path)) == 2
+    ConversationTurn.objects.using(DB).all().delete()
+    assert write()["files"] == 0 and not path.exists()
+
+
+def test_people_who_opted_out_are_in_none(exports):
+    turn(1, user_from="42", user_metadata='{"senderId": "42"}')
+    turn(2, user_metadata='{"senderName": "Mei"}')
+    direct = SessionFactory(
+        db=DB, session_key="agent:ada:telegram:direct:43", origin="direct", conversation_target="telegram:43"
+    )
+    turn(3, session=direct)
+    turn(4, user_from="44")
+    write()
+    path = exports / "conversations-2026-02-24.jsonl"
+    assert len(told(path)) == 4
+    configuration.put("collector.optedOutSenders", ["42", "Mei", "43"])
+    write()
+    assert [one["turnNumber"] for one in told(path)] == [4]
+
+
+def test_old_files_go_and_others_stay(exports):
+    exports.mkdir()
+    for name in ("conversations-2025-01-01.jsonl", "conversations-x.jsonl", "mine-2025-01-01.jsonl"):
+        (exports / name).write_text("{}\n")
+    (exports / "01M802QPCKD3RD2B1CZH9PSDC7").mkdir()
+    assert write()["removed"] == 1
+    left = {path.name for path in exports.iterdir()}
+    assert left == {"conversations-x.jsonl", "mine-2025-01-01.jsonl", "01M802QPCKD3RD2B1CZH9PSDC7"}
+    configuration.put("jsonlExport.retentionDays", 1)
+    turn(1)
+    turn(2, days_ago=2)
+    assert write()["files"] == 1
+
+
+def test_names_that_only_look_like_ours_stay(exports, tmp_path):
+    exports.mkdir()
+    (tmp_path / "precious").write_text("precious")
+    (exports / "conversations-2020-01-01.jsonl").symlink_to(tmp_path / "precious")
+    for name in ("conversations-2020-13-01.jsonl", "conversations-٢٠٢٠-01-01.jsonl", ".conversations.mine"):
+        (exports / name).write_text("precious")
+    (exports / "conversations-2020-01-02.jsonl").mkdir()
+    turn(1)
+    assert write()["removed"] == 1 and (tmp_path / "precious").read_text() == "precious"
+    left = {path.name for path in exports.iterdir()} - {"conversations-2026-02-24.jsonl"}
+    assert left == {
+        *("conversations-2020-13-01.jsonl", "conversations-٢٠٢٠-01-01.jsonl", ".conversations.mine"),
+        "conversations-2020-01-02.jsonl",
+    }
+
+
+def test_a_folder_in_the_place_of_a_file_is_said(exports):
+    turn(1)
+    (exports / "conversations-2026-02-24.jsonl").mkdir(parents=True)
+    with pytest.raises(Refused, match="is a folder"):
+        write()
+
+
+def test_days_end_at_midnight_utc(exports):
+    midnight = NOW // DAY * DAY
+    session = SessionFactory(db=DB)
+    for number, moment in enumerate((midnight - DAY - 1, midnight - DAY, midnight - 1, midnight), 1):
+        turn(number, session=session, days_ago=(NOW - moment) / DAY)
+    write()
+    numbers = {
+        path.name[14:24]: [one["turnNumber"] for one in told(path)] for path in exports.glob("conversations-*.jsonl")
+    }
+    assert numbers == {"2026-02-23": [1], "2026-02-24": [2, 3]}
+
+
+def test_many_turns_of_one_moment(exports):
+    session = SessionFactory(db=DB)
+    for number in range(1, 1_203):
+        turn(number, session=session)
+    assert write()["turns"] == 1_202
+    numbers = [one["turnNumber"] for one in told(exports / "conversations-2026-02-24.jsonl")]
+    assert sorted(numbers) == list(range(1, 1_203))
+
+
+def test_hostile_text(exports):
+    text = "line\nbreak \u2028 \x00 \u202e 🦞 \\ud83d"
+    turn(1, user_message_content=text, agent_message_content=text, user_metadata="[1]")
+    write()
+    path = exports / "conversations-2026-02-24.jsonl"
+    assert path.read_bytes().count(b"\n") == 1
+    assert told(path)[0]["userMessage"]["content"] == text
+
+
+def test_a_link_is_replaced_not_followed(exports, tmp_path):
+    turn(1)
+    exports.mkdir()
+    (tmp_path / "precious").write_text("precious")
+    os.symlink(tmp_path / "precious", exports / "conversations-2026-02-24.jsonl")
+    write()
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert not (exports / "conversations-2026-02-24.jsonl").is_symlink()
+
+
+def test_the_tick_does_it_once_a_day(exports):
+    turn(1)
+    assert ticking.start_due() == []
+    configuration.put("jsonlExport.enabled", True)
+    (job,) = ticking.start_due()
+    assert job.kind == "jsonl_export" and ticking.start_due() == []
+    assert running.run(job.id).state == JobRun.State.FINISHED
+    assert ticking.start_due() == []
+    assert (exports / "conversations-2026-02-24.jsonl").exists()
+
+
+def test_retention_by_the_tick(exports):
+    configuration.put("retentionDays", 365)
+    (job,) = ticking.start_due()
+    (state,) = [state for state in ticking.states() if state.kind == "retention"]
+    assert job.kind == "retention" and state.every_ms == DAY
+    assert Session.objects.using(DB).count() == 0

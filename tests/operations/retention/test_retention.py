@@ -1,0 +1,172 @@
+"""`openclaw-web retention` and its page: old sessions are counted, then removed, and stay away; evidence stays."""
+
+import time
+
+import orjson
+import pytest
+
+from agents import databases
+from jobs import running
+from jobs.models import JobRun
+from people.models.kept import AuditEntry
+from tests.factories import SampleFactory, SessionFactory, UserFactory
+from tests.operations.backups.backing_up import python, run, tables
+from tests.operations.retention import old_sessions
+
+URL = "/operations/retention/"
+MAIN = "agents/main/agent/openclaw-agent.sqlite"
+SAMPLE = """
+from agents.models import Agent
+from datasets import services
+from ledger.models import ConversationTurn
+agent = Agent.objects.get(agent_id="main")
+turn = ConversationTurn.objects.using(agent.db).active().filter(agent_message_id__isnull=False).order_by("id").{which}()
+services.make_samples(agent, turn.session_id, [turn.turn_number], by="x")
+"""
+DECISION = """
+from gate.models import MemoryGateDecision
+from ledger.models import Session
+session = Session.objects.using("agent_main").order_by("id").last()
+MemoryGateDecision.objects.using("agent_main").create(
+    id="d", session_id=session.id, decision="NO_WRITE", reason="", created_at=1)
+"""
+
+
+def receipt(home, *words, status=0):
+    done, out, err = run(home, "retention", *words, "--json", "--quiet")
+    assert done == status, err + out
+    return orjson.loads(out)
+
+
+@pytest.fixture
+def home(tmp_path):
+    old_sessions.fill(tmp_path / "own", sessions=4)
+    return tmp_path / "own"
+
+
+def test_it_works(home):
+    before = tables(home)
+    told = receipt(home, "--days", "30")
+    assert (told["sessions"], told["dry_run"]) == (4, True)
+    assert tables(home) == before
+    assert receipt(home, "--days", "36500")["sessions"] == 0
+    told = receipt(home, "--days", "30", "--remove", "--agent", "research")
+    assert told["sessions"] == 2 and len(tables(home)[MAIN, "sessions"]) == 2
+    told = receipt(home, "--days", "30", "--remove")
+    assert (told["sessions"], told["failed"]) == (2, [])
+    after = tables(home)
+    left = {table for (file, table), rows in after.items() if file == MAIN and rows}
+    gone = {"sessions", "transcript_events", "transcript_event_identities", "conversation_turns", "artifacts"}
+    assert not left & (gone | {"prompt_reports", "rejected_records", "transcript_snapshots"})
+    assert after["state/openclaw.sqlite", "agent_daily_stats"] == before["state/openclaw.sqlite", "agent_daily_stats"]
+    assert run(home, "collect")[0] in (0, 4)
+    assert not tables(home)[MAIN, "sessions"]
+
+
+def test_sessions_that_evidence_names_stay_whole(home):
+    python(home, SAMPLE.format(which="first"))
+    python(home, DECISION)
+    before = tables(home)
+    told = receipt(home, "--days", "30", "--remove")
+    assert told["sessions"] == 2 and sum(told["kept"].values()) == 2
+    after = tables(home)
+    for table in ("sessions", "transcript_events", "conversation_turns", "artifacts", "memory_gate_decisions"):
+        assert after[MAIN, table] == before[MAIN, table], table
+    for key in (("state/openclaw.sqlite", "dataset_samples"), (MAIN, "conversation_contexts")):
+        assert after[key] == before[key]
+    assert receipt(home, "--days", "30", "--remove")["sessions"] == 0
+
+
+def test_archive_means_the_same_moment_as_retention(home):
+    today = time.time_ns() // 1_000_000 // 86_400_000 * 86_400_000
+    # Over 24 hours ago, and after the beginning of yesterday: not from before yesterday.
+    moment = f"Session.objects.using('agent_main').update(last_activity_at={today - 86_399_999})"
+    python(home, f"from ledger.models import Session\n{moment}")
+    told = receipt(home, "--days", "1", "--agent", "main")
+    done, out, err = run(home, "archive", "--older-than", "24h", "--agent", "main", "--dry-run", "--json", "--quiet")
+    assert done == 0, err
+    archived = orjson.loads(out)
+    assert (told["before"], told["sessions"]) == (archived["before"], archived["sessions"])
+    assert told["sessions"] == 0
+
+
+def test_wrong_use(home):
+    for words, status, sentence in (
+        ((), 3, "set retentionDays"),
+        (("--days", "0"), 2, "--days must be"),
+        (("--days", "9", "--dry-run", "--remove"), 2, "not allowed with"),
+        (("--days", "9", "--agent", "nobody"), 3, "There is no agent"),
+    ):
+        done, _out, err = run(home, "retention", *words)
+        assert done == status and sentence in err and "Traceback" not in err, (words, err)
+    assert run(home, "settings", "set", "retentionDays", "30")[0] == 0
+    assert receipt(home)["days"] == 30
+
+
+@pytest.fixture
+def old(ada, settings, tmp_path):
+    settings.HOME_DIR = tmp_path / "home"
+    (tmp_path / "home" / "state").mkdir(parents=True)
+    databases.path("ada").parent.mkdir(parents=True)
+    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
+    return SessionFactory(db="agent_ada", last_activity_at=1_000)
+
+
+def run_it():
+    return running.run(JobRun.objects.get(state=JobRun.State.QUEUED).id)
+
+
+@pytest.mark.django_db
+def test_the_page(as_admin, old):
+    page = as_admin.get(URL).text
+    assert "Nothing was counted or removed here yet" in page and "Remove them" not in page
+    answer = as_admin.post(f"{URL}count/", {"days": "400"})
+    job = run_it()
+    assert job.state == JobRun.State.FINISHED, job.message
+    assert "can be removed" in as_admin.get(answer["Location"]).text
+    page = as_admin.get(URL).text
+    assert "1 session last active before" in page and 'name="days" value="400"' in page
+    as_admin.post(f"{URL}archive/", {"days": "400"})
+    assert run_it().state == JobRun.State.FINISHED
+    page = as_admin.get(URL).text
+    assert "archived and removed" in page and "Remove them" not in page
+    assert not type(old).objects.using("agent_ada").exists()
+    actions = set(AuditEntry.objects.values_list("actor", "action"))
+    assert {("root", "retention_started"), ("root", "archive_started"), ("root", "sessions_archived")} <= actions
+
+
+@pytest.mark.django_db
+def test_removing_by_the_page(as_admin, old):
+    SampleFactory(agent_id="ada", session_id=SessionFactory(db="agent_ada", last_activity_at=5_000).id)
+    as_admin.post(f"{URL}remove/", {"days": "400"})
+    job = run_it()
+    assert "1 session (" in job.message and "was removed, 1 is kept." in job.message and "can be removed" in job.log
+    assert type(old).objects.using("agent_ada").count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("days", ["", "0", "-1", "soon", "9" * 30, "1\x00"])
+def test_days_that_are_none_are_said_beside_their_field(as_admin, old, days):
+    for name in ("count", "remove", "archive"):
+        answer = as_admin.post(f"{URL}{name}/", {"days": days})
+        assert answer.status_code == 422 and "field--bad" in answer.text
+    assert not JobRun.objects.exists()
+
+
+@pytest.mark.django_db
+def test_only_admins_may(as_stranger, as_reviewer, client, old):
+    client.force_login(UserFactory(role="operator"))
+    for browser in (as_stranger, as_reviewer, client):
+        assert browser.get(URL).status_code == 403
+        assert browser.post(f"{URL}remove/", {"days": "9"}).status_code == 403
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("runs", [1, 30])
+def test_the_number_of_queries_does_not_grow(as_admin, old, django_assert_max_num_queries, runs):
+    for number in range(runs):
+        JobRun.objects.create(
+            id=f"j{number}", kind="retention", state="failed", params_json='{"days": 9}', created_at=number
+        )
+    with django_assert_max_num_queries(22):
+        assert as_admin.get(URL).status_code == 200

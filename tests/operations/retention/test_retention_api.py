@@ -1,0 +1,95 @@
+"""Retention by the API: the page's counts, runs and archives as JSON, for admins."""
+
+import pytest
+
+from agents import databases
+from jobs import running
+from jobs.models import JobRun
+from ledger.models import RemovedSession
+from tests.factories import SampleFactory, SessionFactory, UserFactory
+
+RUNS, REMOVED = "/api/v1/operations/retention", "/api/v1/agents/ada/removed-sessions"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def old(ada, settings, tmp_path):
+    settings.HOME_DIR = tmp_path / "home"
+    (tmp_path / "home" / "state").mkdir(parents=True)
+    databases.path("ada").parent.mkdir(parents=True)
+    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
+    return SessionFactory(db="agent_ada", last_activity_at=1_000)
+
+
+def started(browser, what, body):
+    return browser.post(f"{RUNS}/{what}", body, content_type="application/json")
+
+
+def run_it():
+    return running.run(JobRun.objects.get(state=JobRun.State.QUEUED).id)
+
+
+def test_it_works(as_admin, old):
+    SampleFactory(agent_id="ada", session_id=SessionFactory(db="agent_ada", last_activity_at=5_000).id)
+    assert as_admin.get(RUNS).json() == {"items": [], "next": None, "previous": None}
+    answer = started(as_admin, "count", {"days": 400})
+    assert answer.status_code == 202 and answer.json()["kind"] == "retention"
+    run_it()
+    (run,) = as_admin.get(RUNS).json()["items"]
+    assert (run["what"], run["days"], run["sessions"], run["kept"]) == ("count", 400, 1, {"samples": 1})
+    assert as_admin.get(REMOVED).json()["items"] == []
+    assert started(as_admin, "archive", {"days": 400}).status_code == 202
+    assert run_it().state == JobRun.State.FINISHED
+    run = as_admin.get(RUNS).json()["items"][0]
+    assert (run["what"], run["sessions"], run["failed_count"]) == ("archive", 1, 0) and run["out"].endswith("archive")
+    (gone,) = as_admin.get(REMOVED).json()["items"]
+    assert (gone["session_id"], gone["why"]) == (old.id, "archive") and gone["archive"].startswith("archive/ada/")
+    assert as_admin.get(REMOVED, {"why": "retention"}).json()["items"] == []
+
+
+def test_removing(as_admin, old):
+    started(as_admin, "remove", {"days": 400})
+    run_it()
+    assert as_admin.get(RUNS).json()["items"][0]["what"] == "remove"
+    assert as_admin.get(REMOVED).json()["items"][0]["archive"] == ""
+
+
+@pytest.mark.parametrize("days", [0, -1, None, "soon", 2**70, 36_501])
+def test_days_that_are_none(as_admin, old, days):
+    for what in ("count", "remove", "archive"):
+        assert started(as_admin, what, {"days": days}).status_code in (400, 422)
+    assert not JobRun.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"days": True}, {"days": "400"}, {"days": 400.0}, {"days": 400, "dry_run": True}, {"days": 400, "agent": "ada"}],
+)
+def test_what_is_no_clear_wish_removes_nothing(as_admin, old, body):
+    for what in ("count", "remove", "archive"):
+        assert started(as_admin, what, body).status_code == 422
+    assert not JobRun.objects.exists()
+
+
+def test_a_run_that_was_refused_has_no_numbers(as_admin, old):
+    JobRun.objects.create(id="j", kind="retention", state="refused", params_json="{}", result_json=None, created_at=1)
+    (run,) = as_admin.get(RUNS).json()["items"]
+    assert run["sessions"] is None and run["job"]["state"] == "refused"
+
+
+def test_only_admins_may(client, old):
+    client.force_login(UserFactory(role="operator"))
+    assert client.get(RUNS).status_code == client.get(REMOVED).status_code == 403
+    assert started(client, "remove", {"days": 400}).status_code == 403
+
+
+@pytest.mark.parametrize("rows", [1, 30])
+def test_the_number_of_queries_does_not_grow(as_admin, old, django_assert_max_num_queries, rows):
+    for number in range(rows):
+        JobRun.objects.create(id=f"j{number}", kind="archive", state="failed", params_json="{}", created_at=number)
+        RemovedSession.objects.using("agent_ada").create(
+            session_id=f"s{number}", removed_at=number, why="archive", last_activity_at=1
+        )
+    for address in (RUNS, REMOVED):
+        with django_assert_max_num_queries(8):
+            assert len(as_admin.get(address).json()["items"]) == rows

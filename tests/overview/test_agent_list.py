@@ -1,0 +1,63 @@
+"""The list of agents, all of them or those of some days."""
+
+import re
+from datetime import date, timedelta
+
+import pytest
+from django.urls import reverse
+
+from overview.models import AgentDailyStat, AgentSummary
+from tests.factories import T0
+
+pytestmark = pytest.mark.django_db
+TODAY = date(2026, 2, 21)
+
+
+def summary(agent_id="ada", **values):
+    return AgentSummary.objects.create(agent_id=agent_id, **{"last_activity_at": T0, **values})
+
+
+def worked(day=TODAY, agent_id="ada", **values):
+    return AgentDailyStat.objects.create(agent_id=agent_id, date=str(day), **{"turn_count": 1, **values})
+
+
+def page(client, query=""):
+    response = client.get(reverse("overview:agent_list") + query)
+    assert response.status_code == 200
+    return response.text
+
+
+def test_it_works(as_admin):
+    summary("ada", turn_count=40)
+    summary("bob")
+    text = page(as_admin)
+    assert "2 agents" in text
+    assert reverse("ledger:session_list", args=["bob"]) in text
+
+
+def test_the_list_of_agents_is_sorted_by_what_the_address_says(as_admin):
+    summary("ada", turn_count=1)
+    summary("bob", turn_count=2)
+    for query, first in (("", "ada"), ("?sort=-turn_count", "bob"), ("?sort=turn_count", "ada"), ("?sort=pk", "ada")):
+        assert re.search(r'<th scope="row"><a [^>]*>(\w+)<', page(as_admin, query))[1] == first
+
+
+def test_days_without_work_say_so(as_admin):
+    assert "No agent did anything in these days" in page(as_admin, "?from=2026-01-01")
+
+
+def test_a_damaged_day_is_refused_with_a_sentence(as_admin):
+    response = as_admin.get("/agents/?from=yesterday")
+    assert response.status_code == 409
+    assert "A day is written like 2026-02-21." in response.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/agents/", "/agents/?from=2026-01-01&to=2026-02-21"])
+def test_the_number_of_queries_does_not_grow(as_admin, path, django_assert_max_num_queries):
+    for rows in (1, 30):
+        for i in range(rows):
+            summary(f"agent-{rows}-{i}")
+            worked(TODAY - timedelta(days=i), f"agent-{rows}-{i}")
+        # session, user; agents, their days, and what their files have to hold
+        with django_assert_max_num_queries(7):
+            as_admin.get(path)

@@ -1,0 +1,254 @@
+"""The page of the audit log: filters, both orders, pages, files, views that people keep; and the same as JSON."""
+
+import orjson
+import pytest
+
+from people.audit import record as audit
+from people.audit.filters import AuditFilters
+from people.configuration import kept_views as saved_views
+from people.models.kept import AuditEntry
+from tests.factories import SessionFactory
+
+pytestmark = pytest.mark.django_db
+LOG, API = "/operations/audit/", "/api/v1/operations/audit"
+DAY = 86_400_000
+FIRST = 1_771_632_000_000  # 2026-02-21
+
+
+@pytest.fixture
+def four(db):
+    """Four entries, a day apart."""
+    columns = ("actor", "action", "object_type", "object_id", "agent_id")
+    rows = [
+        ("root", "labelled", "sample", "x", ""),
+        ("root", "read", "session", "s9", "ada"),
+        ("root", "role_changed", "user", "zoe", ""),
+        ("zoe", "signed_in", "user", "zoe", ""),
+    ]
+    for number, row in enumerate(rows):
+        AuditEntry.objects.create(at=FIRST + number * DAY, via="page", **dict(zip(columns, row, strict=True)))
+
+
+def shown(response):
+    return [entry.id for entry in response.context["page"]]
+
+
+def test_it_works(as_admin, ada):
+    SessionFactory(id="s1")
+    as_admin.get("/agents/ada/sessions/s1/")
+    page = as_admin.get(LOG)
+    assert "1 entry in the audit log" in page.text
+    assert ">opened</td>" in page.text
+    assert 'ada · <a href="/agents/ada/sessions/s1/">s1</a>' in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ({"actor": "root"}, 3),
+        ({"action": "read"}, 1),
+        ({"object_type": "user"}, 2),
+        ({"object_id": "zoe"}, 2),
+        ({"object_type": "session", "object_id": "s9"}, 1),
+        ({"object_type": "user", "object_id": "zoe", "actor": "root"}, 1),
+        ({"agent": "ada"}, 1),
+        ({"agent": "bob"}, 0),
+        ({"actor": "root", "action": "labelled"}, 1),
+        ({"actor": "root", "action": "signed_in"}, 0),
+    ],
+)
+def test_filters(as_admin, four, query, count):
+    response = as_admin.get(LOG, query)
+    assert len(shown(response)) == count
+    assert len(response.context["filters"].chips()) == len(query)
+    assert len(as_admin.get(API, query).json()["items"]) == count
+
+
+@pytest.mark.parametrize(
+    ("action", "words"), [("session_ended", "signed a browser out"), ("sessions_ended", "signed out everywhere")]
+)
+def test_entries_from_when_a_sign_in_was_called_a_session(as_admin, action, words):
+    audit.record("zoe", action, object_type="user", object_id="zoe")
+    response = as_admin.get(LOG, {"action": action})
+    assert f">{words}</td>" in response.text
+    assert len(shown(response)) == len(as_admin.get(API, {"action": action}).json()["items"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ({"from": "2026-02-21"}, 4),
+        ({"to": "2026-02-20"}, 0),
+        ({"from": "2026-02-22", "to": "2026-02-22"}, 1),
+        ({"from": "2026-02-22", "actor": "root"}, 2),
+    ],
+)
+def test_days(as_admin, four, query, count):
+    response = as_admin.get(LOG, query)
+    assert len(shown(response)) == count
+    assert len(response.context["filters"].chips()) == len(query)
+
+
+@pytest.mark.parametrize(("since", "until"), [("from_ts", "to_ts"), ("fromTs", "toTs")])
+def test_the_api_takes_moments(as_admin, four, since, until):
+    items = as_admin.get(API, {since: FIRST + DAY, until: FIRST + 2 * DAY}).json()["items"]
+    assert [item["action"] for item in items] == ["read"]
+
+
+def test_both_orders(as_admin, four):
+    newest = shown(as_admin.get(LOG))
+    page = as_admin.get(LOG, {"sort": "time"})
+    assert shown(page) == newest[::-1]
+    assert 'aria-sort="ascending"' in page.text
+    assert [item["id"] for item in as_admin.get(API, {"sort": "time"}).json()["items"]] == newest[::-1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"action": "x"},
+        {"from": "never"},
+        {"from": "2026-02-22", "to": "2026-02-21"},
+        {"after": "x"},
+        {"sort": "at"},
+        {"actor": "\0"},
+    ],
+)
+def test_nonsense_is_refused(as_admin, query):
+    assert as_admin.get(LOG, query).status_code == 409
+
+
+@pytest.mark.parametrize("query", [{"action": "x"}, {"object_type": "x"}, {"from_ts": "never"}, {"sort": "at"}])
+def test_the_api_refuses_it_too(as_admin, query):
+    assert as_admin.get(API, query).status_code == 422
+
+
+@pytest.mark.parametrize("query", ["actor=%00", "object_id=%ED%A0%80", "object_type=user&object_id=%00&agent=%FF"])
+def test_what_stands_in_no_entry_fits_none(as_admin, four, query):
+    assert as_admin.get(f"{API}?{query}").json()["items"] == []
+
+
+def test_hostile_names_are_text(as_admin):
+    audit.record("<b>x</b>", "<i>", object_type="sample", object_id="<script>\u202e/..", agent_id="<a>", name="<u>")
+    audit.record("x", "read", object_type="<s>", object_id="x")
+    page = as_admin.get(LOG).text
+    assert not [part for part in ("<script>\u202e", "<b>x", "<i>", "<u>", "<s>", "<a>", "\u202e") if part in page]
+    assert "&lt;script&gt;" in page
+
+
+def test_nobody_and_the_terminal(as_admin):
+    audit.record("", "downloaded")
+    with audit.acting_through("page"):
+        audit.record("", "locked_out", object_type="user", object_id="zoe")
+    page = as_admin.get(LOG).text
+    assert ">–</td>" in page
+    assert '<span class="muted">nobody</span>' in page
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "jsonl"])
+def test_as_a_file(as_admin, kind):
+    audit.record("=cmd()", "read", object_type="session", object_id="s9", days=7)
+    response = as_admin.get(LOG, {"format": kind, "object_type": "session"})
+    body = b"".join(response.streaming_content).decode()
+    assert "s9" in body
+    assert "\n=cmd()" not in body
+    assert ",=cmd()" not in body
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.action, entry.object_id) == ("downloaded", "audit")
+    assert orjson.loads(entry.detail_json) == {"filter": "?object_type=session", "format": kind}
+
+
+def test_a_file_has_the_columns_of_the_api(as_admin):
+    audit.record("root", "invited", object_type="invitation", object_id="4", role="labeller", days=7)
+    body = b"".join(as_admin.get(LOG, {"format": "json"}).streaming_content)
+    assert orjson.loads(body)[-1:] == as_admin.get(API, {"action": "invited"}).json()["items"]
+
+
+def test_pages(as_admin):
+    for number in range(120):
+        audit.record("root", "read", object_id=f"s{number:03}")
+    first = as_admin.get(LOG)
+    second = as_admin.get(LOG, {"after": first.context["page"].next})
+    assert second.context["page"][0].object_id == "s069"
+    back = as_admin.get(LOG, {"before": second.context["page"].previous})
+    assert shown(back) == shown(first)
+
+
+def test_what_has_no_index_is_searched_for(as_admin):
+    rows = [AuditEntry(at=number, actor="root", via="page", action="read") for number in range(1, 5_100)]
+    AuditEntry.objects.create(at=0, actor="root", via="page", action="read", agent_id="ada")
+    AuditEntry.objects.bulk_create(rows, batch_size=500)
+    first = as_admin.get(LOG, {"agent": "ada"})
+    assert (shown(first), first.context["page"].is_partial) == ([], True)
+    second = as_admin.get(LOG, {"agent": "ada", "after": first.context["page"].next})
+    assert len(shown(second)) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ({}, "idx_audit_at"),
+        ({"from": "2026-02-21", "to": "2026-02-22"}, "idx_audit_at (at>? AND at<?)"),
+        ({"actor": "root", "from": "2026-02-21"}, "idx_audit_actor (actor=? AND at>?)"),
+        ({"action": "read", "actor": "root"}, "idx_audit_actor (actor=?)"),
+        ({"action": "read"}, "idx_audit_action (action=?)"),
+        ({"object_type": "session", "object_id": "s9"}, "idx_audit_object (object_type=? AND object_id=?)"),
+        ({"agent": "ada"}, "idx_audit_at"),
+    ],
+)
+def test_an_index_serves_filter_and_order(query, index):
+    found = AuditFilters(query).checked().listing(AuditEntry.objects.all())
+    plan = found.all.order_by(*found.order).explain()
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_a_view_can_be_kept(as_admin, admin):
+    fields = {"on": "audit", "name": "Who got in", "query": "?action=signed_in&from=2026-02-21", "next": LOG}
+    page = as_admin.post("/operations/views/keep/", fields, follow=True)
+    assert '<a href="?action=signed_in&amp;from=2026-02-21">Who got in</a>' in page.text
+    assert [view.query for view in saved_views.of(admin.username, "audit")] == ["?action=signed_in&from=2026-02-21"]
+
+
+def test_with_htmx_only_the_list_comes(as_admin, four):
+    response = as_admin.get(LOG, {"actor": "root", "action": ""}, headers={"HX-Request": "true"})
+    assert "<html" not in response.text
+    assert response["HX-Push-Url"] == f"{LOG}?actor=root"
+
+
+def test_an_empty_log_says_what_will_be_here(as_admin):
+    assert "Nothing has happened yet" in as_admin.get(LOG).text
+    assert "Nothing here fits the filters" in as_admin.get(LOG, {"actor": "zoe"}).text
+
+
+def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries):
+    for rows in (1, 30):
+        for _ in range(rows):
+            audit.record("root", "read", object_type="session", object_id="s", agent_id="ada")
+        with django_assert_num_queries(5):  # session, user, list, count, kept views
+            as_admin.get(LOG)
+
+
+def test_it_is_for_admins(as_stranger):
+    assert as_stranger.get(LOG).status_code == 403
+    assert as_stranger.get(API).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("detail", "words"),
+    [
+        ({"role": "labeller", "days": 90}, "role: labeller, for 90 days"),
+        ({"days": 1}, "for 1 day"),
+        ({"session": "s1", "new": False}, "session s1, the same as before"),
+        ({"how": "password"}, "with a password"),
+        ({"removed": 1200, "bytes": 4_200, "kept": 1}, "1,200 removed, 4.2 kB, 1 kept"),
+        ({"sessions": 1, "records": 12}, "1 session, 12 records"),
+        ({"older_than_seconds": 7_200}, "older than 2 h"),
+        ({"something_new": True}, "something new: yes"),
+        ({"file": "", "reason": None}, ""),
+    ],
+)
+def test_details_are_words(as_admin, detail, words):
+    audit.record("root", "token_made", object_type="token", object_id="x", **detail)
+    page = as_admin.get(LOG, {"action": "token_made"}).text
+    assert f'<td class="medium break muted" data-label="More">{words}</td>' in page

@@ -1,0 +1,343 @@
+"""Who did what and who opened what is in the audit log: every write and every page with content, by table.
+
+A route that is in none of the tables fails a test: whoever adds one decides about it.
+"""
+
+import pytest
+from django.test import Client
+
+from people.accounts import tokens
+from people.audit.reads import READS
+from people.models.kept import AuditEntry
+from tests.conftest import ROLES
+from tests.datasets.exporting.exporting import WANTED
+from tests.factories import SampleFactory, SessionFactory, UserFactory
+from tests.people.test_roles import PAGES, mounted
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"
+
+# Every route that writes, with what the log calls it. Both ways to write call the same services.
+WRITES = {
+    "operations:artifact_store_clear": "artifact_gc_started",
+    "collecting:collect_start": "collect_started",
+    "datasets:export_create": "exported",
+    "people:invitation_make": "invited",
+    "people:invitation_revoke": "invitation_revoked",
+    "people:password_change": "password_changed",
+    "operations:retention_archive": "archive_started",
+    "operations:retention_count": "retention_started",
+    "operations:retention_remove": "retention_started",
+    "people:sign_in_end": "sign_in_ended",
+    "people:sign_ins_end_others": "sign_ins_ended",
+    "people:setting_save": "setting_changed",
+    "people:sign_out": "signed_out",
+    "people:sign_out_everywhere": "sign_ins_ended",
+    "ledger:stash_outputs_start": "stash_outputs_started",
+    "people:token_make": "token_made",
+    "people:token_revoke": "token_revoked",
+    "people:user_activate": "activated",
+    "people:user_add": "user_added",
+    "people:user_deactivate": "deactivated",
+    "people:user_link": "link_made",
+    "people:user_role": "role_changed",
+    "people:user_sign_out": "sign_ins_ended",
+    "people:user_unlock": "unlocked",
+}
+# Writes whose entries the tests of their own pages look at.
+ELSEWHERE = {
+    "artifacts:artifact_remove",
+    "artifacts:artifact_verify",
+    "operations:backup_create",
+    "operations:doctor_again",
+    "operations:doctor_compare",
+    "operations:doctor_fix",
+    "operations:doctor_look",
+    "operations:doctor_undo",
+    "operations:doctor_unignore",
+    "operations:backup_drill",
+    "operations:backup_verify",
+    "datasets:review_discard",
+    "datasets:review_draft",
+    "datasets:review_keys_reset",
+    "datasets:review_keys_save",
+    "datasets:review_label",
+    "datasets:review_reason",
+    "datasets:review_skip",
+    "datasets:review_undo",
+    "datasets:sample_label",
+    "datasets:samples_bulk_label",
+    "datasets:samples_make",
+    "operations:checkpoint_make",
+    "jobs:job_cancel",
+    "people:view_forget",
+    "people:view_keep",
+}
+# What shows something that its address does not name: the view tells the log (`request.opened`).
+SAY_THEMSELVES = {
+    "api:artifact_content",
+    "api:artifact_fetch",
+    "api:artifact_peek",
+    "api:checkpoint_detail",
+    "api:review_next",
+    "api:turn_context",
+    "artifacts:artifact_detail",
+    "artifacts:artifact_download",
+    "datasets:review",
+    "operations:checkpoint_detail",
+}
+# Pages and operations that show titles, sums and states, but nothing anybody said.
+NO_CONTENT = {
+    "api:agent_detail",
+    "api:agent_list",
+    "api:agent_savings",
+    "api:artifact_list",
+    "api:audit_list",
+    "api:backup_list",
+    "api:cron_list",
+    "api:doctor_ignored_list",
+    "api:doctor_look_detail",
+    "api:doctor_run_detail",
+    "api:doctor_run_list",
+    "api:doctor_source_list",
+    "api:delivery_list",
+    "api:flow_list",
+    "api:indexed_file_list",
+    "api:session_steps",
+    "api:task_list",
+    "api:vfs_entry_list",
+    "api:export_list",
+    "api:file_list",
+    "api:file_versions",
+    "api:invitation_list",
+    "api:job_detail",
+    "api:job_list",
+    "api:me",
+    "api:sign_in_list",
+    "api:openapi-json",
+    "api:removed_session_list",
+    "api:retention_list",
+    "api:openapi-view",
+    "api:overview_agents",
+    "api:overview_sums",
+    "api:review_progress",
+    "api:session_list",
+    "api:setting_list",
+    "api:subagent_list",
+    "api:token_list",
+    "api:user_list",
+    "artifacts:artifact_list",
+    "datasets:review_keys",
+    "datasets:review_waiting",
+    "datasets:sample_list",
+    "datasets:samples_bulk",
+    "datasets:session_samples",
+    "guardian:file_list",
+    "ledger:event_list",
+    "ledger:savings",
+    "ledger:session_list",
+    "ledger:step_detail",
+    "ledger:turn_list",
+    "people:account",
+    "overview:agent_list",
+    "people:audit_list",
+    "operations:backup_list",
+    "operations:component_list",
+    "operations:doctor",
+    "operations:artifact_store",
+    "operations:retention",
+    "automation:cron_list",
+    "datasets:export_list",
+    "overview:healthz",
+    "people:invitation_list",
+    "jobs:job_detail",
+    "jobs:job_list",
+    "people:join",
+    "people:one_time_link",
+    "overview:overview",
+    "collecting:rejected_list",
+    "people:settings",
+    "people:sign_in",
+    "automation:background_list",
+    "ledger:stored_list",
+    "automation:subagent_list",
+    "people:token_list",
+    "people:user_list",
+}
+
+
+def entries(action):
+    return list(AuditEntry.objects.filter(action=action).order_by("id"))
+
+
+def last(action):
+    return AuditEntry.objects.filter(action=action).latest("id")
+
+
+def signed_in(name="root", password=PASSWORD):
+    client = Client()
+    client.post("/sign-in/", {"username": name, "password": password})
+    return client
+
+
+@pytest.fixture
+def root(admin):
+    """An admin who came in through the page."""
+    return signed_in()
+
+
+@pytest.fixture
+def session(ada):
+    return SessionFactory(id="s1")
+
+
+def test_every_route_that_writes_is_in_a_table():
+    writing = {name for name, (method, _role) in PAGES.items() if method == "POST"}
+    unknown = writing - WRITES.keys() - ELSEWHERE
+    assert not unknown, "what does the log say of each?"
+
+
+def test_every_route_that_reads_is_in_a_table():
+    reading = {name for name, (method, _role) in PAGES.items() if method == "GET"}
+    reading |= {name for operation, name in mounted() if operation.startswith("GET")}
+    assert not READS.keys() & NO_CONTENT
+    unknown = reading - READS.keys() - NO_CONTENT - SAY_THEMSELVES
+    assert not unknown, "decide about each: does it show what somebody said?"
+
+
+def writes(root, admin, stranger):
+    """Every write in turn: (route, its address, what is sent)."""
+    users, own = (
+        "/operations/users/stranger",
+        {"current": PASSWORD, "password": "quite a new one", "again": "quite a new one"},
+    )
+    yield "collecting:collect_start", "/operations/collect/", {}
+    yield "operations:artifact_store_clear", "/operations/artifacts/clear/", {"older_than": "7d"}
+    for name in ("archive", "count", "remove"):
+        yield f"operations:retention_{name}", f"/operations/retention/{name}/", {"days": "9"}
+    yield "ledger:stash_outputs_start", "/operations/stash-outputs/", {}
+    yield "people:invitation_make", "/operations/invitations/make/", {"role": "viewer", "days": "7"}
+    invitation = last("invited").object_id
+    yield "people:invitation_revoke", f"/operations/invitations/{invitation}/revoke/", {}
+    yield "people:setting_save", "/operations/settings/memoryGate.windowSize/", {"value": "3"}
+    yield "people:token_make", "/operations/tokens/make/", {"name": "x", "role": "viewer", "days": "30"}
+    yield "people:token_revoke", f"/operations/tokens/{admin.tokens.get().id}/revoke/", {}
+    yield "people:user_add", "/operations/users/add/", {"username": "lena", "role": "viewer"}
+    yield "people:user_link", f"{users}/link/", {}
+    yield "people:user_role", f"{users}/role/", {"role": "labeller"}
+    for _ in range(5):
+        signed_in("stranger", "wrong")
+    yield "people:user_unlock", f"{users}/unlock/", {}
+    signed_in("stranger")
+    yield "people:user_sign_out", f"{users}/sign-out/", {}
+    yield "people:user_deactivate", f"{users}/deactivate/", {}
+    yield "people:user_activate", f"{users}/activate/", {}
+    signed_in()
+    yield "people:sign_ins_end_others", "/account/end-others/", {}
+    signed_in()
+    other = admin.sign_ins.filter(ended_at=None).latest("id").id
+    yield "people:sign_in_end", f"/account/sign-ins/{other}/end/", {}
+    yield "people:password_change", "/account/password/", own
+    yield "people:sign_out_everywhere", "/account/sign-out-everywhere/", {}
+    root.post("/sign-in/", {"username": "root", "password": "quite a new one"})
+    yield "people:sign_out", "/sign-out/", {}
+
+
+def test_every_write_leaves_an_entry(root, admin, stranger):
+    seen = set()
+    for route, address, data in writes(root, admin, stranger):
+        before = len(entries(WRITES[route]))
+        assert root.post(address, data).status_code in (200, 302), route
+        found = entries(WRITES[route])[before:]
+        assert [(entry.actor, entry.via) for entry in found] == [("root", "page")], route
+        seen.add(route)
+    assert seen == WRITES.keys() - {"datasets:export_create"}
+
+
+def test_an_export_leaves_an_entry(root, ada):
+    SampleFactory(annotation_status="approved")
+    root.post("/exports/create/", WANTED)
+    assert [entry.actor for entry in entries("exported")] == ["root"]
+
+
+def test_what_is_refused_leaves_none(root, admin):
+    before = AuditEntry.objects.count()
+    root.post("/operations/users/root/role/", {"role": "viewer"})
+    root.post("/operations/users/add/", {"username": "root", "role": "viewer"})
+    assert AuditEntry.objects.count() == before
+
+
+class TestSigningIn:
+    def test_it_works(self, root):
+        entry = last("signed_in")
+        assert (entry.actor, entry.object_id, entry.detail_json) == ("root", "root", '{"how":"password"}')
+
+    def test_failures_are_noted_once_a_minute(self, stranger, later):
+        signed_in("stranger", "wrong")
+        signed_in("stranger", "wrong")
+        assert [(entry.actor, entry.object_id) for entry in entries("sign_in_failed")] == [("", "stranger")]
+        later(seconds=61)
+        signed_in("stranger", "wrong")
+        assert len(entries("sign_in_failed")) == 2
+
+    def test_what_was_typed_for_a_name_is_not_written_down(self, db):
+        signed_in("my secret password", "x")
+        assert entries("sign_in_failed")[0].object_id == ""
+        assert "my secret password" not in str(AuditEntry.objects.values())
+
+    def test_a_lockout_is_noted(self, stranger):
+        for _ in range(7):
+            signed_in("stranger", "wrong")
+        assert [entry.object_id for entry in entries("locked_out")] == ["stranger"]
+
+
+class TestReading:
+    ADDRESS = "/agents/ada/sessions/s1/"
+
+    def test_it_works(self, root, session):
+        root.get(self.ADDRESS)
+        entry = last("read")
+        found = (entry.actor, entry.via, entry.object_type, entry.object_id, entry.agent_id)
+        assert found == ("root", "page", "session", "s1", "ada")
+
+    def test_once_in_ten_minutes_for_each_person(self, root, session, stranger, later):
+        for _ in range(3):
+            root.get(self.ADDRESS)
+            root.get(self.ADDRESS, {"turn": 1}, headers={"HX-Request": "true"})
+        signed_in("stranger").get(self.ADDRESS)
+        assert [entry.actor for entry in entries("read")] == ["root", "stranger"]
+        later(seconds=601)
+        root.get(self.ADDRESS)
+        assert len(entries("read")) == 3
+
+    def test_what_was_not_shown_was_not_read(self, root, ada):
+        root.get(self.ADDRESS)
+        Client().get(self.ADDRESS)
+        root.head(self.ADDRESS)
+        assert entries("read") == []
+
+    def test_what_the_address_does_not_name(self, root, ada):
+        SampleFactory(id="waiting", annotation_status="pending")
+        assert root.get("/api/v1/review/next").status_code == 200
+        assert (last("read").object_type, last("read").object_id) == ("sample", "waiting")
+
+    def test_lists_are_not_recorded(self, root, session):
+        root.get("/agents/")
+        assert entries("read") == []
+
+    def test_a_token_is_named(self, admin, session):
+        token, text = tokens.make_token(admin, name="x", role="viewer")
+        Client().get("/api/v1/agents/ada/sessions/s1/events", headers={"Authorization": f"Bearer {text}"})
+        assert (last("read").actor, last("read").via) == ("root", f"token oc_{token.prefix}")
+
+    def test_it_costs_one_query(self, root, session, django_assert_num_queries):
+        root.get(self.ADDRESS)
+        with django_assert_num_queries(4), django_assert_num_queries(3, using="agent_ada"):
+            root.get(self.ADDRESS)  # session, user, agent; whether it is in the log
+
+
+def test_every_role_is_recorded_alike(session):
+    for role in ROLES:
+        UserFactory(username=role, role=role)
+        signed_in(role).get("/agents/ada/sessions/s1/")
+    assert [entry.actor for entry in entries("read")] == list(ROLES)

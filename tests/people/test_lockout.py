@@ -1,0 +1,64 @@
+"""Guessing names and passwords: nothing tells which names exist, and too many tries lock."""
+
+import re
+
+import pytest
+from django.contrib.auth.hashers import get_hasher
+from django.test import Client
+
+from people.accounts import services as accounts
+from tests.factories import UserFactory
+
+PASSWORD = "correct horse battery"
+SIGN_IN = "/sign-in/"
+pytestmark = pytest.mark.django_db
+
+
+def answer(name, password):
+    response = Client().post(SIGN_IN, {"username": name, "password": password})
+    page = re.sub(r"\b\w{64}\b", "", response.text)  # the CSRF tokens
+    return response.status_code, page.replace(f'value="{name}"', "")
+
+
+def test_unknown_deactivated_and_wrong_look_the_same(stranger):
+    UserFactory(username="gone", is_active=False)
+    accounts.add_user("linked", "viewer")
+    wrong = answer("stranger", "wrong")
+    assert answer("nobody", "wrong") == wrong
+    assert answer("gone", PASSWORD) == wrong
+    assert answer("linked", "wrong") == wrong
+
+
+@pytest.mark.parametrize("name", ["stranger", "nobody", "gone", "linked"])
+def test_each_costs_one_hash(stranger, monkeypatch, name):
+    UserFactory(username="gone", is_active=False)
+    accounts.add_user("linked", "viewer")
+    hasher, hashed = type(get_hasher()), []
+    encode = hasher.encode
+    monkeypatch.setattr(hasher, "encode", lambda self, *given: hashed.append(1) or encode(self, *given))
+    answer(name, "wrong")
+    assert len(hashed) == 1
+
+
+def test_unknown_names_are_locked_too(db):
+    assert [answer("nobody", "wrong")[0] for _ in range(5)] == [422, 422, 422, 422, 429]
+
+
+def test_the_lockout_page_says_how_long_and_what_else_works(stranger):
+    for _ in range(5):
+        status, page = answer("stranger", "wrong")
+    assert status == 429
+    assert "Wait 15 minutes" in page
+    assert "openclaw-web sign_in_link" in page
+    assert Client().post(accounts.make_sign_in_link(stranger)).status_code == 302
+
+
+def test_an_admin_unlocks(as_admin, stranger):
+    assert "Unlock" not in as_admin.get("/operations/users/").text
+    for _ in range(5):
+        answer("stranger", "wrong")
+    assert answer("stranger", PASSWORD)[0] == 429
+    assert as_admin.get("/operations/users/").text.count('/unlock/"') == 1
+    as_admin.post("/operations/users/stranger/unlock/")
+    assert answer("stranger", PASSWORD)[0] == 302
+    assert "Unlock" not in as_admin.get("/operations/users/").text

@@ -1,0 +1,396 @@
+"""Who may do what: every page and every operation of the API, for nobody, for each role, and for tokens.
+
+The tables are written by hand: they are the decision, the code has to follow. A route that is in none of them
+fails the test.
+"""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import URLResolver, get_resolver, reverse
+
+from openclaw_web.api import api
+from people.accounts import tokens
+from tests.conftest import ROLES
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+ANYBODY = "anybody"
+
+# Name of the route: the method that is tried, and the lowest role that may.
+PAGES = {
+    "api:openapi-json": ("GET", "viewer"),
+    "api:openapi-view": ("GET", "viewer"),
+    "artifacts:artifact_detail": ("GET", "viewer"),
+    "artifacts:artifact_download": ("GET", "viewer"),
+    "artifacts:artifact_list": ("GET", "viewer"),
+    "artifacts:artifact_remove": ("POST", "admin"),
+    "artifacts:artifact_verify": ("POST", "admin"),
+    "datasets:review": ("GET", "labeller"),
+    "datasets:review_discard": ("POST", "labeller"),
+    "datasets:review_draft": ("POST", "labeller"),
+    "datasets:review_keys": ("GET", "labeller"),
+    "datasets:review_keys_reset": ("POST", "labeller"),
+    "datasets:review_keys_save": ("POST", "labeller"),
+    "datasets:review_label": ("POST", "labeller"),
+    "datasets:review_reason": ("POST", "labeller"),
+    "datasets:review_skip": ("POST", "labeller"),
+    "datasets:review_undo": ("POST", "labeller"),
+    "datasets:review_waiting": ("GET", "labeller"),
+    "datasets:sample_detail": ("GET", "viewer"),
+    "datasets:sample_label": ("POST", "labeller"),
+    "datasets:sample_list": ("GET", "viewer"),
+    "datasets:samples_bulk": ("GET", "labeller"),
+    "datasets:samples_bulk_label": ("POST", "labeller"),
+    "datasets:samples_make": ("POST", "labeller"),
+    "datasets:session_samples": ("GET", "viewer"),
+    "guardian:file_detail": ("GET", "viewer"),
+    "guardian:file_list": ("GET", "viewer"),
+    "ledger:record_detail": ("GET", "viewer"),
+    "ledger:savings": ("GET", "viewer"),
+    "ledger:session_branches": ("GET", "viewer"),
+    "ledger:session_detail": ("GET", "viewer"),
+    "ledger:session_list": ("GET", "viewer"),
+    "ledger:session_live": ("GET", "viewer"),
+    "ledger:session_savings": ("GET", "viewer"),
+    "ledger:session_steps": ("GET", "viewer"),
+    "ledger:session_turns": ("GET", "viewer"),
+    "ledger:step_detail": ("GET", "viewer"),
+    "ledger:event_list": ("GET", "viewer"),
+    "ledger:turn_list": ("GET", "viewer"),
+    "people:account": ("GET", "viewer"),
+    "overview:agent_list": ("GET", "viewer"),
+    "operations:artifact_store": ("GET", "admin"),
+    "operations:artifact_store_clear": ("POST", "admin"),
+    "people:audit_list": ("GET", "admin"),
+    "operations:checkpoint_detail": ("GET", "viewer"),
+    "operations:checkpoint_make": ("POST", "labeller"),
+    "operations:backup_create": ("POST", "admin"),
+    "operations:backup_drill": ("POST", "admin"),
+    "operations:backup_file": ("GET", "admin"),
+    "operations:backup_list": ("GET", "operator"),
+    "operations:backup_verify": ("POST", "admin"),
+    "collecting:collect_start": ("POST", "operator"),
+    "automation:cron_detail": ("GET", "viewer"),
+    "automation:cron_list": ("GET", "viewer"),
+    "operations:component_list": ("GET", "admin"),
+    "operations:doctor": ("GET", "operator"),
+    "operations:doctor_again": ("POST", "admin"),
+    "operations:doctor_compare": ("POST", "admin"),
+    "operations:doctor_fix": ("POST", "admin"),
+    "operations:doctor_look": ("POST", "operator"),
+    "operations:doctor_undo": ("POST", "admin"),
+    "operations:doctor_unignore": ("POST", "admin"),
+    "datasets:export_create": ("POST", "labeller"),
+    "datasets:export_detail": ("GET", "viewer"),
+    "datasets:export_file": ("GET", "viewer"),
+    "datasets:export_list": ("GET", "viewer"),
+    "overview:healthz": ("GET", ANYBODY),
+    "people:invitation_list": ("GET", "admin"),
+    "people:invitation_make": ("POST", "admin"),
+    "people:invitation_revoke": ("POST", "admin"),
+    "jobs:job_cancel": ("POST", "labeller"),
+    "jobs:job_detail": ("GET", "viewer"),
+    "jobs:job_list": ("GET", "viewer"),
+    "people:join": ("GET", ANYBODY),
+    "operations:lint_list": ("GET", "viewer"),
+    "people:one_time_link": ("GET", ANYBODY),
+    "overview:overview": ("GET", "viewer"),
+    "people:password_change": ("POST", "viewer"),
+    "collecting:rejected_list": ("GET", "viewer"),
+    "operations:retention": ("GET", "admin"),
+    "operations:retention_archive": ("POST", "admin"),
+    "operations:retention_count": ("POST", "admin"),
+    "operations:retention_remove": ("POST", "admin"),
+    "people:setting_save": ("POST", "admin"),
+    "people:settings": ("GET", "admin"),
+    "people:sign_in": ("GET", ANYBODY),
+    "people:sign_in_end": ("POST", "viewer"),
+    "people:sign_ins_end_others": ("POST", "viewer"),
+    "people:sign_out": ("POST", "viewer"),
+    "people:sign_out_everywhere": ("POST", "viewer"),
+    "automation:background_list": ("GET", "viewer"),
+    "ledger:stored_list": ("GET", "viewer"),
+    "automation:subagent_list": ("GET", "viewer"),
+    "people:token_list": ("GET", "viewer"),
+    "people:token_make": ("POST", "viewer"),
+    "people:token_revoke": ("POST", "viewer"),
+    "people:view_forget": ("POST", "viewer"),
+    "people:view_keep": ("POST", "viewer"),
+    "ledger:stash_outputs_start": ("POST", "operator"),
+    "people:user_activate": ("POST", "admin"),
+    "people:user_add": ("POST", "admin"),
+    "people:user_deactivate": ("POST", "admin"),
+    "people:user_link": ("POST", "admin"),
+    "people:user_list": ("GET", "admin"),
+    "people:user_role": ("POST", "admin"),
+    "people:user_sign_out": ("POST", "admin"),
+    "people:user_unlock": ("POST", "admin"),
+}
+
+# Operation of the API: the lowest role that may, and a body that fits.
+OPERATIONS = {
+    "DELETE /agents/{agent}/artifacts/{handle}": ("admin", None),
+    "GET /agents": ("viewer", None),
+    "GET /agents/{agent}": ("viewer", None),
+    "GET /agents/{agent}/checkpoints/{sha256}": ("viewer", None),
+    "GET /agents/{agent}/artifacts": ("viewer", None),
+    "GET /agents/{agent}/artifacts/{handle}": ("viewer", None),
+    "GET /agents/{agent}/artifacts/{handle}/content": ("viewer", None),
+    "GET /agents/{agent}/artifacts/{handle}/fetch": ("viewer", None),
+    "GET /agents/{agent}/cron": ("viewer", None),
+    "GET /agents/{agent}/cron/{job_id}": ("viewer", None),
+    "GET /agents/{agent}/cron/{job_id}/runs": ("viewer", None),
+    "GET /agents/{agent}/files": ("viewer", None),
+    "GET /agents/{agent}/files/diff": ("viewer", None),
+    "GET /agents/{agent}/files/version": ("viewer", None),
+    "GET /agents/{agent}/files/versions": ("viewer", None),
+    "GET /agents/{agent}/events": ("viewer", None),
+    "GET /agents/{agent}/lint": ("viewer", None),
+    "GET /agents/{agent}/rejected": ("viewer", None),
+    "GET /agents/{agent}/savings": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/savings": ("viewer", None),
+    "GET /agents/{agent}/sessions": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/branches": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/events": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/steps": ("viewer", None),
+    "GET /agents/{agent}/sessions/{session_id}/turns": ("viewer", None),
+    "GET /agents/{agent}/deliveries": ("viewer", None),
+    "GET /agents/{agent}/flows": ("viewer", None),
+    "GET /agents/{agent}/memory-index": ("viewer", None),
+    "GET /agents/{agent}/tasks": ("viewer", None),
+    "GET /agents/{agent}/vfs": ("viewer", None),
+    "GET /agents/{agent}/subagents": ("viewer", None),
+    "GET /agents/{agent}/turns": ("viewer", None),
+    "GET /agents/{agent}/turns/context": ("viewer", None),
+    "GET /exports": ("viewer", None),
+    "GET /exports/{export_id}": ("viewer", None),
+    "GET /exports/{export_id}/files/{name}": ("viewer", None),
+    "GET /operations/audit": ("admin", None),
+    "GET /operations/backups": ("operator", None),
+    "GET /operations/doctor": ("operator", None),
+    "GET /operations/doctor/ignored": ("operator", None),
+    "GET /operations/doctor/runs": ("operator", None),
+    "GET /operations/doctor/runs/{run_id}": ("operator", None),
+    "GET /operations/doctor/runs/{run_id}/sources": ("operator", None),
+    "GET /me": ("viewer", None),
+    "GET /me/sign-ins": ("viewer", None),
+    "GET /operations/invitations": ("admin", None),
+    "GET /operations/jobs": ("viewer", None),
+    "GET /operations/jobs/{job_id}": ("viewer", None),
+    "GET /operations/retention": ("admin", None),
+    "GET /agents/{agent}/removed-sessions": ("admin", None),
+    "GET /operations/settings": ("admin", None),
+    "GET /operations/tokens": ("viewer", None),
+    "GET /operations/users": ("admin", None),
+    "GET /overview": ("viewer", None),
+    "GET /overview/agents": ("viewer", None),
+    "GET /review/next": ("labeller", None),
+    "GET /review/progress": ("labeller", None),
+    "GET /samples": ("viewer", None),
+    "GET /samples/{sample_id}": ("viewer", None),
+    "POST /agents/{agent}/sessions/{session_id}/checkpoints": ("labeller", {}),
+    "POST /agents/{agent}/artifacts": ("operator", {"text": "x"}),
+    "POST /agents/{agent}/artifacts/{handle}/verify": ("admin", {}),
+    "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
+    "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
+    "POST /me/sign-ins/{sign_in_id}/end": ("viewer", {}),
+    "POST /operations/artifacts/gc": ("admin", {}),
+    "POST /operations/backups": ("admin", {}),
+    "POST /operations/backups/{backup_id}/drill": ("admin", {}),
+    "POST /operations/backups/{backup_id}/verify": ("admin", {}),
+    "POST /operations/collect": ("operator", {}),
+    "POST /operations/jobs/{job_id}/cancel": ("labeller", None),
+    "POST /operations/retention/archive": ("admin", {"days": 400}),
+    "POST /operations/retention/count": ("admin", {"days": 400}),
+    "POST /operations/retention/remove": ("admin", {"days": 400}),
+    "POST /operations/doctor/again": ("admin", {}),
+    "POST /operations/doctor/compare": ("admin", {}),
+    "POST /operations/doctor/fix": ("admin", {}),
+    "POST /operations/doctor/look": ("operator", {}),
+    "POST /operations/doctor/runs/{run_id}/undo": ("admin", {}),
+    "POST /operations/doctor/unignore": ("admin", {"what": "main/x"}),
+    "POST /operations/invitations": ("admin", {"role": "viewer"}),
+    "POST /operations/invitations/{invitation_id}/revoke": ("admin", {}),
+    "POST /operations/settings/import": ("admin", {"settings": {"memoryGate.windowSize": 3}}),
+    "POST /operations/settings/{key}": ("admin", {"value": 3}),
+    "POST /operations/tokens": ("viewer", {"name": "x", "role": "viewer"}),
+    "POST /operations/tokens/{token_id}/revoke": ("viewer", {}),
+    "POST /operations/users": ("admin", {"username": "new"}),
+    "POST /operations/users/{username}/activate": ("admin", {}),
+    "POST /operations/users/{username}/deactivate": ("admin", {}),
+    "POST /operations/users/{username}/link": ("admin", {}),
+    "POST /operations/users/{username}/role": ("admin", {"role": "labeller"}),
+    "POST /operations/users/{username}/sign-out": ("admin", {}),
+    "POST /operations/users/{username}/unlock": ("admin", {}),
+    "POST /review/claims/{sample_id}": ("labeller", {}),
+    "POST /review/claims/{sample_id}/release": ("labeller", {}),
+    "POST /review/skip": ("labeller", {"sample_id": "x"}),
+    "POST /review/verdict": ("labeller", {"sample_id": "x", "status": "approved"}),
+    "POST /review/undo": ("labeller", {}),
+    "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
+    "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
+}
+ROOT = "/api/v1"
+# Addresses under the API that are no operation: both answer 404 to everybody.
+NO_OPERATIONS = {"api:api-root", "api:None"}
+# What stands in an address when a test asks for it.
+ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize"}
+
+
+def routes(resolver, namespace=""):
+    """Every (full name, pattern) of the site."""
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from routes(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
+        else:
+            yield f"{namespace}{entry.name}", entry
+
+
+ROUTES = dict(routes(get_resolver()))
+
+
+def mounted():
+    """Every operation of the API as (`METHOD /path`, name of its route), documented or not."""
+    for _prefix, router in api._routers:
+        for path, view in router.path_operations.items():
+            for operation in view.operations:
+                for method in operation.methods:
+                    yield f"{method} {path}", f"api:{operation.view_func.__name__}"
+
+
+def documented():
+    """Every operation of the API's document as `METHOD /path`, with its own words about it."""
+    return {
+        f"{method.upper()} {path.removeprefix(ROOT)}": operation
+        for path, methods in api.get_openapi_schema()["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def page_address(name):
+    names = ROUTES[name].pattern.converters
+    return reverse(name, kwargs={argument: ARGUMENTS.get(argument, "x") for argument in names})
+
+
+def api_address(operation):
+    path = operation.partition(" ")[2]
+    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), path)
+
+
+def ask(client, method, address, body=None, **headers):
+    if method == "GET":
+        return client.get(address, headers=headers)
+    send = client.delete if method == "DELETE" else client.post
+    return send(address, body or {}, "application/json", headers=headers)
+
+
+def expected(lowest):
+    """Which roles may, as {role: True or False}."""
+    return {role: lowest == ANYBODY or ROLES.index(role) >= ROLES.index(lowest) for role in ROLES}
+
+
+@pytest.fixture
+def people(ada):
+    """A person of each role, and an admin who stays whatever a test does."""
+    UserFactory(username="somebody")
+    UserFactory(username="root", role="admin")
+    return {role: UserFactory(username=role, role=role) for role in ROLES}
+
+
+def browser_of(user):
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def may(response):
+    """Whether an answer is anything but “not you”."""
+    assert response.status_code < 500, response.content[:500]
+    sent_away = response.status_code == 302 and response["Location"].startswith("/sign-in/?next=")
+    return response.status_code not in (401, 403) and not sent_away
+
+
+def test_every_route_is_in_a_table():
+    names = [name for name, _entry in routes(get_resolver()) if not name.startswith("api:")]
+    assert len(names) == len(set(names))
+    assert ROUTES.keys() - dict(mounted()).values() - NO_OPERATIONS == PAGES.keys()
+
+
+def test_every_operation_is_in_a_table():
+    assert dict(mounted()).keys() == documented().keys() == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(name, people):
+    method, lowest = PAGES[name]
+    address = page_address(name)
+    assert may(ask(Client(), method, address)) == (lowest == ANYBODY)
+    answers = {role: may(ask(browser_of(user), method, address)) for role, user in people.items()}
+    assert answers == expected(lowest)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operation(operation, people):
+    (lowest, body), method, address = OPERATIONS[operation], operation.partition(" ")[0], api_address(operation)
+    anonymous = ask(Client(), method, address, body)
+    assert (anonymous.status_code, set(anonymous.json())) == (401, {"detail", "code"})
+    for role, user in people.items():
+        _, own = tokens.make_token(user, name="own", role=role)
+        _, lent = tokens.make_token(people["admin"], name="lent", role=role)
+        answers = {
+            "session": ask(browser_of(user), method, address, body),
+            "own token": ask(Client(), method, address, body, Authorization=f"Bearer {own}"),
+            "an admin's token with this role": ask(Client(), method, address, body, Authorization=f"Bearer {lent}"),
+        }
+        assert {key: may(answer) for key, answer in answers.items()} == dict.fromkeys(answers, expected(lowest)[role])
+        assert all(answer.status_code == 403 for answer in answers.values() if not may(answer))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_role_that_is_too_low_hears_so_whatever_it_sends(operation, people):
+    lowest, method, address = OPERATIONS[operation][0], operation.partition(" ")[0], api_address(operation)
+    for role in [role for role, is_enough in expected(lowest).items() if not is_enough]:
+        for body in ({}, {"nothing": "like this"}):
+            answer = ask(browser_of(people[role]), method, f"{address}?no-such=parameter", body)
+            assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), (role, body)
+
+
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if not name.startswith("DELETE")])
+def test_a_parameter_that_there_is_not_is_named(operation, people):
+    (_lowest, body), method, address = OPERATIONS[operation], operation.partition(" ")[0], api_address(operation)
+    answer = ask(browser_of(people["admin"]), method, f"{address}?uses=bogus", body)
+    assert (answer.status_code, answer.json()["errors"][0]["loc"]) == (422, ["query", "uses"])
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_parameter_of_the_document_is_known(operation, people):
+    names = [one["name"] for one in documented()[operation]["parameters"] if one["in"] == "query"]
+    query = "&".join(f"{name}=1" for name in names)
+    method, address = operation.partition(" ")[0], api_address(operation)
+    answer = ask(browser_of(people["admin"]), method, f"{address}?{query}", OPERATIONS[operation][1])
+    assert "there is no such parameter" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_document_names_the_role(operation):
+    assert documented()[operation]["x-role"] == OPERATIONS[operation][0]
+
+
+def test_a_token_opens_no_page(people):
+    _, text = tokens.make_token(people["admin"], name="x", role="admin")
+    headers = {"Authorization": f"Bearer {text}"}
+    opened = {
+        name
+        for name, (method, lowest) in PAGES.items()
+        if lowest != ANYBODY and may(ask(Client(), method, page_address(name), **headers))
+    }
+    assert opened == {"api:openapi-json"}  # no page: what a client is generated from
+
+
+@pytest.mark.parametrize("address", [f"{ROOT}/", f"{ROOT}/nothing"])
+def test_what_is_no_operation_is_not_there(address, people):
+    assert Client().get(address).status_code == 404
+    assert browser_of(people["admin"]).get(address).status_code == 404

@@ -1,0 +1,168 @@
+"""`settings import` and its twin in the API: the Reflection spec's configuration, our own, and files that are wrong."""
+
+import json
+from pathlib import Path
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+
+from jobs import ticking
+from jobs.models import JobRun
+from people.configuration import keys as configuration
+from people.models.kept import KeyValue
+
+SPEC = Path(__file__).parents[1] / "data" / "reflection-settings.json5"
+SECRET = "sk-fake-canary"
+TAKEN = {
+    "retentionDays": 365,
+    "jsonlExport.enabled": True,
+    "jsonlExport.schedule": "0 0 * * *",
+    "jsonlExport.retentionDays": 30,
+    "memoryGate.windowSize": 10,
+}
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def take(capsys, tmp_path):
+    """Imports a text with the command: its receipt and how it ended."""
+
+    def importing(text, **options):
+        (tmp_path / "settings.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+        status = 0
+        try:
+            call_command("settings", "import", str(tmp_path / "settings.json"), json=True, **options)
+        except CommandError as error:
+            status = error.returncode
+        return orjson.loads(capsys.readouterr().out), status
+
+    return importing
+
+
+def stored():
+    return {row.key: orjson.loads(row.value_json) for row in KeyValue.objects.filter(scope="settings")}
+
+
+def test_the_configuration_of_the_spec_is_taken_word_for_word(take):
+    receipt, status = take(SPEC.read_bytes())
+    assert status == 0 and stored() == TAKEN
+    assert {row["key"]: row["value"] for row in receipt["settings"]} == TAKEN
+    why = {one["key"]: one["why"] for one in receipt["ignored"]}
+    assert receipt["ignored_count"] == len(why) == 37
+    assert why["llm.apiKey"] == "secret" and "unknown" not in why.values()
+    assert {name for name, reason in why.items() if reason == "elsewhere"} == {
+        *(
+            "workspaceDir",
+            "storage.type",
+            "storage.sqlite.dbPath",
+            "storage.sqlite.walMode",
+            "storage.sqlite.autoVacuum",
+        ),
+        *("storage.sqlite.busyTimeoutMs", "storage.sqlite.cacheSizePages", "storage.sqlite.mmapSizeMB"),
+    }
+    assert all(one["reason"].endswith(".") for one in receipt["ignored"])
+
+
+def test_the_plugins_entry_of_a_whole_openclaw_json_is_taken_and_nothing_else(take):
+    entry = SPEC.read_text().replace("YOUR_API_KEY", SECRET)
+    whole = "{models: {apiKey: '%s'}, retentionDays: 9, plugins: {entries: {'openclaw-reflection': %s, other: {x: 1}}}}"
+    receipt, status = take(whole % (SECRET, entry))
+    assert status == 0 and stored() == TAKEN and SECRET not in str(receipt)
+    assert receipt["ignored_count"] == 37
+
+
+def test_a_dry_run_tells_what_was_before_and_sets_nothing(take):
+    receipt, status = take('{"memoryGate": {"windowSize": 20}}', dry_run=True)
+    assert status == 0 and receipt["dry_run"] and not stored()
+    assert receipt["settings"] == [{"key": "memoryGate.windowSize", "value": 20, "default": 10, "before": 10}]
+
+
+def test_a_name_that_nobody_knows_is_named_and_the_rest_is_taken(take, capsys):
+    names = {"memoryGate.windowSize": 20, "memoryGate.windowsize": 5, "my\0": {"password": SECRET}}
+    receipt, status = take(json.dumps(names))
+    assert (status, stored()) == (4, {"memoryGate.windowSize": 20})
+    assert [(one["key"], one["why"]) for one in receipt["ignored"]] == [
+        ("memoryGate.windowsize", "unknown"),
+        ("my?.password", "secret"),
+    ]
+    assert SECRET not in str(receipt)
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        ('{"memoryGate.windowSize": 20, "storage": {"retentionDays": "many", "jsonlExport": {"enabled": 1}}}', 2),
+        ('{"memoryGate.windowSize": 20, "storage.jsonlExport.schedule": "0 0 * * 1"}', 1),
+        ('{"memoryGate.windowSize": 20, "retentionDays": null}', 1),
+        ('{"memoryGate.windowSize": 20, "backup": {"folder": {"a": 1}}}', 1),
+        ('{"memoryGate.windowSize": 20, "memoryGate": {"windowSize": 21}}', 1),
+        ('{"llm": {"apiKey": "sk-fake-canary"}, "nothing": 1}', 2),
+        ('{"plugins": {"entries": {"other": {"memoryGate.windowSize": 20}}}}', 0),
+        ("[1]", 0),
+        ("{memoryGate: {windowSize: 20}, apiKey: 'sk-fake-canary'", 0),
+        (b"{'apiKey': 'sk-fake-canary\xff'}", 0),
+        (b"{memoryGate: {windowSize: 20}} //" + b"x" * 1024**2, 0),
+        ('{"a": ' * 900 + "1" + "}" * 900, 1),
+        ("{a:" * 900, 0),
+    ],
+)
+def test_what_does_not_fit_sets_nothing(take, text, reasons):
+    receipt, status = take(text)
+    assert (status, receipt["ok"], len(receipt["reasons"])) == (3, False, reasons)
+    assert not stored() and SECRET not in str(receipt) and receipt["error"].endswith(".")
+
+
+def test_a_long_name_with_many_below_it_is_cut(take):
+    names = dict.fromkeys(map(str, range(50_000)), 1)
+    receipt, status = take(json.dumps({"retentionDays": 0, "x" * 400_000: names}))
+    assert (status, receipt["ignored_count"], len(receipt["ignored"])) == (4, 50_000, 200)
+    assert max(len(one["key"]) for one in receipt["ignored"]) == 300
+
+
+def test_a_file_that_is_not_there(capsys):
+    with pytest.raises(CommandError, match="could not be read: there is no such file"):
+        call_command("settings", "import", "/nowhere/settings.json")
+
+
+def test_a_dry_run_is_for_imports(capsys):
+    with pytest.raises(CommandError, match="set knows no --dry-run") as error:
+        call_command("settings", "set", "retentionDays", "3", "--dry-run")
+    assert error.value.returncode == 2 and not stored()
+
+
+def test_the_words_tell_what_changed_and_what_was_left_out(capsys):
+    call_command("settings", "import", str(SPEC))
+    out = capsys.readouterr().out
+    assert "retentionDays = 365 (before: 0)\n" in out and "memoryGate.windowSize = 10\n" in out
+    assert "Not imported:\n" in out and "  llm.apiKey: Secrets are not stored here.\n" in out
+    assert "YOUR_API_KEY" not in out
+
+
+class TestApi:
+    def test_it_does_the_same(self, as_admin):
+        body = {"settings": {"enabled": True, "config": {"storage": {"retentionDays": 30}, "llm": {"apiKey": SECRET}}}}
+        told = as_admin.post("/api/v1/operations/settings/import", body, "application/json")
+        assert told.status_code == 200 and stored() == {"retentionDays": 30} and SECRET not in told.text
+        assert [(row["key"], row["value"]) for row in told.json()["items"]] == [("retentionDays", 30)]
+        assert {one["key"] for one in told.json()["ignored"]} == {"enabled", "llm.apiKey"}
+
+    def test_a_dry_run_and_a_refusal_set_nothing(self, as_admin):
+        for status, days, is_dry in ((200, 30, True), (409, -1, False)):
+            body = json.dumps({"settings": {"retentionDays": days}, "dry_run": is_dry})
+            assert as_admin.post("/api/v1/operations/settings/import", body, "application/json").status_code == status
+            assert not stored()
+
+
+def test_daily_files_are_written_at_the_time_that_was_set(later):
+    def due():
+        return {state.kind: state.due_at for state in ticking.states()}["jsonl_export"]
+
+    configuration.put_all({"jsonlExport.enabled": True, "jsonlExport.schedule": "30 2 * * *"})
+    ticking.start_due()
+    job = JobRun.objects.get(kind="jsonl_export")
+    JobRun.objects.update(state="finished", finished_at=job.created_at)
+    assert job.created_at < due() <= job.created_at + 86_400_000
+    assert due() % 86_400_000 == (2 * 60 + 30) * 60_000
+    JobRun.objects.update(created_at=due())
+    assert due() == JobRun.objects.get().created_at + 86_400_000

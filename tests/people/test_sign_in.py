@@ -1,0 +1,78 @@
+"""Signing in with a password, and out again."""
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+
+from people.accounts import services as accounts
+from tests.people.signing_in import SIGN_IN, TOKENS, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_works(client, stranger):
+    assert b"Sign in" in client.get(SIGN_IN).content
+    response = sign_in(client)
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert client.get(TOKENS).status_code == 200
+
+
+def test_everything_else_sends_people_here_and_back(client, stranger):
+    response = client.get(TOKENS)
+    assert response["Location"] == f"{SIGN_IN}?next={TOKENS}"
+    assert sign_in(client, next=TOKENS)["Location"] == TOKENS
+
+
+@pytest.mark.parametrize("target", ["https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)"])
+def test_nobody_is_sent_off_the_site(client, stranger, target):
+    assert sign_in(client, next=target)["Location"] == "/"
+
+
+def test_a_wrong_password_says_so_and_keeps_the_name(client, stranger):
+    response = sign_in(client, password="wrong")
+    assert response.status_code == 422
+    assert "do not belong together" in response.content.decode()
+    assert 'value="stranger"' in response.content.decode()
+
+
+def test_the_fifth_wrong_password_locks_that_name_out(client, stranger, reviewer):
+    answers = [sign_in(client, password="wrong").status_code for _ in range(5)]
+    assert answers == [422, 422, 422, 422, 429]
+    response = sign_in(client)
+    assert response.status_code == 429
+    assert "Too many wrong passwords" in response.content.decode()
+    assert sign_in(client, username="reviewer").status_code == 302
+
+
+def test_a_deactivated_person_stays_outside(client, stranger):
+    accounts.deactivate(stranger, by="root")
+    assert sign_in(client).status_code == 422
+
+
+def test_the_session_changes_its_key(client, stranger):
+    client.get(SIGN_IN)
+    session = client.session
+    session["before"] = True
+    session.save()
+    old = session.session_key
+    client.cookies["openclaw_web_session"] = old
+    sign_in(client)
+    assert client.session.session_key != old
+    assert not Session.objects.filter(session_key=old).exists()
+
+
+def test_signing_out_takes_a_post(client, stranger):
+    sign_in(client)
+    assert client.get("/sign-out/").status_code == 405
+    assert client.post("/sign-out/")["Location"] == SIGN_IN
+    assert client.get(TOKENS).status_code == 302
+
+
+def test_without_users_it_says_how_to_make_one(client):
+    assert "openclaw-web create_user" in client.get(SIGN_IN).content.decode()
+
+
+def test_a_form_without_its_token_is_refused_with_a_page(stranger):
+    response = sign_in(Client(enforce_csrf_checks=True))
+    assert response.status_code == 403
+    assert "no longer valid" in response.content.decode()
