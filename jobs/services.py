@@ -107,12 +107,12 @@ def recover() -> int:
     return recovered
 
 
-def visible_to(user):
+def visible_to(user: Any) -> QuerySet[JobRun]:
     """The runs a person may see: operators all, everybody else the ones they started."""
     return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
 
 
-def listing(user, terms: list[Term], *, order: tuple[str, ...] = NEWEST_FIRST) -> Listing:
+def listing(user: Any, terms: list[Term], *, order: tuple[str, ...] = NEWEST_FIRST) -> Listing:
     """Those of the runs a person may see that fit `terms`, without what is long in them."""
     own = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
     return narrowed(JobRun.objects.defer(*LONG_COLUMNS), [*own, *terms], order=order, seeks=SEEKS)

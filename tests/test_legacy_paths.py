@@ -51,7 +51,7 @@ def pattern_of(name):
 
 PATTERNS = [pattern_of(name) for name in LEGACY]
 # Whoever writes a home of the file-based versions on purpose.
-MAY = ("operations/demo/",)
+MAY = ("demo/",)
 
 METHODS = {
     "write_text",

@@ -172,7 +172,7 @@ def grep_slowly(text, word, context):
 
 @given(st.text(st.sampled_from("abx\n"), max_size=300), st.integers(0, 3), st.lists(st.integers(1, 40), max_size=10))
 def test_grep_finds_what_a_slow_one_finds(text, context, sizes):
-    import artifacts.grepping as grepping
+    from artifacts.looking import grepping
 
     search = Selector(mode="grep", pattern="x", context=context).grep()
     chunks = [piece.encode() for piece in in_pieces(text, sizes)]

@@ -26,6 +26,7 @@ from tests.factories import (
     TurnFactory,
     WorkspaceFileFactory,
 )
+from tests.test_architecture import ORDER
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -140,11 +141,10 @@ def test_look_alikes_keep_nothing(root, orphan):
 def test_every_text_of_every_table_is_looked_through():
     seen = {table.name for table in mentions.tables(mentions.AGENT_LABELS)}
     seen |= {table.name for table in mentions.tables(mentions.GLOBAL_LABELS, mentions.GLOBAL_TABLES)}
-    ours = ("agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations")
     tables = {
         model._meta.db_table
         for model in apps.get_models()
-        if model.__module__.split(".")[0] in ours
+        if model.__module__.split(".")[0] in ORDER
         and model._meta.managed
         and any(isinstance(column, models.TextField | models.BinaryField) for column in model._meta.concrete_fields)
     }

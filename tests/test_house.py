@@ -1,0 +1,59 @@
+"""Where things live: imports point down, and every room is small enough to look over."""
+
+import ast
+from collections import Counter
+
+from tests.test_architecture import ALL_MODULES, MODULES, ORDER, ROOT, fail_for, imports, where
+
+# These put the house together, so they look up. Nobody else does.
+ROOF = {ROOT / "openclaw_web" / name for name in ("urls.py", "api.py", "settings.py", "settings_test.py")}
+MOST_FILES = 20
+MOST_OF_ALL = 0.25
+DOTTED = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in MODULES}
+
+
+def named_in_strings(path):
+    """Every (line, dotted name) of ours that stands in a string, as Django and our settings import by name."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value
+            if any("." in one and one in DOTTED for one in (name, name.rpartition(".")[0])):
+                yield node.lineno, name
+
+
+def upward(path):
+    own = path.relative_to(ROOT).parts[0]
+    for line, name in [*imports(path), *named_in_strings(path)]:
+        app = name.partition(".")[0]
+        if app in ORDER and ORDER.index(app) > ORDER.index(own):
+            yield f"{where(path, line)}  {own} names {name}, which stands above it"
+
+
+def test_imports_point_down():
+    fail_for(problem for path in MODULES if path not in ROOF for problem in upward(path))
+
+
+def test_a_name_in_a_string_is_an_import():
+    assert "jobs.kinds" in DOTTED
+    settings = ROOT / "openclaw_web" / "settings.py"
+    assert any("operations names" not in one and "stands above it" in one for one in upward(settings))
+
+
+def test_every_folder_can_be_looked_over():
+    folders = Counter(path.parent for path in ALL_MODULES)
+    fail_for(
+        f"{folder.relative_to(ROOT)}  {count} Python files, {MOST_FILES} at most"
+        for folder, count in folders.items()
+        if count > MOST_FILES
+    )
+
+
+def test_no_app_is_most_of_the_house():
+    lines = Counter()
+    for path in MODULES:
+        lines[path.relative_to(ROOT).parts[0]] += len(path.read_text().splitlines())
+    fail_for(
+        f"{app}  {count} lines are more than {MOST_OF_ALL:.0%} of all {lines.total()}"
+        for app, count in lines.items()
+        if count > MOST_OF_ALL * lines.total()
+    )
