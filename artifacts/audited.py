@@ -1,7 +1,7 @@
 """What people and programs do to artifacts through the site: each with its entry in the operator audit log."""
 
 from agents.models import Agent
-from people.audit import record as audit
+from people.audit import log as audit
 
 from . import services
 from .models import Artifact

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 from openclaw_web.pages.downloads import StreamedDownload
-from people.audit import record as audit
+from people.audit import log as audit
 
 from .contents import content_types, flagging
 from .models import Artifact

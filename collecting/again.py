@@ -26,9 +26,9 @@ from ledger.transcripts.storing import Transcript
 from openclaw_web.errors import Refused
 
 from .stages import agent as collect_agent
-from .stages import archives as collect_archives
 from .stages import consent as collect_consent
 from .stages import databases as collect_databases
+from .stages import packed as collect_archives
 from .stages.databases import Unreadable
 from .stages.guard import guarding
 

@@ -14,7 +14,7 @@ from openclaw_web.pages.html import render_page
 
 from . import forms, versions
 from .diffs import comparing as diffs
-from .diffs import contents
+from .diffs import pieces as contents
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50

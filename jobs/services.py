@@ -15,7 +15,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks, reserve
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Listing, Term, narrowed, page_of
-from people.audit import record as audit
+from people.audit import log as audit
 
 from . import cancelling, running
 from . import kinds as job_kinds

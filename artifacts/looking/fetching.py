@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 
 from .. import handles
 from ..contents import content_types

@@ -25,11 +25,11 @@ from ledger.transcripts import storing as ledger
 from openclaw_web.clock import now_ms
 
 from . import agent_database as collect_agent_database
-from . import archives as collect_archives
 from . import around as collect_around
 from . import consent as collect_consent
 from . import counts as collect_counts
 from . import outputs as collect_outputs
+from . import packed as collect_archives
 from . import removed as collect_removed
 from .guard import guarding
 

@@ -24,11 +24,11 @@ from ledger.transcripts import storing as ledger
 from openclaw_web import reasons
 from openclaw_web.clock import now_ms
 
-from . import archives as collect_archives
 from . import consent as collect_consent
 from . import counts as collect_counts
 from . import databases as collect_databases
 from . import outputs as collect_outputs
+from . import packed as collect_archives
 from .databases import Stats, Unreadable
 from .guard import guarding
 

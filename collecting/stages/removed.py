@@ -8,7 +8,7 @@ from agents.models import CollectorSource
 from agents.sources import Part
 from ledger.collectors import agent_database
 
-from . import archives as collect_archives
+from . import packed as collect_archives
 
 TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
 

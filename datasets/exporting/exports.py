@@ -15,7 +15,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.disk import drafts as folders
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport

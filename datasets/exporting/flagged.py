@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 
 from artifacts.downloading import Withheld
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport

@@ -10,7 +10,7 @@ from jobs import services as jobs
 from jobs.kinds import Kind
 from jobs.models import JobRun
 from jobs.progress import Listener
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..models import DatasetExport
 from . import exports, flagged

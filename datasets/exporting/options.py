@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web.errors import Refused
 
-from ..exporters.rows import Shape
+from ..exporters.training_rows import Shape
 from ..models import DatasetExport, DatasetSample
 
 FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)

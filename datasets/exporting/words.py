@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ..exporters import changes
-from ..exporters.rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
+from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
 from ..models import DatasetExport
 
 FORMAT_WORDS = {

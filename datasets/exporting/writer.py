@@ -16,8 +16,8 @@ from ..exporters.checks import COLUMNS, broken_rules
 from ..exporters.conversations import Broken
 from ..exporters.dataset_info import dataset_info, file_name
 from ..exporters.lines import as_line
-from ..exporters.rows import rows_of, unfit
 from ..exporters.samples import ExportSample, Unreadable, read_sample
+from ..exporters.training_rows import rows_of, unfit
 from ..exporters.turns import Said
 from ..models import DatasetSample
 from . import splits, words

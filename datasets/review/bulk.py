@@ -11,7 +11,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..sample_lists import ORDER

@@ -3,7 +3,7 @@
 from typing import Any
 
 from openclaw_web.sqlite import writing as turns
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..models import DatasetSample
 from . import claims, skips, verdicts

@@ -8,7 +8,7 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import rows
 from openclaw_web.sqlite import writing as turns
-from people.audit import record as audit
+from people.audit import log as audit
 from people.configuration import keys as configuration
 
 from ..models import DatasetSample, ReviewAction, SampleLabel

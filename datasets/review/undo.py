@@ -12,7 +12,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing as turns
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS

@@ -12,7 +12,7 @@ from openclaw_web import clock
 from openclaw_web.errors import Outdated, Refused
 from openclaw_web.sqlite import rows
 from openclaw_web.sqlite import writing as turns
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..as_typed import as_typed
 from ..models import DatasetSample, ReviewAction, SampleLabel

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from openclaw_web.pages.glyphs import readable
 
 from .comparing import Diff, Section, View
-from .contents import LONGEST, Piece
+from .pieces import LONGEST, Piece
 
 LONG_LINE = 2_000  # from here on the unchanged pieces of a line are shortened
 KEPT = 120  # characters at each end of a shortened piece

@@ -22,8 +22,10 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import snapshots
 from people.configuration import keys as configuration
 
-from . import contents, reading, verifying
-from .archive import Writer, chunks_of
+from . import opening as reading
+from . import parts as contents
+from . import verifying
+from .container import Writer, chunks_of
 from .manifest import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

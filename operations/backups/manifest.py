@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import adopted
 
-from . import contents
+from . import parts as contents
 
 SCHEMA = "openclaw-web.backup.v1"
 MANIFEST, LIST = "manifest.json", "files.jsonl"

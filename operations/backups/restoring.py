@@ -29,7 +29,9 @@ from openclaw_web.disk import locks, room
 from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
 
-from . import contents, reading, verifying
+from . import opening as reading
+from . import parts as contents
+from . import verifying
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What a process makes in a home by only looking at it, or makes again.

@@ -45,7 +45,7 @@ def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:
     from openclaw_web import clock
     from overview import summaries
     from overview.models import AgentSummary
-    from people.audit import record as audit
+    from people.audit import log as audit
     from people.models import SignIn, User
 
     from ..models import BackupRun

@@ -14,7 +14,8 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from ..models import BackupRun
-from . import contents, reading
+from . import opening as reading
+from . import parts as contents
 
 PROVEN_FOR_MS = 30 * 86_400_000
 

@@ -16,7 +16,8 @@ from openclaw_web.templatetags.formatting import size
 from people.configuration import keys as configuration
 
 from ..models import BackupRun
-from . import creating, reading, restoring, runs, verifying
+from . import creating, restoring, runs, verifying
+from . import opening as reading
 
 
 def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:

@@ -17,8 +17,10 @@ from artifacts import handles
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import snapshots
 
-from . import contents, manifest, reading
-from .reading import Archive
+from . import manifest
+from . import opening as reading
+from . import parts as contents
+from .opening import Archive
 
 AT_ONCE = 2
 ARTIFACTS = "artifacts"  # the table whose rows refer to contents

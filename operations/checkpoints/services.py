@@ -12,7 +12,7 @@ from gate import decisions
 from ledger.checkpoints import building, bundle, compactions, pack
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 
 SOURCES = (decisions.for_checkpoints,)
 

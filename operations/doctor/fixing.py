@@ -23,7 +23,7 @@ from openclaw_web import amounts, clock, reasons
 from openclaw_web.disk import locks, room
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import inspection
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..backups import runs as backup_runs
 from ..backups import services as backups

@@ -15,7 +15,7 @@ from collecting import collect, runs
 from collecting.models import MigrationRun, MigrationSource
 from jobs import kinds as job_kinds
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 
 from . import report
 

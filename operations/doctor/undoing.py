@@ -18,7 +18,7 @@ from ledger.rebuilding import sums as rebuilding
 from ledger.transcripts import session_rows, tool_days
 from openclaw_web.errors import Refused
 from overview import summaries
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ..retention import choosing
 from . import fixing, ignoring, report

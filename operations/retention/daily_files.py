@@ -26,7 +26,7 @@ from openclaw_web import clock
 from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of, remove_drafts, sync_folder
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 from people.configuration import keys as configuration
 
 from . import choosing

@@ -25,7 +25,7 @@ from openclaw_web import reasons
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 from overview import summaries
-from people.audit import record as audit
+from people.audit import log as audit
 from people.configuration import keys as configuration
 
 from . import files

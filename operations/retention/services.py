@@ -24,7 +24,7 @@ from openclaw_web.disk.drafts import draft_of, remove_drafts
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
 from overview import summaries
-from people.audit import record as audit
+from people.audit import log as audit
 from people.configuration import keys as configuration
 
 from . import choosing, files, report

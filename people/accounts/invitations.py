@@ -12,7 +12,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 
-from ..audit import record as audit
+from ..audit import log as audit
 from ..models import Invitation, User
 from ..signing_in import links
 from . import services as accounts

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from ..audit import record as audit
+from ..audit import log as audit
 from ..models import OneTimeLink, SignIn, User
 from ..signing_in import sign_ins
 from ..signing_in.links import active_admins, has_admin, make_link, use_up

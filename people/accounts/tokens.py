@@ -11,7 +11,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 
-from ..audit import record as audit
+from ..audit import log as audit
 from ..models import ApiToken, User
 from ..signing_in.links import DAY_MS, digest
 

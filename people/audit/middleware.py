@@ -10,7 +10,7 @@ from openclaw_web import clock
 
 from ..models.kept import AuditEntry
 from ..signing_in import sign_ins
-from . import record as audit
+from . import log as audit
 from .reads import READS
 
 

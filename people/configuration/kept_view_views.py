@@ -8,7 +8,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, safe_next
 
-from ..audit import record as audit
+from ..audit import log as audit
 from . import kept_views as saved_views
 from .forms import KeptViewForm
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 
-from ..audit import record as audit
+from ..audit import log as audit
 from ..models.kept import KeyValue
 
 SCOPE = "settings"

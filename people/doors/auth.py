@@ -4,7 +4,7 @@ from ninja.security import HttpBearer
 from ninja.security import SessionAuth as NinjaSessionAuth
 
 from ..accounts import tokens
-from ..audit import record as audit
+from ..audit import log as audit
 
 
 class TokenAuth(HttpBearer):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 
-from ..audit import record as audit
+from ..audit import log as audit
 from ..models import OneTimeLink, User
 
 DAY_MS = 86_400_000

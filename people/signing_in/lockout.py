@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from openclaw_web import clock
 
-from ..audit import record as audit
+from ..audit import log as audit
 from ..models import User
 from ..models.kept import AuditEntry
 

@@ -17,7 +17,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 
-from ..audit import record as audit
+from ..audit import log as audit
 from ..models import Invitation, OneTimeLink, SignIn, User
 
 # A link signs in without a password, so no backend has said whose session it will be.

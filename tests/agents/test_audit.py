@@ -3,7 +3,7 @@
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from people.audit import record as audit
+from people.audit import log as audit
 from people.models.kept import AuditEntry
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.db import OperationalError, connection, transaction
 
 from openclaw_web.disk import locks
 from openclaw_web.sqlite import writing as turns
-from people.audit import record as audit
+from people.audit import log as audit
 from people.models.kept import AuditEntry
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from guardian.diffs import contents
+from guardian.diffs import pieces as contents
 from tests.factories import T0, SnapshotFactory, WorkspaceFileFactory
 
 URL = "/agents/ada/files/MEMORY.md/"

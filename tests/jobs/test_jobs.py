@@ -17,7 +17,7 @@ from jobs.models import JobRun
 from jobs.progress import Terminal
 from openclaw_web import clock
 from openclaw_web.disk import locks
-from people.audit import record as audit
+from people.audit import log as audit
 from tests.factories import JobFactory, UserFactory
 from tests.jobs import jobs_for_tests
 

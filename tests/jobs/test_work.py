@@ -10,7 +10,7 @@ import pytest
 from tests.processes import Home, wait_for
 
 pytestmark = pytest.mark.kill
-CANCEL = "from operations import jobs, models; print(jobs.cancel(models.JobRun(id={!r}), by='mei').state)"
+CANCEL = "from jobs import models, services; print(services.cancel(models.JobRun(id={!r}), by='mei').state)"
 
 
 @pytest.fixture

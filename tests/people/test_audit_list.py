@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from people.audit import record as audit
+from people.audit import log as audit
 from people.audit.filters import AuditFilters
 from people.configuration import kept_views as saved_views
 from people.models.kept import AuditEntry

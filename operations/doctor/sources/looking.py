@@ -13,7 +13,7 @@ from django.db import connections
 
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
-from collecting.stages import archives as collect_archives
+from collecting.stages import packed as collect_archives
 from ledger.collectors.database import Damaged
 from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import facts, own_id

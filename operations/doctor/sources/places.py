@@ -11,9 +11,9 @@ from agents.homes import NotReadable, open_regular
 from agents.models import Agent, CollectorSource
 from collecting import collect
 from collecting.stages import agent_database as collect_agent_database
-from collecting.stages import archives as collect_archives
 from collecting.stages import consent as collect_consent
 from collecting.stages import databases as collect_databases
+from collecting.stages import packed as collect_archives
 from collecting.stages.databases import Unreadable
 from ledger.collectors import agent_database, jsonl, packed
 from ledger.collectors.database import Damaged, Database

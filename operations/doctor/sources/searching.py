@@ -13,7 +13,8 @@ from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of
 from openclaw_web.errors import Refused
 
-from ...backups import reading, verifying
+from ...backups import opening as reading
+from ...backups import verifying
 from ...models import BackupRun
 from ..store.losses import Loss
 

@@ -18,8 +18,8 @@ from artifacts.store.losses import Contents
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
 
-from ...backups import contents as contents_of_backups
-from ...backups import reading
+from ...backups import opening as reading
+from ...backups import parts as contents_of_backups
 from ...models import BackupRun
 from ..findings import NOTE, Finding
 

@@ -14,7 +14,7 @@ from datasets.models import DatasetExport
 from ledger.models import RemovedSession
 from openclaw_web.errors import Refused
 
-from ...backups import reading
+from ...backups import opening as reading
 from ...models import BackupRun
 from ...retention import files as archives
 from ..findings import NOTE, Finding

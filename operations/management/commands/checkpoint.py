@@ -4,7 +4,7 @@ from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 
 from ...checkpoints import services as checkpoints
 

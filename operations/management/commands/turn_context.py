@@ -4,7 +4,7 @@ from agents.models import Agent
 from ledger.transcripts import contexts
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from openclaw_web.errors import Refused
-from people.audit import record as audit
+from people.audit import log as audit
 from people.configuration import keys as configuration
 
 from ...checkpoints import services as checkpoints

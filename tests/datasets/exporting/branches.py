@@ -6,8 +6,8 @@ import orjson
 
 from datasets.exporters.checks import broken_rules
 from datasets.exporters.lines import as_line
-from datasets.exporters.rows import Shape, rows_of
 from datasets.exporters.samples import ExportSample, GateAnswer
+from datasets.exporters.training_rows import Shape, rows_of
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from datasets.exporters import changes
-from datasets.exporters.rows import Shape, unfit
 from datasets.exporters.samples import Unreadable, read_sample
+from datasets.exporters.training_rows import Shape, unfit
 from tests.datasets.exporting.branches import Call, agent, gate, result, rows, sample, sides, stored, user, values
 
 GOLDENS = Path(__file__).parents[2] / "data" / "exports"

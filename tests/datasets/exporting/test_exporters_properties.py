@@ -10,9 +10,9 @@ from datasets.exporters.alpaca import COLUMNS as ALPACA_COLUMNS
 from datasets.exporters.checks import broken_rules
 from datasets.exporters.cleaning import BAD
 from datasets.exporters.lines import as_line
-from datasets.exporters.rows import Shape, rows_of
 from datasets.exporters.sharegpt import COLUMNS as SHAREGPT_COLUMNS
 from datasets.exporters.sharegpt import SHORTEST_RESULT
+from datasets.exporters.training_rows import Shape, rows_of
 from tests.datasets.exporting.branches import Call, Said, gate, sample
 
 CHARACTERS = st.characters(codec=None) | st.sampled_from("\x00\ud83d\u2028\ufeff 导🔧")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from operations.backups import contents
+from operations.backups import parts as contents
 from tests import homes
 
 ROOT = Path(__file__).resolve().parents[3]

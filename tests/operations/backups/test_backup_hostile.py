@@ -10,7 +10,9 @@ import pytest
 import zstandard
 
 from openclaw_web.errors import Refused
-from operations.backups import contents, manifest, reading
+from operations.backups import manifest
+from operations.backups import opening as reading
+from operations.backups import parts as contents
 from tests.operations.backups import backing_up
 
 pytestmark = pytest.mark.kill

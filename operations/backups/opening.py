@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
-from . import contents, manifest
-from .archive import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD
+from . import manifest
+from . import parts as contents
+from .container import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD
 from .manifest import DatabaseEntry, FileEntry
 
 WINDOW = 128 * 1024 * 1024
