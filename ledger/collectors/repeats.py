@@ -11,7 +11,9 @@ def without_repeated_output(record: dict[str, Any]) -> tuple[dict[str, Any], int
     message = record.get("message")
     details = message.get("details") if isinstance(message, dict) else None
     aggregated = details.get("aggregated") if isinstance(details, dict) else None
-    if not isinstance(aggregated, str) or not aggregated:
+    if not isinstance(message, dict) or not isinstance(details, dict) or not isinstance(aggregated, str):
+        return record, None
+    if not aggregated:
         return record, None
     content = message.get("content")
     blocks = content if isinstance(content, list) else [{"text": content}]
