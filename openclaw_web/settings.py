@@ -305,10 +305,10 @@ if DEBUG:
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
-# What runs as a job, by the name that its rows hold: where its declaration stands (jobs.kinds.Kind).
 # What the job worker calls now and then to remove rows that ended long ago.
 PRUNE = "operations.pruning.prune"
 
+# What runs as a job, by the name that its rows hold: where its declaration stands (jobs.kinds.Kind).
 JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
     "artifact_gc": "operations.clearing.services.JOB",
