@@ -18,7 +18,7 @@ from .forms import SettingForm
 @needs("admin")
 def settings(request):
     """Every setting with its value, each in a form of its own."""
-    return _settings(request, [_form(key) for key in configuration.KEYS])
+    return _settings(request, _forms())
 
 
 @require_POST
@@ -27,15 +27,20 @@ def setting_save(request, key):
     """Set one setting; a value that does not fit comes back with the reason."""
     if key not in configuration.KEYS:
         raise Http404
-    form = _form(key, request.POST)
+    form = _form(key, configuration.get(key), request.POST)
     if form.is_valid() and _put(form, request.user.username):
         return after_post(request, _("%(key)s is saved.") % {"key": key}, to=reverse("people:settings"))
-    forms = [form if name == key else _form(name) for name in configuration.KEYS]
+    forms = [form if other.key == key else other for other in _forms()]
     return _settings(request, forms, status=422)
 
 
-def _form(key, data=None):
-    return SettingForm(data, key=key, known=configuration.KEYS[key], current=configuration.get(key))
+def _forms():
+    values = configuration.several(*configuration.KEYS)
+    return [_form(key, value) for key, value in zip(configuration.KEYS, values, strict=True)]
+
+
+def _form(key, current, data=None):
+    return SettingForm(data, key=key, known=configuration.KEYS[key], current=current)
 
 
 def _put(form, by):
