@@ -1,0 +1,110 @@
+"""As many rows as one likes of everything that pages show, all of the agent ada."""
+
+from django.conf import settings
+
+from agents.models import Agent
+from benchmarks import many_rows
+from datasets.review import verdicts
+from jobs.models import JobRun
+from ledger.models import IndexedFile, Session, VfsEntry
+from operations.checkpoints import services as checkpoints
+from people.accounts import invitations, services, tokens
+from people.configuration import kept_views
+from people.models import SignIn
+from tests import factories
+from tests.homes import assistant, result, user
+from tests.ledger.checkpoints.checkpoints import compaction
+from tests.ledger.outputs.stashing import handles, lines
+from tests.ledger.talks import step, tell
+
+DB = "agent_ada"
+ALWAYS = {"created_at": factories.T0, "last_seen_at": factories.T0, "expires_at": 2**50}
+LINTED = "Run openclaw status --json and report."
+
+
+def fill(count, person):
+    """`count` rows of everything; what addresses of single things are filled with."""
+    factories.AgentFactory(agent_id="ada")
+    many_rows.fill_sessions(DB, count)
+    many_rows.fill_agent(DB, count)
+    many_rows.fill_artifacts(DB, count)
+    many_rows.fill_site(count, agent="ada")
+    many_rows.fill_around(count, agent="ada")
+    many_rows.fill_agents(count)
+    return _conversation(count) | _files(count) | _review(count, person) | _operations(count) | _people(count, person)
+
+
+def _conversation(count):
+    """A session with `count` turns, long outputs, branches, compactions, steps and decisions."""
+    tell(*_records(count), session_id="s1")
+    session = Session.objects.using(DB).get(id="s1")
+    for number in range(count):
+        step(number + 1)
+        factories.DecisionFactory(session_id="s1", turn_id=f"s1:r{number * 5 + 1}")
+    agent = Agent.objects.get(agent_id="ada")
+    packs = [built.row.sha256 for built in checkpoints.make(agent, session, "all", by="root")]
+    return {
+        "session": "s1",
+        "record": session.leaf_record_id,
+        "step": "id1",
+        "artifact": handles()[0][-64:],
+        "checkpoint": packs[-1],
+    }
+
+
+def _records(count):
+    for number in range(1, count + 1):
+        first = (number - 1) * 5 + 1
+        yield user(f"question {number}")
+        yield assistant("Looking.", (f"c{number}", "exec", {"command": f"ls {number}"}))
+        yield result(f"c{number}", lines(900, needle=f"error {number}"), details={"exitCode": 1})
+        yield assistant(f"an answer that is left {number}") | {"parentId": f"r{first + 2}"}
+        yield assistant(f"reply {number}") | {"parentId": f"r{first + 2}"}
+    for number in range(1, count + 1):
+        yield compaction(f"r{(number - 1) * 5 + 1}", summary=f"## Goal\nSummary {number}")
+    yield user("Go on")
+    yield assistant("Yes.")
+
+
+def _files(count):
+    for number in range(count):
+        factories.SnapshotFactory(content=f"# Memory\n{number}\n{LINTED}\n")
+        factories.WorkspaceFileFactory(file_name=f"notes/{number}.md", content=f"{number}\n{LINTED}\n")
+        IndexedFile.objects.using(DB).create(database="d", source="memory", path=f"{number}.md", chunk_count=1)
+        VfsEntry.objects.using(DB).create(namespace="workspace", path=f"{number}.md", bytes=17)
+    return {"file": "MEMORY.md"}
+
+
+def _review(count, person):
+    """Samples of the session's turns, one of them judged `count` times, and exports."""
+    samples = [
+        factories.SampleFactory(
+            session_id="s1", turn_number=number + 1, turn_id=f"s1:r{number * 5 + 1}", created_at=factories.T0 * 2
+        )
+        for number in range(count)
+    ]
+    for _again in range(count):
+        verdicts.label_sample(samples[0].id, "needs_review", by=person.username)
+        factories.ExportFactory(state="ready")
+    return {"sample": samples[0].id, "export": factories.ExportFactory(state="ready").id}
+
+
+def _operations(count):
+    for number in range(count):
+        factories.CronJobFactory(prompt=LINTED)
+        factories.CronRunFactory(job_id="x", seq=1000 + number)
+        factories.SubagentRunFactory(requester_session_key="agent:main:webchat:direct:s1")
+    return {"cron": "x", "job": JobRun.objects.order_by("id")[0].id}
+
+
+def _people(count, person):
+    for number in range(count):
+        other = factories.UserFactory(username=f"other{number}")
+        SignIn.objects.create(id=f"s{number}", user=person, session_key=f"k{number}", how="password", **ALWAYS)
+        tokens.make_token(person, name=f"own {number}", role="viewer")
+        tokens.make_token(other, name="theirs", role="viewer")
+        for on in settings.LISTS:
+            kept_views.keep(person.username, on, f"view {number}", "?sort=x")
+        link = services.make_sign_in_link(other)
+        invitation = invitations.invite("labeller", by="root", days=1)[1]
+    return {"welcome": link.split("/")[2], "invitation": invitation.split("/")[2]}
