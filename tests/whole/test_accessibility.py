@@ -99,7 +99,7 @@ from agents.databases import alias
 from artifacts import services
 from agents.models import Agent
 from datasets.models import DatasetExport, DatasetSample
-from ledger import around
+from ledger.transcripts import around
 from ledger.collectors.trajectories import Step
 from ledger.models import Session
 from operations.checkpoints import services as checkpoints
