@@ -67,7 +67,7 @@ def test_nobody_stays_signed_in(home, tmp_path):
     link = run(home, "sign_in_link", "mei")[1].strip().rpartition("/welcome/")[2]
     assert link
     python = "from django.contrib.sessions.models import Session as S; from people.models import *\n"
-    python += "from agents.clock import now_ms; from datetime import datetime, UTC\n"
+    python += "from openclaw_web.clock import now_ms; from datetime import datetime, UTC\n"
     python += "S.objects.create(session_key='k' * 32, session_data='x', expire_date=datetime(2099, 1, 1, tzinfo=UTC))\n"
     python += "SignIn.objects.create(id='1', user=User.objects.get(), session_key='k' * 32, how='link',"
     python += " created_at=now_ms(), last_seen_at=now_ms(), expires_at=now_ms() + 10**9)\n"
@@ -209,9 +209,7 @@ def test_a_backup_while_others_write(tmp_path):
     )
     made = [Path(receipt(home, "create")["backup"]["path"])]
     while collecting.poll() is None or stashing.poll() is None:
-        clearing = start(
-            home, "shell", "--no-imports", "-c", "from artifacts.store.writing import garbage; garbage.collect()"
-        )
+        clearing = start(home, "shell", "--no-imports", "-c", "from artifacts.store import garbage; garbage.collect()")
         made.append(Path(receipt(home, "create")["backup"]["path"]))
         assert clearing.communicate() and clearing.returncode == 0
     for process in (collecting, stashing):
