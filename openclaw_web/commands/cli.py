@@ -77,6 +77,8 @@ def _run(words):
     from django.core.management import ManagementUtility
     from django.db import DatabaseError
 
+    from ..errors import Refused
+
     _choose_settings(words)
     _read_settings()
     if words[0] not in (*OURS, "help"):
@@ -88,6 +90,8 @@ def _run(words):
         utility.execute()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except Refused as refused:  # by one of Django's commands, as by `migrate`
+        _say_refusal(refused)
     except DatabaseError as exc:  # of one of Django's commands; ours have said it
         _say_damage(exc)
     except BrokenPipeError:  # `openclaw-web jobs | head`: whoever read has enough
@@ -138,8 +142,12 @@ def _enter_home():
     try:
         home.enter(settings.HOME_DIR)
     except Refused as refused:
-        print(refused.sentence, file=sys.stderr)  # noqa: T201
-        sys.exit(REFUSED)
+        _say_refusal(refused)
+
+
+def _say_refusal(refused):
+    print(refused.sentence, file=sys.stderr)  # noqa: T201
+    sys.exit(REFUSED)
 
 
 def _check_exists(word):

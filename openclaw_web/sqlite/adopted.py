@@ -4,6 +4,7 @@ Their first migrations replace all that those two had: a home that has seen them
 one that has seen only some silently alone, so that is refused here before anything is migrated.
 """
 
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
@@ -30,17 +31,26 @@ REPLACED = [
     ("operations", "0009_incomplete_backups"),
     ("operations", "0010_lists_by_index"),
 ]
+# The two that came after them, each replaced by one of `jobs`.
+QUEUE = [("operations", "0011_the_row_is_the_queue")]
+CANCELLING = [("operations", "0012_cancelled_jobs")]
+FORMER = frozenset({*REPLACED, *QUEUE, *CANCELLING})
 FIRST = ("people", "0001_tables")
 
 
-def refuse_half_migrated(connection) -> None:
-    """Raise Refused when a file of ours has seen some of the migrations that were replaced, and not all of them."""
-    seen = set(MigrationRecorder(connection).applied_migrations())
+def half_migrated(seen: set[tuple[str, str]]) -> str:
+    """Why a file that has seen these migrations cannot be adopted, and what to do; empty when it can be, or is new."""
     missing = [node for node in REPLACED if node not in seen]
     if FIRST in seen or not missing or len(missing) == len(REPLACED):
-        return
+        return ""
     sentence = _(
-        "This home was left half-way by an older version: %(migration)s is missing. Nothing was changed. Start that "
-        "version once more, so that it finishes, or restore a backup; then start this one."
+        "This home comes from an older version and is not ready for this one: %(migration)s is missing. Nothing was "
+        "changed. Run the version before the tables moved on it once (docs/databases.md says which), then this one."
     )
-    raise Refused(sentence % {"migration": ".".join(missing[0])})
+    return sentence % {"migration": ".".join(missing[0])}
+
+
+def refuse_half_migrated(connection: BaseDatabaseWrapper) -> None:
+    """Raise Refused when a file of ours has seen some of the migrations that were replaced, and not all of them."""
+    if sentence := half_migrated(set(MigrationRecorder(connection).applied_migrations())):
+        raise Refused(sentence)

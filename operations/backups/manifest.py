@@ -121,7 +121,7 @@ def misplaced(path: str) -> Refused:
 def refuse_newer(migrations: list[str]) -> None:
     """Raise Refused when a database has seen migrations that this version of the app does not know."""
     disk = MigrationLoader(None).disk_migrations
-    known = {f"{app}.{name}" for app, name in (*disk, *adopted.REPLACED)}
+    known = {f"{app}.{name}" for app, name in (*disk, *adopted.FORMER)}
     unknown = sorted(name for name in set(migrations) - known if name.partition(".")[0] not in FORMER_APPS)
     if unknown:
         sentence = _("This backup was made by a newer version of OpenClaw Web (%(migration)s). Update it first.")

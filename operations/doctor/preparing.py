@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from ulid import ULID
 
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import damage, inspection, snapshots
+from openclaw_web.sqlite import adopted, damage, inspection, snapshots
 
 from .store import own_store
 
@@ -18,7 +18,7 @@ from .store import own_store
 def bring_up_to_date(say: Callable[[str], object]) -> None:
     """Migrate the global database when it is older than this program; a copy of it is kept beside it.
 
-    Raises Refused when it is damaged.
+    Raises Refused when it is damaged, or its version is too old for this one.
     """
     file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
     inside = inspection.look(file)
@@ -27,6 +27,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
         raise Refused(f"{sentence} {damage.way_out(settings.HOME_DIR)}")
     if not own_store.pending(inside, is_global=True):
         return
+    adopted.refuse_half_migrated(connections[DEFAULT_DB_ALIAS])
     copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
     snapshots.take(file, copy)
     copy.chmod(0o600)

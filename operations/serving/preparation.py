@@ -24,6 +24,7 @@ from agents import databases, presence
 from agents.models import Agent
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import adopted
 
 from .processes import die_with_parent
 
@@ -33,7 +34,11 @@ DRAFT_SECONDS = 3600  # a younger one is being made
 
 
 def bring_up_to_date(say: Callable[[str], object]) -> None:
-    """Bring the databases and the collected static files of the home up to date; quick when they are."""
+    """Bring the databases and the collected static files of the home up to date; quick when they are.
+
+    Raises Refused when they cannot be.
+    """
+    adopted.refuse_half_migrated(connections[DEFAULT_DB_ALIAS])
     collecting = None if settings.DEBUG else _collect_static()
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):

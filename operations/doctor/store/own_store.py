@@ -76,6 +76,9 @@ def _global(inside):
         return
     if inside.dangling:
         yield _dangling(inside, path)
+    if sentence := adopted.half_migrated(inside.migrations):
+        yield Finding("schema", sentence, path)
+        return
     if missing := pending(inside, is_global=True):
         sentence = _("The global database is older than this program: %(names)s.") % {"names": ", ".join(missing)}
         yield Finding("schema", sentence, path, repair="migrate_global")
@@ -134,7 +137,7 @@ def pending(inside: inspection.Inside, *, is_global: bool) -> list[str]:
 def _unknown(inside, *, is_global):
     nodes = _nodes(is_global)
     apps = {app for app, _name in nodes}
-    return [f"{app}.{name}" for app, name in sorted(inside.migrations - nodes - {*adopted.REPLACED}) if app in apps]
+    return [f"{app}.{name}" for app, name in sorted(inside.migrations - nodes - adopted.FORMER) if app in apps]
 
 
 def agent_files() -> Iterator[tuple[str, Path]]:

@@ -233,7 +233,7 @@ class TestRepairs:
         self.mended(home, ("schema", "main"))
 
     def test_an_old_global_file(self, home):
-        assert run(home, "migrate", "operations", "0006", "-v0")[0] == 0
+        assert run(home, "migrate", "jobs", "0002", "-v0")[0] == 0
         assert checks(doctor(home, status=1)[0]) == {("schema", "")}
         doctor(home, "--fix")
         doctor(home, status=0)

@@ -1,0 +1,164 @@
+"""Homes of the version before tables moved between apps: adopted as they are, or refused before anything is changed."""
+
+import re
+import signal
+import sqlite3
+import urllib.request
+from contextlib import closing
+
+import pytest
+
+from openclaw_web.sqlite import adopted
+from operations.backups import manifest
+from tests import homes
+from tests.operations.backups.backing_up import run
+from tests.processes import wait_for
+
+from .old_homes import AGENT, ANSWERS, DUMPS, GLOBAL, LAST, WAITS, backup, half_migrated, old_home, rows, schema
+
+pytestmark = pytest.mark.kill
+
+# What jobs can be cancelled by since.
+COLUMNS = ', "cancel_requested_at" integer NULL, "cancel_requested_by" text NOT NULL'
+CREATE = "from agents import databases; databases.create('main')"
+WENT = "django_tasks_database_dbtaskresult"
+BETWEEN = {
+    "0011_the_row_is_the_queue": "0002_the_row_is_the_queue",
+    "0012_cancelled_jobs": "0003_cancelled_jobs",
+}
+REFUSAL = f"{'.'.join(LAST)} is missing. Nothing was changed."
+
+
+@pytest.fixture
+def old(tmp_path):
+    home = old_home(tmp_path / "home")
+    yield home
+    home.close()
+
+
+@pytest.fixture
+def half(tmp_path):
+    home = half_migrated(tmp_path / "home")
+    yield home
+    home.close()
+
+
+def of_before(dump, tmp_path):
+    file = tmp_path / dump
+    with closing(sqlite3.connect(file)) as db:
+        db.executescript((DUMPS / dump).read_text())
+    return {name: found for name, found in schema(file).items() if found[0] != WENT}
+
+
+def test_the_schema_is_what_it_was(migrated, tmp_path):
+    now = schema(migrated / GLOBAL)
+    assert now["job_runs"][1].count(COLUMNS) == 1
+    now["job_runs"] = ("job_runs", now["job_runs"][1].replace(COLUMNS, ""))
+    assert now == of_before("global.sql", tmp_path)
+    assert run(tmp_path / "home", "shell", "--no-imports", "-c", CREATE)[0] == 0
+    assert schema(tmp_path / "home" / AGENT) == of_before("agent.sql", tmp_path)
+
+
+def test_a_migrated_home_has_the_schema_of_a_new_one(old, migrated):
+    assert old.start("migrate").end() == 0
+    assert schema(old.path / GLOBAL) == schema(migrated / GLOBAL)
+    assert old.start("migrate", "--check").end() == 0
+    assert old.start("migrate_agents").end() == 0
+
+
+def test_an_old_home_is_served(old):
+    server = old.serve()
+    address = server.address()
+    with urllib.request.urlopen(f"{address}/healthz") as answer:
+        assert answer.status == 200
+    wait_for(lambda: old.job(WAITS)["state"] != "queued")
+    wait_for(lambda: old.job(WAITS)["state"] != "running")
+    assert (old.job(WAITS)["state"], old.job(WAITS)["attempts"]) == ("finished", 1)
+    server.signal(signal.SIGTERM)
+    assert server.end() == 0
+    assert "Traceback" not in server.said
+
+
+def test_its_pages_show_what_it_kept(old):
+    for words in (("migrate",), ("collectstatic", "--noinput")):
+        assert old.start(*words).end() == 0
+    process = old.start("shell", "--no-imports", "-c", ANSWERS)
+    assert process.end() == 0, process.said
+    answers = re.findall(r"^(\d+) (\S+)", process.said, re.MULTILINE)
+    assert len(answers) > 15
+    assert [path for status, path in answers if status != "200"] == []
+    for said in ("What failed", "signed a browser out", "signed out everywhere"):
+        assert said in process.said
+
+
+def test_the_doctor_finds_nothing_wrong_with_it(old):
+    assert run(old.path, "migrate")[0] == 0
+    homes.Home(old.path.parent / "home-source")
+    status, out, err = run(old.path, "doctor", "--deep")
+    assert "other finding" not in out, out + err
+    assert status == 0
+
+
+def test_the_doctor_brings_it_up_to_date(old):
+    homes.Home(old.path.parent / "home-source")
+    _status, out, err = run(old.path, "doctor")
+    assert "jobs.0003_cancelled_jobs" in out, out + err
+    assert run(old.path, "doctor", "--fix")[0] == 0
+    assert run(old.path, "migrate", "--check")[0] == 0
+
+
+# The doctor has a status of its own for what it cannot begin with.
+@pytest.mark.parametrize(
+    ("words", "ended"), [(["migrate"], 3), (["serve", "--port", "0"], 3), (["doctor", "--fix"], 2)]
+)
+def test_a_half_migrated_home_is_refused_and_left_alone(half, words, ended):
+    before = rows(half)
+    homes.Home(half.path.parent / "home-source")
+    status, out, err = run(half.path, *words)
+    assert REFUSAL in err, out
+    assert status == ended
+    assert "Traceback" not in out + err
+    assert rows(half) == before
+    assert not [*half.path.glob("state/*before-migrate*"), *half.path.glob("static")]
+
+
+def test_the_doctor_says_what_a_half_migrated_home_lacks(half):
+    homes.Home(half.path.parent / "home-source")
+    status, out, _err = run(half.path, "doctor")
+    assert REFUSAL in out
+    assert status != 0
+
+
+def test_a_home_of_a_later_version_of_before_is_adopted(old):
+    """Between the two versions, jobs could be cancelled already and their deliveries were gone."""
+    assert run(old.path, "migrate")[0] == 0
+    with closing(sqlite3.connect(old.path / GLOBAL)) as db, db:
+        for app in ("people", "jobs", "agents", "automation", "overview", "collecting", "operations"):
+            db.execute("DELETE FROM django_migrations WHERE app = ? AND name = '0001_tables'", [app])
+        for then, now in BETWEEN.items():
+            sql = "UPDATE django_migrations SET app = 'operations', name = ? WHERE app = 'jobs' AND name = ?"
+            db.execute(sql, [then, now])
+    before = schema(old.path / GLOBAL)
+    assert manifest.refuse_newer([".".join(one) for one in adopted.FORMER]) is None
+    assert run(old.path, "migrate")[0] == 0
+    assert run(old.path, "migrate", "--check")[0] == 0
+    assert schema(old.path / GLOBAL) == before
+
+
+def test_a_backup_of_before_verifies_and_restores(old, tmp_path):
+    file, home = backup(old), tmp_path / "restored"
+    assert run(home, "backup", "verify", file)[:2] == (0, "1 file and 2 databases are as they were backed up.\n")
+    status, out, err = run(home, "backup", "restore", file)
+    assert status == 0, err
+    assert "1 agent, 1 user" in out
+    assert run(home, "migrate", "--check")[0] == 0
+    assert schema(home / AGENT) == schema(old.path / AGENT)
+
+
+def test_a_backup_of_a_half_migrated_home_is_not_restored(half, tmp_path):
+    file, home = backup(half), tmp_path / "restored"
+    status, _out, err = run(home, "backup", "restore", file)
+    assert REFUSAL in err
+    assert (status, "Traceback" in err) == (3, False)
+    assert not (home / AGENT).exists()
+    assert not [*tmp_path.glob("restored.*")]
