@@ -137,7 +137,7 @@ def test_what_was_on_its_way_in_an_older_home_runs(home, tmp_path):
         db.execute("INSERT INTO django_tasks_database_dbtaskresult VALUES ('x', 'READY', ?)", [job_id])
         for column in ("cancel_requested_at", "cancel_requested_by"):
             db.execute(f"ALTER TABLE job_runs DROP COLUMN {column}")
-        db.execute("DELETE FROM django_migrations WHERE app = 'operations' AND name > '0011'")
+        db.execute("DELETE FROM django_migrations WHERE app = 'jobs' AND name > '0002'")
         db.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('django_tasks_database', '0001_initial', 1)"
         )
