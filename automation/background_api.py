@@ -3,7 +3,7 @@
 from ninja import Query, Router
 
 from agents.decorators import agent_view
-from ledger.lists import stored as background
+from ledger.lists import stored
 from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 from openclaw_web.pages.doors import needs
 
@@ -22,7 +22,7 @@ router = Router(tags=["schedules"])
 @needs("viewer")
 def task_list(request, agent, filters: Query[PageQuery]):
     """Tasks that are no runs of scheduled jobs, the newest first."""
-    return listed(background.found(agent, automation_background.BACKGROUND, "tasks", **filters.place))
+    return listed(stored.found(agent, automation_background.BACKGROUND, "tasks", **filters.place))
 
 
 @router.get(
@@ -34,7 +34,7 @@ def task_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def flow_list(request, agent, filters: Query[PageQuery]):
     """Flows, which are tasks that belong together; the newest first."""
-    return listed(background.found(agent, automation_background.BACKGROUND, "flows", **filters.place))
+    return listed(stored.found(agent, automation_background.BACKGROUND, "flows", **filters.place))
 
 
 @router.get(
@@ -46,4 +46,4 @@ def flow_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def delivery_list(request, agent, filters: Query[PageQuery]):
     """Messages on their way out, the newest first; what they say and to whom is not read."""
-    return listed(background.found(agent, automation_background.BACKGROUND, "deliveries", **filters.place))
+    return listed(stored.found(agent, automation_background.BACKGROUND, "deliveries", **filters.place))

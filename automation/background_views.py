@@ -7,7 +7,7 @@ from ledger.lists.stored_views import tabs_and_rows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import background as automation_background
+from . import background
 
 
 @require_safe
@@ -15,6 +15,4 @@ from . import background as automation_background
 @needs("viewer")
 def background_list(request, agent):
     """Tasks, flows or deliveries of an agent (`?kind=`)."""
-    return render_page(
-        request, "automation/background_list.html", tabs_and_rows(request, agent, automation_background.BACKGROUND)
-    )
+    return render_page(request, "automation/background_list.html", tabs_and_rows(request, agent, background.BACKGROUND))

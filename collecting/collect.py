@@ -32,9 +32,8 @@ from . import report as collect_report
 from . import still_held
 from .runs import ignored_sessions
 from .stages import agent as collect_agent
-from .stages import mem_store as collect_mem_store
+from .stages import mem_store, state
 from .stages import schedules as collect_schedules
-from .stages import state as collect_state
 
 
 @dataclass(slots=True)
@@ -166,7 +165,7 @@ def _claimed(home, params):
 def _collect(collection):
     here = [found for found in collection.home.agents if _is_chosen(collection, found)]
     plans = {found.home_name: collect_agent.plan(collection, found) for found in here}
-    others = collect_state.bytes_to_read(collection), collect_mem_store.bytes_to_read(collection)
+    others = state.bytes_to_read(collection), mem_store.bytes_to_read(collection)
     collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values()) + sum(others)
     for found in here:
         agent = collection.agents[found.home_name]
@@ -185,9 +184,9 @@ def _collect(collection):
         summaries.refresh(agent, collected_at=now_ms())
     collection.begin(others[0])
     schedules = collect_schedules.collect(collection)
-    collect_state.collect(collection, schedules)
+    state.collect(collection, schedules)
     collection.begin(others[1])
-    artifacts = collect_mem_store.collect(collection)
+    artifacts = mem_store.collect(collection)
     if schedules["rejected"] or artifacts["rejected"]:  # they are counted in the sums of agents
         for found in here:
             summaries.refresh(collection.agents[found.home_name])

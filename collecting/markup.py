@@ -5,7 +5,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import cell_labels, labelled
-from openclaw_web.lists.markup import DETAIL, LINK, NOTHING, _joined
+from openclaw_web.lists.markup import DETAIL, LINK, NOTHING, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import ago, number, size
 
@@ -37,7 +37,7 @@ PREVIEW = (
 def rejected_rows(agent, lines):
     """The rows of a page of `rejected.Rejected`."""
     row = labelled(REJECTED_ROW, cell_labels(REJECTED_COLUMNS))
-    return _joined(
+    return joined(
         format_html(
             row,
             file=_file(agent, line),

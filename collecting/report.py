@@ -52,7 +52,7 @@ def result_of(job) -> dict | None:
 
 def in_words(result: dict) -> str:
     """A short report: a line an agent, then what needs a person's eye."""
-    lines = [_("Collected %(source)s") % {"source": result["source"]}]
+    lines = [_("Collected %(source)s") % {"source": result.get("source", "")}]
     for agent_id, agent in result["agents"].items():
         lines.append(f"  {agent_id}: {_agent_line(agent)}")
         lines += [f"    {note}" for note in agent["notes"]]

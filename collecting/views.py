@@ -16,15 +16,6 @@ from openclaw_web.pages.html import after_post, render_page
 from . import markup, rejected
 from .filters import RejectedFilters
 
-
-@require_POST
-@needs("operator")
-def collect_start(request):
-    """Queue a collect of the configured home; the page of the one that is under way, if there is one."""
-    job = jobs.start("collect", {"source": str(settings.STATE_DIR)}, by=request.user.username)
-    return after_post(request, gettext("The collect is under way."), to=job)
-
-
 REJECTED = Words(
     counted=ngettext_lazy("%(shown)s rejected record of %(agent)s", "%(shown)s rejected records of %(agent)s", "count"),
     uncounted=_("Rejected records of %(agent)s"),
@@ -32,6 +23,14 @@ REJECTED = Words(
     how=_("A line of a transcript that is damaged or no record will be listed here, with its file and the reason."),
     icon="check-circle",
 )
+
+
+@require_POST
+@needs("operator")
+def collect_start(request):
+    """Queue a collect of the configured home; the page of the one that is under way, if there is one."""
+    job = jobs.start("collect", {"source": str(settings.STATE_DIR)}, by=request.user.username)
+    return after_post(request, gettext("The collect is under way."), to=job)
 
 
 @require_safe

@@ -9,8 +9,7 @@ from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
 from . import versions
-from .diffs import comparing as diffs
-from .diffs import unified
+from .diffs import comparing, unified
 from .schemas import (
     DiffOut,
     DiffQuery,
@@ -77,8 +76,8 @@ def file_diff(request, agent, asked: Query[DiffQuery]):
     old = _version(agent, asked.from_id) if asked.from_id else versions.before(new)
     if old and old.file_name != new.file_name:
         raise Http404
-    diff = diffs.compare(old.content if old else None, new.content)
-    view = diffs.view(diff)
+    diff = comparing.compare(old.content if old else None, new.content)
+    view = comparing.view(diff)
     return {
         "old": old,
         "new": new,

@@ -13,8 +13,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
 from . import forms, versions
-from .diffs import comparing as diffs
-from .diffs import pieces as contents
+from .diffs import comparing, pieces
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50
@@ -41,11 +40,11 @@ def file_detail(request, agent, name):
     asked = forms.asked(agent, name, request.GET)
     if asked.is_download:
         return _download(asked.shown)
-    piece = contents.piece(asked.shown.content, asked.line)
+    piece = pieces.piece(asked.shown.content, asked.line)
     if asked.line > max(piece.count, 1):
         raise Http404
     rows = versions.of_file(agent, name)
-    diff = diffs.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
+    diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
     context = {
         "agent": agent,
         "name": name,
@@ -55,7 +54,7 @@ def file_detail(request, agent, name):
         "amount": versions.amount(rows),
         "counted_up_to": versions.COUNTED_UP_TO,
         "diff": diff,
-        "view": diffs.view(diff) if diff else None,
+        "view": comparing.view(diff) if diff else None,
         "versions": page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN),
     }
     return render_page(request, "guardian/file_detail.html", context)

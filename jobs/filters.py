@@ -20,10 +20,4 @@ class JobFilters(DayFilters):
 
     def terms(self) -> list[Term]:
         """What the runs must be, for `jobs.listing`."""
-        return _terms(self, {"kind": "kind", "state": "state", "by": "started_by"}, "created_at")
-
-
-def _terms(filters, columns, moment):
-    terms = [Term(columns[name], "exact", value) for name, value in filters.chosen.items() if name in columns]
-    ends = {"gte": filters.moments["since"], "lt": filters.moments["until"]}
-    return terms + [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
+        return self.column_terms({"kind": "kind", "state": "state", "by": "started_by"}, "created_at")

@@ -4,7 +4,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import cell_labels, labelled
-from openclaw_web.lists.markup import BADGE, _joined
+from openclaw_web.lists.markup import BADGE, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import ago, duration, number
 
@@ -38,7 +38,7 @@ JOB_ROW = (
 def job_rows(jobs):
     """The rows of a page of JobRun."""
     row = labelled(JOB_ROW, cell_labels(JOB_COLUMNS))
-    return _joined(
+    return joined(
         format_html(
             row,
             href=job.get_absolute_url(),

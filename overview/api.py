@@ -7,7 +7,7 @@ from openclaw_web.endpoints.schemas import Page, failures, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
-from . import activity as overview
+from . import activity
 from .models import AgentDailyStat, AgentSummary
 from .schemas import SUMMARY_ORDERS, DayOut, OverviewOut, OverviewQuery, SummaryOut, SummaryQuery
 
@@ -20,7 +20,7 @@ def overview_sums(request, filters: Query[OverviewQuery]):
     """What all agents did: in total, and on the latest days that saw something."""
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
-    return {"totals": overview.totals(AgentSummary.objects.all()), "days": list(days)[::-1]}
+    return {"totals": activity.totals(AgentSummary.objects.all()), "days": list(days)[::-1]}
 
 
 @router.get(

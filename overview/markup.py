@@ -4,10 +4,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import filled, labelled
-from openclaw_web.lists.markup import _addresses
+from openclaw_web.lists.markup import addresses
 from openclaw_web.templatetags.formatting import ago, money, number, tokens
 
-from . import activity as overview
+from . import activity
 
 # The cells of an agent behind its name: a column of the sums, and how it is written. overview.COLUMNS has the labels.
 AGENT_CELLS = {
@@ -34,12 +34,12 @@ AGENT_CELL = '<td class="num" data-label="%s">{{{name}}}</td>'
 def agent_rows(agents):
     """The rows of AgentSummary: several hundred on one page."""
     names = list(AGENT_CELLS)
-    row = _agent_row(names, [overview.COLUMNS[name] for name in names])
+    row = _agent_row(names, [activity.COLUMNS[name] for name in names])
     parts = [{name: SafeString(write(getattr(agent, name))) for name, write in AGENT_CELLS.items()} for agent in agents]
-    addresses = _addresses("ledger:session_list")
+    address_of = addresses("ledger:session_list")
     return SafeString(
         "".join(
-            filled(row, address=addresses(agent.agent_id), agent=agent.agent_id, **cells)
+            filled(row, address=address_of(agent.agent_id), agent=agent.agent_id, **cells)
             for agent, cells in zip(agents, parts, strict=True)
         )
     )
@@ -48,11 +48,11 @@ def agent_rows(agents):
 def agent_day_rows(sums, period):
     """The rows of `overview.sums_in`."""
     row = _agent_row(AGENT_DAY_CELLS, [label for label, _write in AGENT_DAY_CELLS.values()])
-    addresses = _addresses("ledger:turn_list")
+    address_of = addresses("ledger:turn_list")
     found = []
     for one in sums:
         cells = {name: SafeString(write(one[f"sum_{name}"])) for name, (_label, write) in AGENT_DAY_CELLS.items()}
-        address = f"{addresses(one['agent_id'])}?{period.query}"
+        address = f"{address_of(one['agent_id'])}?{period.query}"
         found.append(filled(row, address=address, agent=one["agent_id"], **cells))
     return SafeString("".join(found))
 

@@ -20,16 +20,11 @@ from ledger.collectors import jsonl, session_index
 from ledger.collectors.jsonl import Line
 from ledger.collectors.records import moment_ms
 from ledger.models import Session
-from ledger.transcripts import counting, removing
-from ledger.transcripts import storing as ledger
+from ledger.transcripts import counting, removing, storing
 from openclaw_web.clock import now_ms
 
-from . import agent_database as collect_agent_database
-from . import around as collect_around
-from . import consent as collect_consent
-from . import counts as collect_counts
+from . import agent_database, around, consent, counts, packed
 from . import outputs as collect_outputs
-from . import packed as collect_archives
 from . import removed as collect_removed
 from .guard import guarding
 
@@ -66,13 +61,13 @@ class Plan:
     imported: list[TranscriptFile] = field(default_factory=list)
     uncounted: set[str] = field(default_factory=set)  # sessions to be read from their start, and counted then
     short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
-    database: collect_agent_database.Plan = field(default_factory=lambda: collect_agent_database.Plan(None))
+    database: agent_database.Plan = field(default_factory=lambda: agent_database.Plan(None))
 
 
 def plan(collection, found) -> Plan:
     """Compare the transcripts of an agent with what was read before."""
     uncounted = counting.uncounted(collection.agents[found.home_name].db)
-    made = Plan(database=collect_agent_database.plan(collection, found.database, uncounted), uncounted=uncounted)
+    made = Plan(database=agent_database.plan(collection, found.database, uncounted), uncounted=uncounted)
     made.bytes_to_read = made.database.bytes_to_read
     notes = collection.home.notes
     made.imported = imported(found, notes)
@@ -99,11 +94,11 @@ def collect(collection, found, agent, plan, report) -> None:
     """Read what the plan says into the agent's file, and fill the report."""
     _index(collection, found, agent, report)
     report.transcripts["unchanged"] += plan.unchanged
-    with collect_agent_database.source_of(collection, plan.database, agent, report) as source:
+    with agent_database.source_of(collection, plan.database, agent, report) as source:
         source.index()
-        may_read = collect_consent.reader(collection, found, agent, report, source.entries)
-        may_read = collect_consent.without_ignored(collection, agent, report, may_read)
-        collect_counts.note_removed(agent)
+        may_read = consent.reader(collection, found, agent, report, source.entries)
+        may_read = consent.without_ignored(collection, agent, report, may_read)
+        counts.note_removed(agent)
         removed = removing.ids(agent.db)
         were_removed = len(removed)
         source.from_start, source.short = plan.uncounted, plan.short
@@ -115,17 +110,17 @@ def collect(collection, found, agent, plan, report) -> None:
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
         if len(removed) < were_removed:
             _index_again(collection, found, agent, source, report)
-        collect_around.database(source, may_read)
-    collect_around.files(collection, found, agent, report, may_read)
+        around.database(source, may_read)
+    around.files(collection, found, agent, report, may_read)
     _leftovers(collection, agent, plan, source.known, may_read, report)
-    collect_counts.count_again(agent, plan.uncounted & (source.were_read | {file.session_id for file in to_read}))
+    counts.count_again(agent, plan.uncounted & (source.were_read | {file.session_id for file in to_read}))
     live = {file.session_id for file in plan.to_read if file.state == Session.State.LIVE} | source.live
     for file in plan.renamed:
         if file.path.name in source.names:  # noted when the database said so
             continue
         report.transcripts[f"skipped_{file.state}"] += 1
         if file.session_id not in live and not _live_twin(file.path).exists():
-            ledger.mark_state(agent.db, file.session_id, file.state)
+            storing.mark_state(agent.db, file.session_id, file.state)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)
 
@@ -139,7 +134,7 @@ def _files(collection, agent, plan, files, source, may_read, report):
                     _is_read(collection, agent, file)
                 elif not may_read(file.session_id):
                     collection.add_bytes(file.stat.st_size)
-                elif collect_counts.is_short(agent, file.session_id):
+                elif counts.is_short(agent, file.session_id):
                     plan.short.add(file.session_id)
                     collection.add_bytes(file.stat.st_size)
                 else:
@@ -182,7 +177,7 @@ def _write_ahead(collection, files, outputs):
     if collection.opted_out:
         return
     for file in files:
-        if file.path.suffix != collect_archives.SUFFIX and collection.book.offset(Kind.TRANSCRIPT, file.path) == 0:
+        if file.path.suffix != packed.SUFFIX and collection.book.offset(Kind.TRANSCRIPT, file.path) == 0:
             with suppress(NotReadable), open_regular(collection.home.root, file.path) as opened:
                 outputs.write_ahead(iter(partial(opened.readline, jsonl.MAX_LINE), b""))
 
@@ -209,7 +204,7 @@ def transcripts(folder: Path | None, notes: list[str], pattern=TRANSCRIPT) -> li
 
 
 def _transcript(collection, agent, file, report, *, outputs=None, from_start=False):
-    if file.path.suffix == collect_archives.SUFFIX:
+    if file.path.suffix == packed.SUFFIX:
         _packed_transcript(collection, agent, file, report, outputs)
         return
     try:
@@ -232,7 +227,7 @@ def _transcript(collection, agent, file, report, *, outputs=None, from_start=Fal
             done = offset
 
         is_closed = file.state != Session.State.LIVE
-        stored = ledger.store_transcript(
+        stored = storing.store_transcript(
             agent.db,
             _about(collection, file, stat, goes_on=reading.goes_on),
             jsonl.read_lines(opened, reading.offset, is_closed=is_closed, take=reading.tail.take),
@@ -249,13 +244,13 @@ def _transcript(collection, agent, file, report, *, outputs=None, from_start=Fal
 
 def _about(collection, file, stat, *, goes_on=False):
     modified, name = modified_ms(stat.st_mtime_ns), collection.book.name(file.path)
-    return ledger.Transcript(file.session_id, name, modified, file.state, collection.opted_out, goes_on=goes_on)
+    return storing.Transcript(file.session_id, name, modified, file.state, collection.opted_out, goes_on=goes_on)
 
 
 def _packed_transcript(collection, agent, file, report, outputs):
     """A packed transcript is whole: nobody appends to it."""
     about = _about(collection, file, file.stat)
-    stored = collect_archives.store_packed(collection, agent, file.path, about, report, outputs)
+    stored = packed.store_packed(collection, agent, file.path, about, report, outputs)
     if stored is not None:
         _count(report, "new", stored, unfinished=False)
         with transaction.atomic():
@@ -308,11 +303,11 @@ def _index(collection, found, agent, report, *, also_known=False):
         with open_regular(collection.home.root, path) as file:
             entries = list(session_index.read(file.read(MAX_INDEX_BYTES)))
     except (NotReadable, ValueError) as exc:
-        ledger.reject(agent.db, collection.book.name(path), [Line(0, stat.st_size, b"", None, "bad_index", str(exc))])
+        storing.reject(agent.db, collection.book.name(path), [Line(0, stat.st_size, b"", None, "bad_index", str(exc))])
         report.rejected["bad_index"] += 1
         return
-    kept = collect_consent.kept(collection, agent, report, entries)
-    report.sessions_indexed += ledger.store_index(agent.db, kept)
+    kept = consent.kept(collection, agent, report, entries)
+    report.sessions_indexed += storing.store_index(agent.db, kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)

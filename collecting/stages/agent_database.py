@@ -20,15 +20,12 @@ from ledger.collectors.records import moment_ms
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
 from ledger.outputs.stashing import Outputs
-from ledger.transcripts import storing as ledger
+from ledger.transcripts import storing
 from openclaw_web import reasons
 from openclaw_web.clock import now_ms
 
-from . import consent as collect_consent
-from . import counts as collect_counts
-from . import databases as collect_databases
+from . import consent, counts, databases, packed
 from . import outputs as collect_outputs
-from . import packed as collect_archives
 from .databases import Stats, Unreadable
 from .guard import guarding
 
@@ -50,9 +47,9 @@ def plan(collection: Any, source: Path | None, uncounted: set[str] = frozenset()
         return Plan(source)
     start = f"{collection.book.name(source)}#"
     is_short = uncounted and any(name.removeprefix(start) in uncounted for name in collection.book.parts(start))
-    if collect_databases.is_known(collection, source) and not is_short:
+    if databases.is_known(collection, source) and not is_short:
         return Plan(source)
-    return Plan(source, is_unchanged=False, bytes_to_read=collect_databases.size_of(source))
+    return Plan(source, is_unchanged=False, bytes_to_read=databases.size_of(source))
 
 
 @dataclass(slots=True)
@@ -102,8 +99,8 @@ class Source:
                 entry = agent_database.archived_entry(archive)
                 if entry is not None and entry.session_id not in named:
                     self.put_away[entry.session_id] = entry
-            kept = collect_consent.kept(self.collection, self.agent, self.report, found.entries)
-            self.report.sessions_indexed += ledger.store_index(self.agent.db, kept)
+            kept = consent.kept(self.collection, self.agent, self.report, found.entries)
+            self.report.sessions_indexed += storing.store_index(self.agent.db, kept)
             self.entries = [*found.entries, *self.put_away.values()]
             if found.unusable:
                 detail = ngettext(
@@ -124,7 +121,7 @@ class Source:
                     state = Session.State.LIVE if is_live else archive.reason
                     if not self.collection.include_deleted:
                         self.report.transcripts[f"skipped_{archive.reason}"] += 1
-                        ledger.mark_state(self.agent.db, archive.session_id, state)
+                        storing.mark_state(self.agent.db, archive.session_id, state)
                     elif may_read(archive.session_id):
                         with self.guarding(archive.session_id):
                             self._archive(database, archive, state, outputs)
@@ -135,7 +132,7 @@ class Source:
             if database is None:
                 return
             contents = list(agent_database.contents(database))
-            per_record = collect_databases.size_of(self.path) / (sum(one.count for one in contents) or 1)
+            per_record = databases.size_of(self.path) / (sum(one.count for one in contents) or 1)
             generations = agent_database.generations(database)
             for group in _groups(contents, per_record):
                 with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
@@ -151,9 +148,9 @@ class Source:
 
     def open(self, stack: ExitStack) -> None:
         """Have a copy made and opened; what cannot be read says so in the report."""
-        self.stats = collect_databases.stats_of(self.path)
+        self.stats = databases.stats_of(self.path)
         try:
-            database = stack.enter_context(collect_databases.opened(self.collection, self.path, AGENT))
+            database = stack.enter_context(databases.opened(self.collection, self.path, AGENT))
         except Unreadable as exc:
             self._fail(exc.reason, str(exc))
             return
@@ -165,7 +162,7 @@ class Source:
     def finish(self) -> None:
         """Remember a database that was read to its end."""
         if self.database is not None and self.is_whole:
-            collect_databases.remember(self.collection, self.path, self.stats, self.agent.agent_id)
+            databases.remember(self.collection, self.path, self.stats, self.agent.agent_id)
 
     @contextmanager
     def guarding(self, part: str) -> Iterator[None]:
@@ -202,14 +199,14 @@ class Source:
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return
-        if collect_counts.is_short(self.agent, one.session_id):
+        if counts.is_short(self.agent, one.session_id):
             self.short.add(one.session_id)
             return
         start = part.end if part and why == "appended" else 0
         lines = agent_database.events(database, one.session_id, start)
         about = self._about(one.session_id, name)
         about.goes_on = start > 0
-        stored = ledger.store_transcript(self.agent.db, about, lines, outputs=outputs)
+        stored = storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
         self._count(why, stored)
         end = max(stored.end, start)
         mark = generation or agent_database.prefix(database, one.session_id, end)
@@ -228,14 +225,14 @@ class Source:
         blob = agent_database.blob_of(database, archive)
         if blob is not None:
             lines = agent_database.archived_lines(archive, blob)
-            stored = ledger.store_transcript(self.agent.db, about, lines, outputs=outputs)
+            stored = storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
         else:
             file = self.path.parent.parent / "sessions" / "cold" / archive.name
-            stored = collect_archives.store_packed(self.collection, self.agent, file, about, self.report, outputs)
+            stored = packed.store_packed(self.collection, self.agent, file, about, self.report, outputs)
         if stored is not None:
             self._count("new", stored)
             if archive.session_id in self.put_away:
-                ledger.store_index(self.agent.db, [self.put_away[archive.session_id]])
+                storing.store_index(self.agent.db, [self.put_away[archive.session_id]])
             with transaction.atomic():
                 holdings.note(self.agent.agent_id, archive.session_id, stored.held)
                 book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
@@ -244,7 +241,7 @@ class Source:
         modified = (self.stats[0] and moment_ms(self.stats[0].st_mtime_ns // 1_000_000)) or now_ms()
         entry = self.put_away.get(session_id)
         key = entry.session_key if entry else ""
-        return ledger.Transcript(session_id, name, created_at or modified, state, self.collection.opted_out, key)
+        return storing.Transcript(session_id, name, created_at or modified, state, self.collection.opted_out, key)
 
     def _count(self, why, stored):
         self.report.transcripts[why] += 1
@@ -273,7 +270,7 @@ class Source:
 
     def _reject(self, reason, detail, of=""):
         self.report.rejected[reason] += 1
-        collect_databases.reject(self.collection, self.agent, self.path, reason, detail, of=of)
+        databases.reject(self.collection, self.agent, self.path, reason, detail, of=of)
 
 
 @contextmanager

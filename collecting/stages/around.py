@@ -17,7 +17,7 @@ from ledger.collectors.database_tables import MEMORY
 from ledger.collectors.session_index import SESSION_ID
 from ledger.transcripts import around as store
 
-from . import databases as collect_databases
+from . import databases
 from .databases import Unreadable
 from .guard import guarding
 
@@ -64,7 +64,7 @@ def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -
         with guarding(report, folder.name):
             _bundle(collection, found.workspace, folder, agent, report, may_read)
     memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
-    if look(memory) and not collect_databases.is_known(collection, memory):
+    if look(memory) and not databases.is_known(collection, memory):
         _memory(collection, memory, agent, report)
 
 
@@ -134,14 +134,14 @@ def _session_of(manifest):
 
 
 def _memory(collection, path: Path, agent, report):
-    stats, size = collect_databases.stats_of(path), collect_databases.size_of(path)
+    stats, size = databases.stats_of(path), databases.size_of(path)
     try:
-        with collect_databases.opened(collection, path, MEMORY) as opened:
+        with databases.opened(collection, path, MEMORY) as opened:
             found = around.indexed_files(opened)
             report.indexed_files += store.store_indexed(agent.db, collection.book.name(path), found)
     except (Unreadable, Damaged) as exc:
-        words = {"file": path.name, "reason": collect_databases.why(exc)}
+        words = {"file": path.name, "reason": databases.why(exc)}
         report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     collection.add_bytes(size)
-    collect_databases.remember(collection, path, stats, agent.agent_id)
+    databases.remember(collection, path, stats, agent.agent_id)

@@ -12,7 +12,7 @@ from agents.homes import NotReadable, look
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.jsonl import Line
-from ledger.transcripts import storing as ledger
+from ledger.transcripts import storing
 from openclaw_web import reasons
 
 READER = 1  # raised when readers learn to read more: databases that have not changed are then read again
@@ -82,7 +82,7 @@ def log(source: Path) -> Path:
 def reject(collection: Any, agent: Any, source: Path, reason: str, detail: str, *, of: str = "") -> None:
     """Show under Rejected records that a database, or the part `of` it, was not read."""
     line = Line(0, 0 if of else size_of(source), b"", None, reason, detail)
-    ledger.reject(agent.db, collection.book.name(source) + of, [line])
+    storing.reject(agent.db, collection.book.name(source) + of, [line])
 
 
 def _ways(collection):

@@ -9,10 +9,10 @@ from django.db import DataError, IntegrityError
 from django.utils.translation import gettext as _
 
 from ledger.outputs.stashing import UNWRITABLE
-from ledger.transcripts import storing as services
+from ledger.transcripts import storing
 
 # And what the store refuses: a text longer than SQLite takes, a row that does not go with those it has.
-UNFORESEEN = (*services.UNFORESEEN, DataError, IntegrityError)
+UNFORESEEN = (*storing.UNFORESEEN, DataError, IntegrityError)
 
 log = logging.getLogger(__name__)
 

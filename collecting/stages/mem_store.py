@@ -21,7 +21,7 @@ from artifacts.errors import NoRoom
 from artifacts.store import importing, inventory
 from ledger.collectors.jsonl import Line
 from ledger.collectors.session_index import origin_of
-from ledger.transcripts import storing as ledger
+from ledger.transcripts import storing
 from openclaw_web.errors import Refused
 
 Kind = CollectorSource.Kind
@@ -132,7 +132,7 @@ def _take(collection, store, group, counts):
     for content in group:
         if sentence := problems.get(content.sha256):
             line = Line(0, content.stat.st_size, b"", None, BAD, sentence)
-            ledger.reject(databases.alias(store.agents[0]), store.book.name(content.path), [line])
+            storing.reject(databases.alias(store.agents[0]), store.book.name(content.path), [line])
         collection.add_bytes(content.stat.st_size)
         if os.access(content.path, os.R_OK):  # else it is tried again: permissions change without a trace
             store.book.save_read(content.path, content.stat, store.how, agent_id="", kind=Kind.ARTIFACT)

@@ -8,7 +8,7 @@ from agents.models import CollectorSource
 from agents.sources import Part
 from ledger.collectors import agent_database
 
-from . import packed as collect_archives
+from . import packed
 
 TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
 
@@ -59,7 +59,7 @@ def _transcript(source, one, removed):
 def _went_on(collection, file):
     """Whether there is more in a transcript than when it was read last, also when it was written anew."""
     offset = collection.book.offset(TRANSCRIPT, file.path)
-    if file.path.suffix == collect_archives.SUFFIX or not offset:
+    if file.path.suffix == packed.SUFFIX or not offset:
         return False
     try:
         with open_regular(collection.home.root, file.path) as opened:

@@ -16,8 +16,7 @@ from ledger.collectors import jsonl
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import STATE
 
-from . import databases as collect_databases
-from . import schedules as collect_schedules
+from . import databases, schedules
 from .databases import Unreadable
 
 MIGRATED = ".jsonl.migrated"
@@ -38,15 +37,15 @@ def collect(collection: Any, counts: dict[str, int]) -> None:
 def bytes_to_read(collection: Any) -> int:
     """How big the state database is; 0 when nothing in it is new, or there is none."""
     source = collection.home.root / STATE_DATABASE
-    if look(source) is None or collect_databases.is_known(collection, source):
+    if look(source) is None or databases.is_known(collection, source):
         return 0
-    return collect_databases.size_of(source)
+    return databases.size_of(source)
 
 
 def _database(collection, source, counts):
-    stats, size = collect_databases.stats_of(source), collect_databases.size_of(source)
+    stats, size = databases.stats_of(source), databases.size_of(source)
     try:
-        with collect_databases.opened(collection, source, STATE) as database:
+        with databases.opened(collection, source, STATE) as database:
             if database.version not in state_database.KNOWN_VERSIONS:
                 words = _("%(file)s has the unknown version %(version)s; what is known of it was read.")
                 collection.home.notes.append(words % {"file": STATE_DATABASE, "version": database.version})
@@ -54,19 +53,19 @@ def _database(collection, source, counts):
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1
         counts["unread_databases"] = 1
-        words = {"file": STATE_DATABASE, "reason": collect_databases.why(exc)}
+        words = {"file": STATE_DATABASE, "reason": databases.why(exc)}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     collection.add_bytes(size)
-    collect_databases.remember(collection, source, stats, "")
+    databases.remember(collection, source, stats, "")
 
 
 def _read(collection, database: Database, counts):
     jobs = list(state_database.jobs(database))
     runs = list(state_database.subagent_runs(database))
     with transaction.atomic():
-        collect_schedules.store_jobs(collection, jobs)
-        collect_schedules.store_runs(collection, runs)
+        schedules.store_jobs(collection, jobs)
+        schedules.store_runs(collection, runs)
         counts["cron_jobs"] += len(jobs)
         counts["subagent_runs"] += len(runs)
         owners = {job.id: job.agent for job in jobs}
@@ -83,7 +82,7 @@ def _store_cron_runs(collection, runs, owners):
         CronRunLog(
             job_id=found.run.job_id,
             seq=found.began_at,
-            agent_id=collect_schedules.name_here(collection, found.agent or owners.get(found.run.job_id) or "main"),
+            agent_id=schedules.name_here(collection, found.agent or owners.get(found.run.job_id) or "main"),
             ts=found.run.ts,
             status=found.run.status,
             error=found.run.error,
@@ -100,7 +99,7 @@ def _store_cron_runs(collection, runs, owners):
 
 def _store(collection, model, items):
     """Rows of a table that is read whole, as they are now."""
-    rows = [model(agent_id=collect_schedules.name_here(collection, item.agent), **item.values) for item in items]
+    rows = [model(agent_id=schedules.name_here(collection, item.agent), **item.values) for item in items]
     key = ("queue_name", "id") if model is DeliveryQueueEntry else (model._meta.pk.name,)
     return _write(model, rows, key)
 
@@ -120,27 +119,25 @@ def _migrated_log(collection, path: Path, counts):
     if stat and collection.book.is_known(kind, path, stat):
         return
     job_id = path.name.removesuffix(MIGRATED)
-    told = set(
-        CronRunLog.objects.filter(job_id=job_id, seq__gte=collect_schedules.FIRST_TIME).values_list("seq", flat=True)
-    )
-    owner = collect_schedules.owner_of(collection, job_id)
+    told = set(CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME).values_list("seq", flat=True))
+    owner = schedules.owner_of(collection, job_id)
     try:
         with open_regular(collection.home.root, path) as file:
             stat = os.fstat(file.fileno())
-            found = [collect_schedules.run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
+            found = [schedules.run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
     except NotReadable as exc:
         words = {"file": path.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     rows = [row for row in found if row is not None and began_at(row.entry_json) not in told]
-    counts["cron_runs"] += collect_schedules.store_logged(job_id, rows)
+    counts["cron_runs"] += schedules.store_logged(job_id, rows)
     counts["rejected"] += found.count(None)
     collection.book.save(kind, path, stat, agent_id=owner, offset=stat.st_size)
 
 
 def told_by_files(job_ids: set[str]) -> set[tuple[str, Any]]:
     """(job, moment it began) of every run that was read from a run log."""
-    rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=collect_schedules.FIRST_TIME).values_list(
+    rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=schedules.FIRST_TIME).values_list(
         "job_id", "entry_json"
     )
     return {(job_id, began_at(entry)) for job_id, entry in rows.iterator()}

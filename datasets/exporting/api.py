@@ -7,7 +7,7 @@ from ninja import Query, Router, Status
 
 from openclaw_web.endpoints.schemas import Page, failures, listed
 from openclaw_web.lists.paging import Listing
-from openclaw_web.pages import files as file_answers
+from openclaw_web.pages import files
 from openclaw_web.pages.doors import needs
 
 from ..models import DatasetExport
@@ -77,4 +77,4 @@ def export_file(request, export_id: str, name: str):
         raise Http404
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     checksum, content_type = exports.checksum_of(export, name), exports.content_type(name)
-    return file_answers.download(request, path, checksum=checksum, content_type=content_type)
+    return files.download(request, path, checksum=checksum, content_type=content_type)

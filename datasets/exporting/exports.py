@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from ulid import ULID
 
 from openclaw_web import clock
-from openclaw_web.disk import drafts as folders
+from openclaw_web.disk import drafts
 from openclaw_web.errors import Refused
 from people.audit import log as audit
 
@@ -107,7 +107,7 @@ def give_up(export_id: str, sentence: str) -> None:
     rows = DatasetExport.objects.filter(id=export_id).exclude(state=DatasetExport.State.READY)
     for export in rows:
         folder = folder_of(export)
-        folders.remove_drafts(folder)
+        drafts.remove_drafts(folder)
         shutil.rmtree(folder, ignore_errors=True)
     rows.update(state=DatasetExport.State.FAILED, sentence=sentence, reasons_json="[]")
 
@@ -165,7 +165,7 @@ def _write(options, folder, progress):
     source = Source(options)
     total = source.chosen.count()
     progress.update(0, total, _("Writing rows"))
-    with folders.draft_of(folder) as draft:
+    with drafts.draft_of(folder) as draft:
         writer = ExportWriter(options, draft, source.excluded())
         try:
             sessions = source.sessions()
@@ -176,7 +176,7 @@ def _write(options, folder, progress):
             writer.finish()
         finally:
             writer.close()
-        folders.publish(draft, folder)
+        drafts.publish(draft, folder)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from jobs.filters import _terms
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import narrowed
 
@@ -24,4 +23,4 @@ class ExportFilters(DayFilters):
     def listing(self, rows):
         """Those of `rows` that fit."""
         columns = {"export_format": "export_format", "task": "task", "state": "state", "by": "exported_by"}
-        return narrowed(rows, _terms(self, columns, "exported_at"), order=self.order)
+        return narrowed(rows, self.column_terms(columns, "exported_at"), order=self.order)

@@ -4,7 +4,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import cell_labels, labelled
-from openclaw_web.lists.markup import BADGE, _joined
+from openclaw_web.lists.markup import BADGE, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import ago, number, size
 
@@ -37,7 +37,7 @@ EXPORT_ROW = (
 def export_rows(exports, states):
     """The rows of a page of DatasetExport; `states` are the tone and label of each."""
     row = labelled(EXPORT_ROW, cell_labels(EXPORT_COLUMNS))
-    return _joined(
+    return joined(
         format_html(
             row,
             href=export.get_absolute_url(),

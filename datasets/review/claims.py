@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing as turns
+from openclaw_web.sqlite import writing
 
 from ..models import SampleClaim
 from . import queues
@@ -60,7 +60,7 @@ def take_next(
 
     From the end it goes on at the top. None when there is none. `besides` are samples not to give out.
     """
-    with turns.writing():
+    with writing.in_turn():
         return take_following(queue, by=by, after=after, before=before, besides=besides)
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing as turns
+from openclaw_web.sqlite import writing
 
 from ..as_typed import as_typed
 from ..models import DatasetSample, SampleDraft, SampleLabel
@@ -77,7 +77,7 @@ def save(
     `initial` is what the form says before anybody types. Raises Refused when too many pages differ.
     """
     fields = {name: text for name, text in typed.items() if text != as_typed(initial.get(name) or "")}
-    with turns.writing():
+    with writing.in_turn():
         own = SampleDraft.objects.filter(username=by, sample_id=sample.id)
         begun_with, _at, saved_at = base.rpartition("@")
         if saved_at.isdecimal():  # only as it was then: another tab may have gone on with it

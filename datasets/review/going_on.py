@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from openclaw_web.sqlite import writing as turns
+from openclaw_web.sqlite import writing
 from people.audit import log as audit
 
 from ..models import DatasetSample
@@ -18,14 +18,14 @@ def label_and_take_next(
 
     `verdict` is as for `add_verdict`, and is refused as there: then nothing is claimed.
     """
-    with turns.writing():
+    with writing.in_turn():
         sample = verdicts.add_verdict(sample_id, by=by, **verdict)
         return sample, _next(queue, sample_id, ahead, by)
 
 
 def skip_and_take_next(queue: Queue, sample_id: str, *, by: str, ahead: str = "") -> Claim | None:
     """Skip a sample and claim the next one, as `label_and_take_next` does."""
-    with turns.writing():
+    with writing.in_turn():
         skips.skip_sample(sample_id, by=by)
         return _next(queue, sample_id, ahead, by)
 

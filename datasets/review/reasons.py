@@ -6,8 +6,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import rows
-from openclaw_web.sqlite import writing as turns
+from openclaw_web.sqlite import rows, writing
 from people.audit import log as audit
 from people.configuration import keys as configuration
 
@@ -46,7 +45,7 @@ def give(label_id: str, reason: str, *, by: str) -> DatasetSample:
     code = checked(reason, REJECTED)
     if code is None:
         raise Refused(_("Choose a reason."))
-    with turns.writing():
+    with writing.in_turn():
         label = SampleLabel.objects.filter(id=label_id, labelled_by=by, status=REJECTED, bulk_id=None).first()
         sample = label and DatasetSample.objects.filter(id=label.sample_id, label_id=label_id).defer("content").first()
         if not label or not sample:

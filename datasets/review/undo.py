@@ -11,7 +11,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing as turns
+from openclaw_web.sqlite import writing
 from people.audit import log as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
@@ -38,7 +38,7 @@ def undo(by: str) -> Undone:
     Raises Refused when there is none, and when somebody else judged the sample since: the next call then goes on to
     the action before it.
     """
-    with turns.writing():
+    with writing.in_turn():
         action = _last(by)
         if action is None:
             raise Refused(_("There is nothing to take back: of your last 50 actions none is left."))

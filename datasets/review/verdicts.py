@@ -10,8 +10,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Outdated, Refused
-from openclaw_web.sqlite import rows
-from openclaw_web.sqlite import writing as turns
+from openclaw_web.sqlite import rows, writing
 from people.audit import log as audit
 
 from ..as_typed import as_typed
@@ -50,7 +49,7 @@ class NoSuchSample(Refused):
 
 def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> DatasetSample:
     """The sample with a verdict added; earlier verdicts stay in its history. `verdict` is as for `add_verdict`."""
-    with turns.writing():  # from here on nobody else can change the sample
+    with writing.in_turn():  # from here on nobody else can change the sample
         return add_verdict(sample_id, status, by=by, **verdict)
 
 

@@ -6,7 +6,7 @@ from agents.decorators import agent_view
 from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
 from openclaw_web.pages.doors import needs
 
-from . import stored as background
+from . import stored
 from .stored_schemas import IndexedFileOut, VfsEntryOut
 
 router = Router(tags=["schedules"])
@@ -21,7 +21,7 @@ router = Router(tags=["schedules"])
 @needs("viewer")
 def indexed_file_list(request, agent, filters: Query[PageQuery]):
     """Files of the memory index and in how many pieces they are; never their texts or embeddings."""
-    return listed(background.found(agent, background.STORED, "memory", **filters.place))
+    return listed(stored.found(agent, stored.STORED, "memory", **filters.place))
 
 
 @router.get(
@@ -33,4 +33,4 @@ def indexed_file_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def vfs_entry_list(request, agent, filters: Query[PageQuery]):
     """Files that the agent's database holds, by name; `handle` is the artifact with the content."""
-    return listed(background.found(agent, background.STORED, "files", **filters.place))
+    return listed(stored.found(agent, stored.STORED, "files", **filters.place))

@@ -7,7 +7,7 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import stored as background
+from . import stored
 
 
 @require_safe
@@ -15,7 +15,7 @@ from . import stored as background
 @needs("viewer")
 def stored_list(request, agent):
     """What the memory index of an agent holds, or the files in its database (`?kind=`); read only."""
-    return render_page(request, "ledger/stored_list.html", tabs_and_rows(request, agent, background.STORED))
+    return render_page(request, "ledger/stored_list.html", tabs_and_rows(request, agent, stored.STORED))
 
 
 def tabs_and_rows(request, agent, lists):
@@ -23,7 +23,7 @@ def tabs_and_rows(request, agent, lists):
     wanted = request.GET.get("kind")
     shown = next((one for one in lists if one.name == wanted), lists[0])
     tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]
-    rows = background.page(agent, shown, **places(request))
+    rows = stored.page(agent, shown, **places(request))
     headings = shown.headings[1:] if shown.has_state else shown.headings
     for row in rows:
         row.labelled = list(zip(headings, row.cells, strict=True))

@@ -29,8 +29,7 @@ from ..models import (
     TranscriptSnapshot,
 )
 from ..outputs import stashing
-from ..transcripts import counting, tool_days, turns, unnamed
-from ..transcripts import storing as services
+from ..transcripts import counting, storing, tool_days, turns, unnamed
 from ..transcripts.storing import Transcript
 from ..transcripts.trimming import untrim
 
@@ -90,7 +89,7 @@ def reread(
             part.about.turn_numbers, part.about.names = numbers, kept.names[index]
             with part.lines() as lines:
                 found = kept.among(lines, kept.names[index], is_first=index == 0)
-                services.store_transcript(beside, part.about, found, outputs=outputs)
+                storing.store_transcript(beside, part.about, found, outputs=outputs)
     if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
         return Reread()
     if not any(part.about.opted_out for part in parts):  # whose words an old title is of cannot be told
@@ -211,7 +210,7 @@ def _seed(db, beside, session_id, entry):
         moments = {"created_at": old.created_at, "last_activity_at": 0 if entry else old.last_activity_at}
         Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **said, **moments)
     if entry is not None:
-        services.store_index(beside, [entry])
+        storing.store_index(beside, [entry])
 
 
 def _keep_title(db, beside, session_id):

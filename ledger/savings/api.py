@@ -10,8 +10,7 @@ from openclaw_web.endpoints.schemas import failures
 from openclaw_web.pages.doors import needs
 
 from ..models import Session
-from . import prompts
-from . import sums as savings
+from . import prompts, sums
 from .schemas import AgentSavingsOut, SavingsQuery, SessionSavingsOut, TurnsQuery
 
 router = Router(tags=["ledger"])
@@ -26,8 +25,8 @@ router = Router(tags=["ledger"])
 @needs("viewer")
 def agent_savings(request, agent, filters: Query[SavingsQuery]):
     """Sums of an agent's outputs, the largest and the repeated ones, and the size of its prompts by day."""
-    scope = savings.Scope(agent.db, savings.since(agent.db, int(filters.days)), filters.tool, filters.channel)
-    found = _answer(savings.of_agent(scope))
+    scope = sums.Scope(agent.db, sums.since(agent.db, int(filters.days)), filters.tool, filters.channel)
+    found = _answer(sums.of_agent(scope))
     return found | {"since": str(scope.since), "prompts": prompts.of_agent(scope)}
 
 
@@ -43,9 +42,9 @@ def session_savings(request, agent, session_id: str, place: Query[TurnsQuery]):
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
     found = prompts.of_session(session, after=place.after, before=place.before)
     page = {"next": found.page.next, "previous": found.page.previous}
-    return _answer(savings.of_session(session)) | {"prompts": {"turns": found.turns, "band": found.band, **page}}
+    return _answer(sums.of_session(session)) | {"prompts": {"turns": found.turns, "band": found.band, **page}}
 
 
 def _answer(found):
     values = {field.name: getattr(found, field.name) for field in fields(found)}
-    return values | {"chars_per_token": savings.CHARS_PER_TOKEN, "carried_percent": found.carried_percent}
+    return values | {"chars_per_token": sums.CHARS_PER_TOKEN, "carried_percent": found.carried_percent}

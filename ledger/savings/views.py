@@ -14,8 +14,7 @@ from openclaw_web.pages.html import render_page
 from ..lists import facets
 from ..models import Session
 from . import markup as savings_markup
-from . import prompts
-from . import sums as found_savings
+from . import prompts, sums
 
 DAYS = (7, 35, 90, 365)
 DEFAULT_DAYS = 35
@@ -28,12 +27,12 @@ class SavingsFilters(forms.Form):
     tool = forms.CharField(required=False, max_length=256, strip=False)
     channel = forms.CharField(required=False, max_length=500, strip=False)
 
-    def scope(self, db: str) -> found_savings.Scope:
+    def scope(self, db: str) -> sums.Scope:
         """What is asked for. Raises Refused for what cannot be."""
         if not self.is_valid():
             raise Refused(_("There are no such savings. Take the filters out of the address."))
         said = self.cleaned_data
-        return found_savings.Scope(db, found_savings.since(db, said["days"]), said["tool"], said["channel"])
+        return sums.Scope(db, sums.since(db, said["days"]), said["tool"], said["channel"])
 
 
 @require_safe
@@ -49,7 +48,7 @@ def savings(request, agent):
         "days": DAYS,
         "since": scope.since,
         "channels": facets.values_of(agent.db, ["channel_id"])["channel_id"],
-        **_drawn(agent.agent_id, found_savings.of_agent(scope), request.GET),
+        **_drawn(agent.agent_id, sums.of_agent(scope), request.GET),
     }
     by_day = prompts.of_agent(scope)
     context |= {"prompts": by_day, "chart": prompts.agent_chart(by_day)}
@@ -60,7 +59,7 @@ def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
     by_turn = prompts.of_session(session, after=after, before=before)
     return {
-        **_drawn(session.agent_id, found_savings.of_session(session)),
+        **_drawn(session.agent_id, sums.of_session(session)),
         "prompts": by_turn,
         "chart": prompts.session_chart(by_turn, session.get_absolute_url()),
     }
@@ -69,9 +68,9 @@ def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
 def _drawn(agent_id, found, address=None):
     return {
         "savings": found,
-        "chars_per_token": found_savings.CHARS_PER_TOKEN,
-        "looked_at": found_savings.LOOKED_AT,
-        "uncounted_at_most": found_savings.UNCOUNTED,
+        "chars_per_token": sums.CHARS_PER_TOKEN,
+        "looked_at": sums.LOOKED_AT,
+        "uncounted_at_most": sums.UNCOUNTED,
         "tool_rows": savings_markup.tool_rows(found, address),
         "largest_rows": savings_markup.largest_rows(agent_id, found.largest),
         "repeated_rows": savings_markup.repeated_rows(agent_id, found.repeated),

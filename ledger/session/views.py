@@ -11,8 +11,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page, stop_polling
 
 from ..models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
-from . import jumps, live, pieces, reach, steps
-from . import page as session_page
+from . import jumps, live, page, pieces, reach, steps
 from .forms import PieceForm
 from .session_forms import JumpForm, LiveForm, OldForm, PlaceForm, TableForm
 
@@ -28,7 +27,7 @@ def session_detail(request, agent, session_id):
     if "next" in request.GET or "prev" in request.GET:
         return _session_jump(request, session)
     context = _around(request, agent, session)
-    context |= session_page.transcript(session, PlaceForm(request.GET), context["outline"])
+    context |= page.transcript(session, PlaceForm(request.GET), context["outline"])
     context["kept"] = request.GET
     return render_page(request, "ledger/session_detail.html", context, partial="transcript-part")
 
@@ -39,7 +38,7 @@ def session_detail(request, agent, session_id):
 def session_turns(request, agent, session_id):
     """The turns of one session as a table."""
     session = _session(agent, session_id)
-    context = _around(request, agent, session) | session_page.turns(session, **TableForm(request.GET).asked())
+    context = _around(request, agent, session) | page.turns(session, **TableForm(request.GET).asked())
     return render_page(request, "ledger/session_turns.html", context)
 
 
@@ -49,7 +48,7 @@ def session_turns(request, agent, session_id):
 def session_branches(request, agent, session_id):
     """The branches of one session that were left."""
     session = _session(agent, session_id)
-    context = _around(request, agent, session) | session_page.branches(session)
+    context = _around(request, agent, session) | page.branches(session)
     return render_page(request, "ledger/session_branches.html", context)
 
 
@@ -59,7 +58,7 @@ def session_branches(request, agent, session_id):
 def session_steps(request, agent, session_id):
     """How the runs of one session went, step by step."""
     session = _session(agent, session_id)
-    context = _around(request, agent, session) | session_page.run_steps(session, **TableForm(request.GET).place())
+    context = _around(request, agent, session) | page.run_steps(session, **TableForm(request.GET).place())
     return render_page(request, "ledger/session_steps.html", context)
 
 
@@ -69,7 +68,7 @@ def session_steps(request, agent, session_id):
 def session_savings(request, agent, session_id):
     """What keeping the big outputs of one session off the prompt would save."""
     session = _session(agent, session_id)
-    context = _around(request, agent, session) | session_page.savings(session, **TableForm(request.GET).place())
+    context = _around(request, agent, session) | page.savings(session, **TableForm(request.GET).place())
     return render_page(request, "ledger/session_savings.html", context)
 
 
@@ -97,7 +96,7 @@ def _session(agent, session_id):
 
 def _around(request, agent, session):
     """What is around the content of each page of a session."""
-    return {"agent": agent, "may_label": request.user.has_role("labeller"), **session_page.around(session)}
+    return {"agent": agent, "may_label": request.user.has_role("labeller"), **page.around(session)}
 
 
 def _session_moved(request, agent, session_id):

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from ..errors import Refused
 from ..pages.downloads import StreamedDownload
-from .paging import every
+from .paging import Term, every
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -214,6 +214,12 @@ class DayFilters(ListFilters):
         """`since` and `until` in milliseconds, the second one excluded; None for an open end."""
         first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
         return {"since": first and start_of(first), "until": last and start_of(last) + DAY_MS}
+
+    def column_terms(self, columns, moment):
+        """The filters in force for `narrowed`: `columns` is `{filter: column}`, `moment` the column of the days."""
+        terms = [Term(columns[name], "exact", value) for name, value in self.chosen.items() if name in columns]
+        ends = {"gte": self.moments["since"], "lt": self.moments["until"]}
+        return terms + [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
 
 
 def _options(choices, value):

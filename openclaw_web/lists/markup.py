@@ -12,11 +12,12 @@ MUTED = '<span class="muted">{}</span>'
 DETAIL = '<div class="muted small break">{}</div>'
 
 
-def _addresses(route):
+def addresses(route):
     """A function from an agent to its page: the route is looked up once."""
     before, _name, after = reverse(route, args=["\0"]).partition("%00")
     return lambda agent: f"{before}{quote(agent)}{after}"
 
 
-def _joined(rows):
+def joined(rows):
+    """Rows of HTML as one safe text."""
     return SafeString("".join(rows))

@@ -18,6 +18,11 @@ def render_page(request, template, context, *, partial=None, status=200):
     return response
 
 
+def status_of(form):
+    """The status of a page with a form: 422 when it comes back, 200 when it is still to be filled in."""
+    return 422 if form.is_bound else 200
+
+
 def after_post(request, message, *, to):
     """Redirect a browser; tell HTMX to go to the same place."""
     messages.success(request, message)

@@ -11,7 +11,7 @@ _turn = threading.Lock()
 
 
 @contextmanager
-def writing():
+def in_turn():
     """A durable transaction on the global file. Inside it only what is short: everybody who labels waits for it.
 
     SQLite lets those who wait try again after longer and longer pauses, whoever came first: with many threads some

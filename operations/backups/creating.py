@@ -22,9 +22,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import snapshots
 from people.configuration import keys as configuration
 
-from . import opening as reading
-from . import parts as contents
-from . import verifying
+from . import opening, parts, verifying
 from .container import Writer, chunks_of
 from .manifest import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest
 
@@ -78,9 +76,9 @@ def write(run_id: str, created_at: int, folder: Path, *, with_exports: bool, pro
             work = Work(writer, file, draft, progress, 2 * total)
             _write_all(work, run_id, created_at, home, with_exports)
             os.fsync(file.fileno())
-        with reading.opened(path) as archive:
+        with opening.opened(path) as archive:
             for entry, chunks in archive.files():
-                reading.drain(chunks)
+                opening.drain(chunks)
                 work.add_done(entry.bytes)
             made = archive.manifest
         target = _name(folder, created_at)
@@ -114,7 +112,7 @@ def _write_all(work, run_id, created_at, home, with_exports):
         with_exports=with_exports,
         databases=databases,
         files=files,
-        emptied=[*contents.EMPTIED_TABLES, *(f"{table}.{column}" for table, column in contents.EMPTIED_COLUMNS)],
+        emptied=[*parts.EMPTIED_TABLES, *(f"{table}.{column}" for table, column in parts.EMPTIED_COLUMNS)],
     )
     data = made.as_json()
     work.writer.add(MANIFEST, len(data), [data], is_last=True)
@@ -126,7 +124,7 @@ def _write_databases(work, home):
     """Snapshot, pack and check one database after the other, these three at the same time."""
     with ThreadPoolExecutor(1) as taking, ThreadPoolExecutor(1) as checking:
         snapshot = _take_global(work, home)
-        waiting = [(contents.GLOBAL, None, contents.GLOBAL_PATH), *_agents(snapshot, home)]
+        waiting = [(parts.GLOBAL, None, parts.GLOBAL_PATH), *_agents(snapshot, home)]
         taken: Future = Future()
         taken.set_result(snapshot)
         entries: list[Future] = []
@@ -147,8 +145,8 @@ def _write_databases(work, home):
 
 
 def _take_global(work, home):
-    snapshot = _take(work, home, contents.GLOBAL_PATH)
-    snapshots.empty(snapshot, contents.EMPTIED_TABLES, contents.EMPTIED_COLUMNS)
+    snapshot = _take(work, home, parts.GLOBAL_PATH)
+    snapshots.empty(snapshot, parts.EMPTIED_TABLES, parts.EMPTIED_COLUMNS)
     return snapshot
 
 
@@ -161,15 +159,15 @@ def _agents(snapshot, home):
     paths = {path for _agent, path in known}
     for file in sorted(home.glob("agents/*/agent/openclaw-agent.sqlite")):
         path = file.relative_to(home).as_posix()
-        match = contents.PATHS[contents.AGENT].fullmatch(path)
+        match = parts.PATHS[parts.AGENT].fullmatch(path)
         if match and path not in paths:
             known.append((match[1], path))
     for agent, path in known:
-        if not contents.PATHS[contents.AGENT].fullmatch(path) or not (home / path).is_file():
+        if not parts.PATHS[parts.AGENT].fullmatch(path) or not (home / path).is_file():
             raise Refused(
                 _("The file of agent %(agent)s is not where it should be. No backup was made.") % {"agent": agent}
             )
-        yield contents.AGENT, agent, path
+        yield parts.AGENT, agent, path
 
 
 def _take(work, home, path):
@@ -198,7 +196,7 @@ def _pack(work, snapshot, path):
 def _check(work, database, packed):
     """Open a database out of the archive that is still being written; its line of the manifest."""
     (role, agent, path), (start, end, entry) = database, packed
-    chunks = reading.one_member(work.file.fileno(), start, end, entry)
+    chunks = opening.one_member(work.file.fileno(), start, end, entry)
     look = verifying.database(path, chunks, work.folder / "unpacked", work.found)
     return DatabaseEntry(
         **entry.model_dump(),
@@ -214,7 +212,7 @@ def _check(work, database, packed):
 
 def _apps(role):
     ours = {"agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations"}
-    return settings.AGENT_APPS if role == contents.AGENT else ours - settings.AGENT_APPS
+    return settings.AGENT_APPS if role == parts.AGENT else ours - settings.AGENT_APPS
 
 
 def _write_files(work, home, with_exports):
@@ -223,7 +221,7 @@ def _write_files(work, home, with_exports):
     offset = work.writer.begin_part()
     with tempfile.TemporaryFile(dir=work.folder) as listed:
         for path, source in _sources(work, home, with_exports):
-            if contents.is_packed(path) and not packed_begun:
+            if parts.is_packed(path) and not packed_begun:
                 work.writer.begin_part(is_packed=True)
                 packed_begun = True
             if entry := _add_file(work, path, source):
@@ -250,13 +248,13 @@ def _sources(work, home, with_exports):
     configuration_file.write_bytes(orjson.dumps(_configuration(), option=orjson.OPT_INDENT_2))
     plain, metas, packed = _artifacts(home / "artifacts", work.folder)
     archives = _archives(home)
-    yield from ((path, home / path) for path in archives if not contents.is_packed(path))
+    yield from ((path, home / path) for path in archives if not parts.is_packed(path))
     yield from _named(home, plain)
     yield from _named(home, metas)
     for path in _exports(home) if with_exports else ():
         yield path, home / path
-    yield contents.CONFIG_PATH, configuration_file
-    yield from ((path, home / path) for path in archives if contents.is_packed(path))
+    yield parts.CONFIG_PATH, configuration_file
+    yield from ((path, home / path) for path in archives if parts.is_packed(path))
     yield from _named(home, packed)
 
 
@@ -276,7 +274,7 @@ def _artifacts(root, folder):
                 with locks.publishing(root):  # whoever was between the two has placed both now
                     pass
             for path in blobs:
-                print(path.removeprefix(f"{root}/"), file=packed if contents.is_packed(path) else plain)
+                print(path.removeprefix(f"{root}/"), file=packed if parts.is_packed(path) else plain)
             print(layout.meta_name(sha256), file=metas)
     return lists
 
@@ -289,22 +287,22 @@ def _named(home, listed):
 
 
 def _exports(home):
-    return _fitting(home, contents.EXPORT, "exports/*/*", "exports/conversations-*")
+    return _fitting(home, parts.EXPORT, "exports/*/*", "exports/conversations-*")
 
 
 def _archives(home):
-    return _fitting(home, contents.ARCHIVE, "archive/*/*/*")
+    return _fitting(home, parts.ARCHIVE, "archive/*/*/*")
 
 
 def _fitting(home, role, *patterns):
     """The paths of files that a backup may hold as this, sorted."""
     found = (file.relative_to(home).as_posix() for pattern in patterns for file in home.glob(pattern))
-    return sorted(path for path in found if contents.PATHS[role].fullmatch(path))
+    return sorted(path for path in found if parts.PATHS[role].fullmatch(path))
 
 
 def _add_file(work, path, source):
     """Put one file into the archive; its line of the list, None when it is gone or is no plain file."""
-    wanted, found = contents.blob_of(path), work.found
+    wanted, found = parts.blob_of(path), work.found
     try:
         handle = os.open(source, READ)
     except FileNotFoundError:
@@ -318,12 +316,12 @@ def _add_file(work, path, source):
             _note_damaged(found, wanted or path)
             return None
         chunks = chunks_of(file)
-        if contents.is_packed(path):
+        if parts.is_packed(path):
             chunks = verifying.compared(path, chunks, found)
         sha256 = work.writer.add(path, about.st_size, chunks)
     if wanted:
         found.contents.add(wanted)
-    if wanted and not contents.is_packed(path) and sha256 != wanted:
+    if wanted and not parts.is_packed(path) and sha256 != wanted:
         _note_damaged(found, wanted)
     work.add_done(about.st_size)
     return FileEntry(path=path, bytes=about.st_size, sha256=sha256)
@@ -346,7 +344,7 @@ def _configuration():
 
 def _sizes(home, with_exports):
     """About how many bytes there are to read, and how big the biggest database is."""
-    databases = [home / contents.GLOBAL_PATH, *(home / "agents").glob("*/agent/openclaw-agent.sqlite")]
+    databases = [home / parts.GLOBAL_PATH, *(home / "agents").glob("*/agent/openclaw-agent.sqlite")]
     sizes = [file.stat().st_size for file in databases]
     stored = sum(inventory.size_and_time(paths)[0] for _sha256, paths in inventory.stored(home / "artifacts"))
     exported = sum((home / path).stat().st_size for path in _exports(home)) if with_exports else 0

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import adopted
 
-from . import parts as contents
+from . import parts
 
 SCHEMA = "openclaw-web.backup.v1"
 MANIFEST, LIST = "manifest.json", "files.jsonl"
@@ -91,11 +91,11 @@ def read(data: bytes) -> Manifest:
     paths = [entry.path for entry in manifest.databases]
     if len(set(paths)) < len(paths):
         raise Refused(_("The manifest names a database twice."))
-    if [entry.role for entry in manifest.databases].count(contents.GLOBAL) != 1:
+    if [entry.role for entry in manifest.databases].count(parts.GLOBAL) != 1:
         raise Refused(_("The manifest names no global database, or several."))
     for entry in manifest.databases:
-        match = contents.PATHS[entry.role].fullmatch(entry.path)
-        if not match or (entry.role == contents.AGENT and match[1] != entry.agent):
+        match = parts.PATHS[entry.role].fullmatch(entry.path)
+        if not match or (entry.role == parts.AGENT and match[1] != entry.agent):
             raise misplaced(entry.path)
         if entry.integrity != "ok":
             raise Refused(_("%(path)s was damaged when it was backed up.") % {"path": entry.path})
@@ -108,7 +108,7 @@ def read_line(line: bytes) -> FileEntry:
         entry = FileEntry.model_validate_json(line)
     except ValidationError as exc:
         raise Refused(_("The list of files in this archive cannot be read.")) from exc
-    if contents.role_of(entry.path) in (None, *contents.DATABASES):
+    if parts.role_of(entry.path) in (None, *parts.DATABASES):
         raise misplaced(entry.path)
     return entry
 

@@ -19,8 +19,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
-from . import manifest
-from . import parts as contents
+from . import manifest, parts
 from .container import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD
 from .manifest import DatabaseEntry, FileEntry
 
@@ -76,7 +75,7 @@ class Archive:
                     break
                 for line in lines:
                     found = manifest.read_line(line)
-                    place = contents.place_in_order(found.path)
+                    place = parts.place_in_order(found.path)
                     if before is not None and place <= before:
                         raise Refused(
                             _("The list names a file twice, or out of order: %(path)s") % {"path": found.path}

@@ -29,9 +29,7 @@ from openclaw_web.disk import locks, room
 from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
 
-from . import opening as reading
-from . import parts as contents
-from . import verifying
+from . import opening, parts, verifying
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What a process makes in a home by only looking at it, or makes again.
@@ -84,7 +82,7 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
 
 def _restored(path, home, by, progress, began):
     with _draft(home) as draft:
-        with reading.opened(path) as archive:
+        with opening.opened(path) as archive:
             facts, found = build(archive, draft / "home", by=by, progress=progress, keeps=home)
             manifest = archive.manifest
         kept = _put_in_place(home, draft / "home")
@@ -92,7 +90,7 @@ def _restored(path, home, by, progress, began):
 
 
 def build(
-    archive: reading.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None
+    archive: opening.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None
 ) -> tuple[dict[str, Any], verifying.Found]:
     """Make the folder `home` a checked home out of an archive, with the archives of `keeps`.
 
@@ -117,7 +115,7 @@ def is_blank(home: Path) -> bool:
 
 def _is_blank(home, file):
     name = file.relative_to(home).as_posix()
-    is_archive = file.parent == home / "backups" and contents.NAME.fullmatch(file.name)
+    is_archive = file.parent == home / "backups" and parts.NAME.fullmatch(file.name)
     return bool(BLANK.fullmatch(name) or is_archive or (name == GLOBAL and _is_unused(file)))
 
 

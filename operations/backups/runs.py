@@ -14,8 +14,7 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from ..models import BackupRun
-from . import opening as reading
-from . import parts as contents
+from . import opening, parts
 
 PROVEN_FOR_MS = 30 * 86_400_000
 
@@ -96,9 +95,7 @@ def note_damaged(run: BackupRun, sentence: str) -> None:
 
 def look_around(by: str = "") -> None:
     """Bring the rows up to what is on the disk: archives that were put there, and those that were taken away."""
-    archives = {
-        str(file): file for file in folder().glob("openclaw-web-*.tar.zst") if contents.NAME.fullmatch(file.name)
-    }
+    archives = {str(file): file for file in folder().glob("openclaw-web-*.tar.zst") if parts.NAME.fullmatch(file.name)}
     kept = BackupRun.objects.exclude(status__in=[BackupRun.Status.RUNNING, BackupRun.Status.FAILED])
     for run in kept.exclude(status=BackupRun.Status.GONE):
         if not Path(run.archive_path).is_file():
@@ -111,7 +108,7 @@ def look_around(by: str = "") -> None:
 def adopt(path: Path, *, by: str = "") -> BackupRun | None:
     """The row of an archive that lies somewhere, made or moved there; None when it cannot be read as one."""
     try:
-        with reading.opened(path) as archive:
+        with opening.opened(path) as archive:
             manifest = archive.manifest
     except Refused:
         return None
@@ -152,7 +149,7 @@ def prune(keep: int, folder: Path) -> list[str]:
         one for kind in (whole, incomplete) for one in [run for run in here if run.status == kind][max(1, keep) :]
     ):
         path = Path(run.archive_path)
-        if run == proven or not contents.NAME.fullmatch(path.name):
+        if run == proven or not parts.NAME.fullmatch(path.name):
             continue
         path.unlink(missing_ok=True)
         BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.GONE, message=_("Removed to keep fewer."))

@@ -16,8 +16,7 @@ from openclaw_web.templatetags.formatting import size
 from people.configuration import keys as configuration
 
 from ..models import BackupRun
-from . import creating, restoring, runs, verifying
-from . import opening as reading
+from . import creating, opening, restoring, runs, verifying
 
 
 def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def take_back(params: dict[str, Any]) -> None:
 def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Read every byte of the backup `params["backup"]` and open its databases. Raises Refused when one is wrong."""
     run = runs.wanted(params["backup"])
-    with _noted(run), reading.opened(Path(run.archive_path)) as archive, _space(run) as folder:
+    with _noted(run), opening.opened(Path(run.archive_path)) as archive, _space(run) as folder:
         sha256 = archive.sha256()
         if run.archive_sha256 and sha256 != run.archive_sha256:
             raise Refused(_("The archive is not the one that was made here: its hash is another."))
@@ -70,7 +69,7 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Restore the backup `params["backup"]` into a folder of its own, which is removed again. Raises Refused."""
     run, began = runs.wanted(params["backup"]), clock.now_ms()
-    with _noted(run), reading.opened(Path(run.archive_path)) as archive, _space(run) as folder:
+    with _noted(run), opening.opened(Path(run.archive_path)) as archive, _space(run) as folder:
         made, found = restoring.build(archive, folder / "home", by="drill", progress=progress)
         verifying.look_again(archive, folder / "home")
     runs.note_proven(run, clock.now_ms() - began, found.lacks)

@@ -17,9 +17,7 @@ from artifacts import handles
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import snapshots
 
-from . import manifest
-from . import opening as reading
-from . import parts as contents
+from . import manifest, opening, parts
 from .opening import Archive
 
 AT_ONCE = 2
@@ -118,10 +116,10 @@ def read_files(archive: Archive, found: Found, progress: Any, *, folder: Path | 
         if folder:
             write(folder / entry.path, checked)
         else:
-            reading.drain(checked)
+            opening.drain(checked)
         found.files += 1
         found.bytes += entry.bytes
-        if sha256 := contents.blob_of(entry.path):
+        if sha256 := parts.blob_of(entry.path):
             found.contents.add(sha256)
         progress.update(before + found.bytes, archive.manifest.unpacked_bytes)
     return found
@@ -169,11 +167,11 @@ def _compare(entry, look):
 
 def compared(path: str, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
     """The same bytes; on the way the content of an artifact is compared with its name."""
-    wanted = contents.blob_of(path)
+    wanted = parts.blob_of(path)
     if wanted is None:
         yield from chunks
         return
-    digest, unpacker = hashlib.sha256(), _Gunzip() if contents.is_packed(path) else None
+    digest, unpacker = hashlib.sha256(), _Gunzip() if parts.is_packed(path) else None
     for chunk in chunks:
         for piece in unpacker.feed(chunk) if unpacker else (chunk,):
             digest.update(piece)

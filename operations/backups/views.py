@@ -13,7 +13,7 @@ from jobs import ticking
 from jobs.models import JobRun
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages import files as file_answers
+from openclaw_web.pages import files
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
@@ -84,7 +84,7 @@ def backup_file(request, backup_id):
     path = Path(run.archive_path)
     if not path.is_file():
         raise Http404
-    return file_answers.download(request, path, checksum=run.archive_sha256 or run.id, content_type="application/zstd")
+    return files.download(request, path, checksum=run.archive_sha256 or run.id, content_type="application/zstd")
 
 
 def _usable(backup_id):

@@ -15,7 +15,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import page as checkpoint_page
+from . import page
 from . import services as checkpoints
 
 
@@ -51,5 +51,5 @@ def checkpoint_detail(request, agent, sha256):
     except Refused as refused:
         return render_page(request, "operations/checkpoint_detail.html", {**context, "refused": refused}, status=409)
     request.opened = ("checkpoint", row.handle)
-    context |= checkpoint_page.shown(agent, row, pack)
+    context |= page.shown(agent, row, pack)
     return render_page(request, "operations/checkpoint_detail.html", context)

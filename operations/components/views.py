@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from artifacts.lint import lint_text
-from guardian.diffs import comparing as diffs
+from guardian.diffs import comparing
 from openclaw_web.pages.charts import Point, Series, bar_chart, heatmap, histogram, line_chart, ranges_of
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
@@ -58,7 +58,7 @@ def component_list(request):
 
 def _things():
     # What the examples show. None of it is in a database.
-    diff = diffs.compare(OLD, NEW)
+    diff = comparing.compare(OLD, NEW)
     return {
         "states": STATES,
         "decisions": DECISIONS,
@@ -77,7 +77,7 @@ def _things():
         "hits": list(lint_text("openclaw sessions list --json")),
         "reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],
         "diff": diff,
-        "diff_view": diffs.view(diff),
+        "diff_view": comparing.view(diff),
         "charts": _charts(),
         "long_word": "a-session-key-" + "of-many-parts-" * 8,
     }

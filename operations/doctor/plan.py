@@ -24,8 +24,7 @@ from people.configuration import keys as configuration
 
 from . import ignoring, report
 from .findings import FINDING, Finding
-from .sources import deep, looking, places, things
-from .sources import home_sources as sources
+from .sources import deep, home_sources, looking, places, things
 from .sources.deep import Compared
 from .sources.home_sources import LEFT, UNCHANGED, Source
 from .sources.secrets import places_left
@@ -132,8 +131,8 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         ignored=runs.ignored_sessions(plan.root),
     )
     for found in home.agents:
-        plan.sources += sources.of_agent(collection, found, plan.names[found.home_name])
-    plan.sources += sources.of_home(collection, plan.names.values())
+        plan.sources += home_sources.of_agent(collection, found, plan.names[found.home_name])
+    plan.sources += home_sources.of_home(collection, plan.names.values())
     _look_inside(plan, progress)
     _look_for_skipped(plan, home)
     left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
@@ -176,8 +175,8 @@ def _look_for_skipped(plan, home):
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
     read = {source.file for source in plan.sources}
-    places = places_left(plan.root, workspaces, folders, read, home.notes)
-    plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in places]
+    left = places_left(plan.root, workspaces, folders, read, home.notes)
+    plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in left]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
         plan.skipped += [{"path": source.name, "table": table["name"], "why": table["why"]} for table in tables]

@@ -10,7 +10,7 @@ from agents.database_copies import Copies
 from agents.models import Agent, CollectorSource
 from agents.services import is_lost
 from collecting import collect
-from collecting.stages import counts as collect_counts
+from collecting.stages import counts
 from ledger.transcripts import counting
 
 from . import plan
@@ -113,7 +113,7 @@ def _count_the_rest(after):
             own = (set(after.counts.held[agent_id]) - noted | counting.uncounted(db)) - holdings.removed(
                 agent_id
             ).keys()
-            collect_counts.count_again(Agent.objects.get(agent_id=agent_id), own)
+            counts.count_again(Agent.objects.get(agent_id=agent_id), own)
 
 
 def _accept(after: Plan, given_up: list[Loss]):

@@ -14,7 +14,7 @@ from collecting import collect
 from collecting.models import MigrationRun
 from jobs import kinds as job_kinds
 from ledger.models import Session, SessionDay
-from ledger.rebuilding import sums as rebuilding
+from ledger.rebuilding import sums
 from ledger.transcripts import session_rows, tool_days
 from openclaw_web.errors import Refused
 from overview import summaries
@@ -46,7 +46,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 removed[agent_id] += _remove(agent_id, db, session_id)
                 holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
                 done += 1
-            rebuilding.rebuild_tool_days(db)
+            sums.rebuild_tool_days(db)
             summaries.refresh(Agent.objects.get(agent_id=agent_id))
             connections[db].close()
         count = sum(removed.values())

@@ -17,7 +17,7 @@ from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
 from collecting import collect
-from collecting.stages import consent as collect_consent
+from collecting.stages import consent
 from ledger.models import Session
 from ledger.transcripts import counting, origins, removing, session_rows
 from ledger.transcripts.trimming import stashed
@@ -183,7 +183,7 @@ def _own(told, kept):
 
 def _check_consent(session):
     opted_out = frozenset(configuration.get("collector.optedOutSenders"))
-    if collect_consent.is_of_opted_out(session, opted_out):
+    if consent.is_of_opted_out(session, opted_out):
         raise Refused(_("This is a conversation with somebody who has opted out since. It was not restored."))
     if opted_out and origins.is_group(session):
         raise Refused(_("While somebody is opted out, archives of group conversations are not restored."))

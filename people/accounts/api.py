@@ -11,7 +11,6 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
-from ..configuration import importing as importing
 from ..models import ApiToken, Invitation, User
 from ..signing_in import lockout, sign_ins
 from . import invitations

@@ -21,7 +21,7 @@ class NewAccountForm(forms.Form):
     again = forms.CharField(label=_("The same password again"), strip=False, widget=NEW_PASSWORD)
 
     def clean(self):
-        _check_new_password(self, self.cleaned_data.get("username", ""))
+        check_new_password(self, self.cleaned_data.get("username", ""))
         return self.cleaned_data
 
 
@@ -80,7 +80,8 @@ class TokenForm(forms.Form):
         self.fields["role"].choices = [choice for choice in User.Role.choices if owner.has_role(choice[0])]
 
 
-def _check_new_password(form, username):
+def check_new_password(form, username):
+    """Add to a form what is wrong with the new password in it, typed twice."""
     password = form.cleaned_data.get("password")
     if not password:
         return

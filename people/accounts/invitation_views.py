@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post
+from openclaw_web.pages.html import after_post, status_of
 
 from ..models import Invitation
 from ..signing_in import sign_ins
@@ -37,7 +37,7 @@ def join(request, token):
             sign_ins.begin(request, person, how="invitation")
             return redirect("overview:overview")
     context = {"form": form, "invitation": invitation}
-    return render(request, "people/join.html", context, status=422 if form.is_bound else 200)
+    return render(request, "people/join.html", context, status=status_of(form))
 
 
 @require_safe
@@ -72,4 +72,4 @@ def invitation_revoke(request, invitation_id):
 def _list(request, form):
     page = page_of(invitations.open_ones(), order=("-created_at", "-id"), **places(request))
     context = {"invitations": page, "form": form}
-    return render(request, "people/invitation_list.html", context, status=422 if form.is_bound else 200)
+    return render(request, "people/invitation_list.html", context, status=status_of(form))

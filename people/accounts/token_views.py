@@ -8,12 +8,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post
+from openclaw_web.pages.html import after_post, status_of
 
 from ..models import ApiToken
 from . import tokens as accounts_tokens
 from .forms import TokenForm
-from .views import _status
 
 
 @require_safe
@@ -48,7 +47,7 @@ def token_revoke(request, token_id):
 def _token_list(request, form):
     tokens = page_of(_visible_tokens(request.user), order=("-created_at", "-id"), **places(request))
     context = {"tokens": tokens, "form": form, "sees_all": request.user.has_role("admin")}
-    return render(request, "people/token_list.html", context, status=_status(form))
+    return render(request, "people/token_list.html", context, status=status_of(form))
 
 
 def _visible_tokens(user):

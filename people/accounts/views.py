@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post
+from openclaw_web.pages.html import after_post, refuse_post, status_of
 
 from ..models import User
 from ..signing_in import lockout, sign_ins
@@ -116,12 +116,8 @@ def _user_list(request, form):
     people = page_of(User.objects.all(), order=("username",), **places(request))
     locked = lockout.locked_names([person.username for person in people])
     context = {"people": people, "form": form, "roles": User.Role.choices, "locked": locked}
-    return render(request, "people/user_list.html", context, status=_status(form))
+    return render(request, "people/user_list.html", context, status=status_of(form))
 
 
 def _show_link(request, person, path):
     return render(request, "people/link_made.html", {"person": person, "link": request.build_absolute_uri(path)})
-
-
-def _status(form):
-    return 422 if form.is_bound else 200

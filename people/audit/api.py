@@ -8,15 +8,15 @@ from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, failure
 from openclaw_web.pages.doors import needs
 
 from ..models.kept import AuditEntry
-from . import entries as audit_entries
+from . import entries
 
 router = Router(tags=["operations"])
 
 
 class AuditQuery(Moments):
     actor: str | None = Field(None, description="user name", max_length=150)
-    action: Literal[tuple(audit_entries.action_names())] | None = None  # type: ignore[valid-type]
-    object_type: Literal[tuple(audit_entries.OBJECTS)] | None = None  # type: ignore[valid-type]
+    action: Literal[tuple(entries.action_names())] | None = None  # type: ignore[valid-type]
+    object_type: Literal[tuple(entries.OBJECTS)] | None = None  # type: ignore[valid-type]
     object_id: str | None = Field(None, max_length=600)
     agent: str | None = Field(None, max_length=56)
     sort: Literal["time", "-time"] = Field("-time", description=LARGEST_FIRST)
@@ -40,6 +40,6 @@ class AuditOut(Schema):
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, the newest first."""
-    found = audit_entries.listing(AuditEntry.objects.values(), **filters.chosen())
+    found = entries.listing(AuditEntry.objects.values(), **filters.chosen())
     page = found.page(**filters.place)
-    return listed(page, [audit_entries.shape(row) for row in page])
+    return listed(page, [entries.shape(row) for row in page])

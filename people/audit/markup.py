@@ -4,7 +4,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import cell_labels, labelled
-from openclaw_web.lists.markup import LINK, MUTED, NOTHING, _joined
+from openclaw_web.lists.markup import LINK, MUTED, NOTHING, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import moment
 
@@ -31,7 +31,7 @@ AUDIT_ROW = (
 def audit_rows(entries):
     """The rows of a page of AuditEntry."""
     row, nobody = labelled(AUDIT_ROW, cell_labels(AUDIT_COLUMNS)), format_html(MUTED, _("nobody"))
-    return _joined(
+    return joined(
         format_html(
             row,
             time=moment(entry.at),

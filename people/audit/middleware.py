@@ -13,6 +13,12 @@ from ..signing_in import sign_ins
 from . import log as audit
 from .reads import READS
 
+log = logging.getLogger(__name__)
+
+READ_NOTED_EVERY_MS = 10 * 60_000
+LONGEST_ID = 600
+REMEMBERED = 10_000  # browsers; when there are more, all are forgotten and noted once more
+
 
 class ActingThroughMiddleware:
     """Tells the audit log whether somebody acts on a page or through the API."""
@@ -23,13 +29,6 @@ class ActingThroughMiddleware:
     def __call__(self, request):
         with audit.acting_through("api" if request.path.startswith("/api/") else "page"):
             return self.get_response(request)
-
-
-log = logging.getLogger(__name__)
-
-READ_NOTED_EVERY_MS = 10 * 60_000
-LONGEST_ID = 600
-REMEMBERED = 10_000  # browsers; when there are more, all are forgotten and noted once more
 
 
 class SeenMiddleware:

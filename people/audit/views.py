@@ -9,8 +9,7 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 
 from ..models.kept import AuditEntry
-from . import entries as audit_entries
-from . import markup
+from . import entries, markup
 from .filters import AuditFilters
 
 ENTRIES = Words(
@@ -29,7 +28,7 @@ def audit_list(request):
     filters = AuditFilters(request.GET).checked()
     found = filters.listing(AuditEntry.objects.all())
     if filters.cleaned_data["format"]:
-        what = {"order": found.order, "columns": audit_entries.FIELDS, "shape": audit_entries.shape}
+        what = {"order": found.order, "columns": entries.FIELDS, "shape": entries.shape}
         return answer_file(request, filters, found.all.values(), on="audit", **what)
     page = found.page(**places(request))
     return answer_page(

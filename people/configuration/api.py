@@ -6,7 +6,7 @@ from ninja import Router
 from openclaw_web.endpoints.schemas import failures
 from openclaw_web.pages.doors import needs
 
-from . import importing as importing
+from . import importing
 from . import keys as configuration
 from .schemas import SettingIn, SettingList, SettingOut, SettingsImported, SettingsIn
 

@@ -9,7 +9,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, safe_next
 
 from ..audit import log as audit
-from . import kept_views as saved_views
+from . import kept_views
 from .forms import KeptViewForm
 
 
@@ -20,7 +20,7 @@ def view_keep(request):
     back, by = safe_next(request, reverse("overview:overview")), request.user.username
     try:
         view = KeptViewForm(request.POST).asked()
-        saved_views.keep(by, view["on"], view["name"], view["query"])
+        kept_views.keep(by, view["on"], view["name"], view["query"])
     except Refused as refused:
         return refuse_post(request, refused, to=back)
     audit.record(by, "view_kept", object_type="list", object_id=view["on"], name=view["name"], filter=view["query"])
@@ -36,6 +36,6 @@ def view_forget(request):
         view = KeptViewForm(request.POST).asked()
     except Refused as refused:
         return refuse_post(request, refused, to=back)
-    saved_views.forget(by, view["on"], view["name"])
+    kept_views.forget(by, view["on"], view["name"])
     audit.record(by, "view_removed", object_type="list", object_id=view["on"], name=view["name"])
     return after_post(request, _("The view “%(name)s” is removed.") % {"name": view["name"]}, to=back)

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post
+from openclaw_web.pages.html import after_post, status_of
 
 from ..accounts import services as accounts
 from . import sign_ins
@@ -68,4 +68,4 @@ def _account(request, form):
     rows = sign_ins.open_ones(request.user)
     page = page_of(rows, order=("-created_at", "-id"), size=SIGN_INS_SHOWN, **places(request))
     context = {"form": form, "sign_ins": page, "this": request.session.get(sign_ins.MARK)}
-    return render(request, "people/account.html", context, status=422 if form.is_bound else 200)
+    return render(request, "people/account.html", context, status=status_of(form))

@@ -6,7 +6,7 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from ..accounts.forms import NEW_PASSWORD, _check_new_password
+from ..accounts.forms import NEW_PASSWORD, check_new_password
 
 
 class SignInForm(AuthenticationForm):
@@ -40,7 +40,7 @@ class WelcomeForm(forms.Form):
 
     def clean(self):
         if self.cleaned_data.get("password") or self.cleaned_data.get("again"):
-            _check_new_password(self, self.username)
+            check_new_password(self, self.username)
         return self.cleaned_data
 
 
@@ -74,5 +74,5 @@ class PasswordForm(forms.Form):
         return current
 
     def clean(self):
-        _check_new_password(self, self.request.user.get_username())
+        check_new_password(self, self.request.user.get_username())
         return self.cleaned_data

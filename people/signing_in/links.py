@@ -4,7 +4,7 @@ import hashlib
 import secrets
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -20,12 +20,12 @@ LINK_LIFETIME_MS = DAY_MS
 
 def find_link(secret: str) -> OneTimeLink:
     """The link that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
-    found = OneTimeLink.objects.filter(usable(), token_sha256=digest(secret)).select_related("user").first()
+    found = OneTimeLink.objects.filter(_usable(), token_sha256=digest(secret)).select_related("user").first()
     if found is not None and found.user is None and has_admin():
         sentence = _("There is an admin by now, so this link makes none. Sign in, or run: %(command)s")
         raise Refused(sentence % {"command": "openclaw-web sign_in_link NAME"})
     if found is None or (found.user is not None and not found.user.is_active):
-        raise dead_link()
+        raise _dead_link()
     return found
 
 
@@ -34,7 +34,8 @@ def has_admin() -> bool:
     return active_admins().exists()
 
 
-def make_link(user, *, by):
+def make_link(user: User | None, *, by: str) -> str:
+    """The path of a new link for somebody, or for the first admin. The caller has checked that there may be one."""
     now = clock.now_ms()
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
@@ -45,26 +46,28 @@ def make_link(user, *, by):
     return reverse("people:one_time_link", args=[secret])
 
 
-def use_up(secret):
+def use_up(secret: str) -> OneTimeLink:
+    """The link that `secret` opens, which nobody can use from now on. Raises Refused."""
     link = find_link(secret)
     # One conditional update decides between two people who come at the same time.
-    if not OneTimeLink.objects.filter(usable(), token_sha256=link.token_sha256).update(used_at=clock.now_ms()):
-        raise dead_link()
+    if not OneTimeLink.objects.filter(_usable(), token_sha256=link.token_sha256).update(used_at=clock.now_ms()):
+        raise _dead_link()
     return link
 
 
-def dead_link():
+def _dead_link():
     return Refused(
         _("This link has been used or is out of date. Ask an admin for a new one, or run: %(command)s")
         % {"command": "openclaw-web sign_in_link NAME"}
     )
 
 
-def usable():
+def _usable():
     return Q(used_at=None, expires_at__gt=clock.now_ms())
 
 
-def active_admins():
+def active_admins() -> QuerySet[User]:
+    """Everybody who can let others in."""
     return User.objects.filter(role=User.Role.ADMIN, is_active=True)
 
 

@@ -8,11 +8,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import safe_next
+from openclaw_web.pages.html import safe_next, status_of
 
 from ..accounts import services as accounts
 from ..accounts.forms import NewAccountForm
-from ..accounts.views import _status
 from ..models import User
 from . import links, lockout, sign_ins
 from .forms import SignInForm, WelcomeForm
@@ -37,7 +36,7 @@ def sign_in(request):
         is_locked = getattr(request, "axes_locked_out", False)
         lockout.note_failed_sign_in(form.cleaned_data["username"], is_locked=is_locked)
     context = {"form": form, "next": target, "has_users": User.objects.exists()}
-    return render(request, "people/sign_in.html", context, status=_status(form))
+    return render(request, "people/sign_in.html", context, status=status_of(form))
 
 
 @require_POST
@@ -61,7 +60,7 @@ def one_time_link(request, token):
         person = _welcome(token, link, form.cleaned_data)
         sign_ins.begin(request, person, how="link" if link.user else "first_admin")
         return redirect("overview:overview")
-    return render(request, "people/one_time_link.html", {"form": form, "person": link.user}, status=_status(form))
+    return render(request, "people/one_time_link.html", {"form": form, "person": link.user}, status=status_of(form))
 
 
 def _welcome(token, link, data):

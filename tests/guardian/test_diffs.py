@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian.diffs import comparing as diffs
-from guardian.diffs import unified, word_marks
+from guardian.diffs import comparing, unified, word_marks
 from guardian.diffs.markup import diff as markup
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "a b c", "the quick fox", "the slow fox", "早上好", "\r", "x\x00y"]))
@@ -19,13 +18,13 @@ def rebuilt(diff):
 
 
 def shown(old, new):
-    diff = diffs.compare(old, new)
-    return markup(diffs.view(diff), diff)
+    diff = comparing.compare(old, new)
+    return markup(comparing.view(diff), diff)
 
 
 def patched(old, patch):
     """A text after a unified diff, as `patch` would make it."""
-    before, after, at = diffs.lines_of(old), [], 0
+    before, after, at = comparing.lines_of(old), [], 0
     lines = patch.split("\n")[2:-1]
     for place, line in enumerate(lines):
         ending = "" if lines[place + 1 : place + 2] == ["\\ No newline at end of file"] else "\n"
@@ -44,7 +43,7 @@ def patched(old, patch):
 
 @given(TEXTS, TEXTS)
 def test_the_lines_of_a_diff_are_both_texts(old, new):
-    diff = diffs.compare(old, new)
+    diff = comparing.compare(old, new)
     assert (rebuilt(diff) or ["", ""]) == [old, new]
     for side in ("old", "new"):
         numbers = [line.number for row in diff.rows() if (line := getattr(row, side))]
@@ -53,7 +52,7 @@ def test_the_lines_of_a_diff_are_both_texts(old, new):
 
 @given(TEXTS, TEXTS)
 def test_unchanged_rows_are_equal_and_marks_make_up_their_line(old, new):
-    for row in diffs.compare(old, new).rows():
+    for row in comparing.compare(old, new).rows():
         if not row.is_changed:
             assert row.old.text == row.new.text
         for line in filter(None, (row.old, row.new)):
@@ -72,13 +71,13 @@ def test_pieces_make_up_the_line_however_it_is_compared(old, new):
 
 @given(TEXTS, TEXTS)
 def test_the_unified_text_is_a_patch(old, new):
-    patch = unified.text(diffs.view(diffs.compare(old, new)), "x.md")
+    patch = unified.text(comparing.view(comparing.compare(old, new)), "x.md")
     assert patched(old, patch) == new if patch else old == new
 
 
 @given(TEXTS, TEXTS)
 def test_the_sums_are_those_of_the_rows(old, new):
-    diff = diffs.compare(old, new)
+    diff = comparing.compare(old, new)
     rows = [row for row in diff.rows() if row.is_changed]
     assert diff.removed == sum(row.old is not None for row in rows)
     assert diff.added == sum(row.new is not None for row in rows)
@@ -86,8 +85,8 @@ def test_the_sums_are_those_of_the_rows(old, new):
 
 @given(TEXTS, TEXTS)
 def test_a_view_leaves_no_change_out(old, new):
-    diff = diffs.compare(old, new)
-    view = diffs.view(diff)
+    diff = comparing.compare(old, new)
+    view = comparing.view(diff)
     assert [r for s in view.sections for r in s.rows if r.is_changed] == [r for r in diff.rows() if r.is_changed]
     count = sum(section.count if section.is_fold else len(section.rows) for section in view.sections)
     assert count == len(list(diff.rows()))
@@ -108,13 +107,13 @@ def test_chinese_is_compared_by_character():
 def test_a_line_that_moved_among_changed_ones_finds_its_partner():
     old = "alpha beta gamma\nentirely different\n"
     new = "something new here now\nalpha beta delta\n"
-    rows = list(diffs.compare(old, new).rows())
+    rows = list(comparing.compare(old, new).rows())
     assert [(row.old and row.old.number, row.new and row.new.number) for row in rows] == [(None, 1), (1, 2), (2, None)]
 
 
 @pytest.mark.parametrize(("old", "new"), [(None, "a\n"), ("a\n", None), (None, None), ("", ""), (None, "")])
 def test_a_text_that_is_not_there(old, new):
-    diff = diffs.compare(old, new)
+    diff = comparing.compare(old, new)
     assert (diff.old_exists, diff.new_exists) == (old is not None, new is not None)
     assert (diff.removed, diff.added) == (bool(old), bool(new))
     assert isinstance(shown(old, new), str)
@@ -156,13 +155,13 @@ def test_what_a_file_holds_does_nothing():
     ],
 )
 def test_huge_texts_are_compared_coarsely_and_drawn_small(old, new):
-    diff = diffs.compare(old, new)
-    view = diffs.view(diff)
+    diff = comparing.compare(old, new)
+    view = comparing.view(diff)
     assert diff.is_coarse
     assert "".join(row.new.text for row in diff.rows() if row.new) == new
     assert len(markup(view, diff)) < 2_000_000
     drawn = sum(row.is_changed for section in view.sections for row in section.rows)
-    assert drawn <= diffs.SHOWN_ROWS
+    assert drawn <= comparing.SHOWN_ROWS
     assert view.left == sum(row.is_changed for row in diff.rows()) - drawn
 
 
@@ -174,5 +173,5 @@ def test_a_long_line_is_shown_around_its_change():
 
 
 def test_two_diffs_of_one_page_are_kept_apart():
-    diff = diffs.compare("a\n", "b\n")
-    assert 'id="d-old-L1"' in markup(diffs.view(diff), diff, prefix="d-")
+    diff = comparing.compare("a\n", "b\n")
+    assert 'id="d-old-L1"' in markup(comparing.view(diff), diff, prefix="d-")

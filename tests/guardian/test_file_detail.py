@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from guardian.diffs import pieces as contents
+from guardian.diffs import pieces
 from tests.factories import T0, SnapshotFactory, WorkspaceFileFactory
 
 URL = "/agents/ada/files/MEMORY.md/"
@@ -141,7 +141,7 @@ def test_a_page_of_a_huge_file_stays_small(client):
 def test_pieces_make_up_the_text():
     text, first, lines = "ab\r\ncd\n\n" * 3_000 + "end", 1, []
     while first:
-        piece = contents.piece(text, first)
+        piece = pieces.piece(text, first)
         lines += piece.lines
         first = piece.next
     assert lines == text.replace("\r\n", "\n").split("\n")

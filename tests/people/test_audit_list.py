@@ -5,7 +5,7 @@ import pytest
 
 from people.audit import log as audit
 from people.audit.filters import AuditFilters
-from people.configuration import kept_views as saved_views
+from people.configuration import kept_views
 from people.models.kept import AuditEntry
 from tests.factories import SessionFactory
 
@@ -207,7 +207,7 @@ def test_a_view_can_be_kept(as_admin, admin):
     fields = {"on": "audit", "name": "Who got in", "query": "?action=signed_in&from=2026-02-21", "next": LOG}
     page = as_admin.post("/operations/views/keep/", fields, follow=True)
     assert '<a href="?action=signed_in&amp;from=2026-02-21">Who got in</a>' in page.text
-    assert [view.query for view in saved_views.of(admin.username, "audit")] == ["?action=signed_in&from=2026-02-21"]
+    assert [view.query for view in kept_views.of(admin.username, "audit")] == ["?action=signed_in&from=2026-02-21"]
 
 
 def test_with_htmx_only_the_list_comes(as_admin, four):

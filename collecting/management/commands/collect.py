@@ -2,8 +2,7 @@ from jobs import services as jobs
 from jobs.progress import listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
 
-from ... import report as collect_report
-from ... import watching
+from ... import report, watching
 
 
 class Command(Verb):
@@ -16,7 +15,7 @@ class Command(Verb):
         "collect --json --quiet | jq .agents",
     )
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
-    schema = collect_report.SCHEMA
+    schema = report.SCHEMA
     has_progress = True
 
     def add_arguments(self, parser):
@@ -42,10 +41,10 @@ class Command(Verb):
             return
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             job = jobs.run_now("collect", params, by="command line", listener=listener)
-        result = collect_report.result_of(job)
+        result = report.result_of(job)
         if result is None:
             self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)
-        words = collect_report.in_words(result)
-        if collect_report.is_partly(result):
-            self.end_partly(result, words, collect_report.problems(result))
+        words = report.in_words(result)
+        if report.is_partly(result):
+            self.end_partly(result, words, report.problems(result))
         self.answer(result, words)

@@ -1,8 +1,7 @@
 from jobs.progress import listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
-from ...exporting import jobs as exports
-from ...exporting import report as export_report
+from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS
 
@@ -15,7 +14,7 @@ class Command(Verb):
         "export --format alpaca --name first --json --quiet | jq -r .folder",
     )
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
-    schema = export_report.SCHEMA
+    schema = report.SCHEMA
     has_progress = True
 
     def add_arguments(self, parser):
@@ -41,8 +40,8 @@ class Command(Verb):
         choices = {name: options[name] for name in names}
         choices |= {"only_approved": not options["all"], "train_split": options["split"]}
         with listener_on(self.stderr, is_quiet=quiet) as listener:
-            export, job = exports.make_here(by="command line", listener=listener, **choices)
+            export, job = jobs.make_here(by="command line", listener=listener, **choices)
         if export.state != export.State.READY:
             status = REFUSED if job.state == job.State.REFUSED else FAILED
-            self.fail(export_report.sentence(export, job), status, reasons=read_reasons(export))
-        self.answer(export_report.facts(export), export_report.in_words(export))
+            self.fail(report.sentence(export, job), status, reasons=read_reasons(export))
+        self.answer(report.facts(export), report.in_words(export))

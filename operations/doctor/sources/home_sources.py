@@ -11,9 +11,7 @@ from typing import Any
 from agents.homes import STATE_DATABASE, HomeAgent, look, names_in
 from agents.models import CollectorSource
 from collecting.stages import agent as collect_agent
-from collecting.stages import around as collect_around
-from collecting.stages import databases as collect_databases
-from collecting.stages import mem_store as collect_mem_store
+from collecting.stages import around, databases, mem_store
 from collecting.stages.state import MIGRATED
 from guardian.collectors import workspace as workspaces
 from ledger.models import Session
@@ -62,7 +60,7 @@ class Source:
     version: str = ""
     skipped_tables: list[dict[str, str]] | None = None
     problem: str = ""
-    content: collect_mem_store.Content | None = None  # of an artifact
+    content: mem_store.Content | None = None  # of an artifact
 
     @property
     def is_to_read(self) -> bool:
@@ -75,7 +73,7 @@ class Source:
 
     @property
     def size(self) -> int:
-        return collect_databases.size_of(self.file) if self.kind == Kind.DATABASE else self.stat.st_size
+        return databases.size_of(self.file) if self.kind == Kind.DATABASE else self.stat.st_size
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -112,7 +110,7 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
         elif source.is_to_read and not collection.include_deleted:
             source.state, source.why = LEFT, "imported"  # with it, the database says whether it has lost this one
         yield source
-    for path in collect_around.trajectory_files(found.sessions, notes):
+    for path in around.trajectory_files(found.sessions, notes):
         for source in _one(collection, Kind.TRANSCRIPT, path, **about):
             source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], path.name[:36]
             if source.session_id in ignored:
@@ -137,7 +135,7 @@ def of_home(collection: Any, agents: Iterable[str]) -> Iterator[Source]:
         if name.endswith((".jsonl", MIGRATED)):
             yield from _one(collection, Kind.CRON_RUNS, folder / name)
     yield from _database(collection, root / STATE_DATABASE, "task_runs", {})
-    if store := collect_mem_store.of(collection, agents):
+    if store := mem_store.of(collection, agents):
         with suppress(OSError):  # a folder that goes while it is listed
             yield from (_content(store, content) for content in store.contents())
 
@@ -183,6 +181,6 @@ def _database(collection, path, target, about):
     if stat is None:
         return
     state = CHANGED if book.offset(Kind.DATABASE, path) else NEW
-    if collect_databases.is_known(collection, path):
+    if databases.is_known(collection, path):
         state = UNCHANGED
     yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **about)

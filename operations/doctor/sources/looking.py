@@ -13,7 +13,7 @@ from django.db import connections
 
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
-from collecting.stages import packed as collect_archives
+from collecting.stages import packed
 from ledger.collectors.database import Damaged
 from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import facts, own_id
@@ -153,7 +153,7 @@ def _reject(source, rejected, session_id, offset, reason, detail):
 
 def about(collection: Any, source: Source) -> None:
     """Fill in the version that the header of a transcript names."""
-    if source.file.suffix == collect_archives.SUFFIX:
+    if source.file.suffix == packed.SUFFIX:
         return
     try:
         with open_regular(collection.home.root, source.file) as file:

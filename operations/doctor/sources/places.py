@@ -11,7 +11,7 @@ from agents.homes import NotReadable, open_regular
 from agents.models import Agent, CollectorSource
 from collecting import collect
 from collecting.stages import agent_database as collect_agent_database
-from collecting.stages import consent as collect_consent
+from collecting.stages import consent
 from collecting.stages import databases as collect_databases
 from collecting.stages import packed as collect_archives
 from collecting.stages.databases import Unreadable
@@ -138,8 +138,8 @@ def _consent(collection, found, agent_id, database) -> MayRead:
         archived = map(agent_database.archived_entry, agent_database.archives(database))
         entries += [entry for entry in archived if entry is not None]
     agent, report = Agent(agent_id=agent_id), collect.AgentReport()
-    may_read = collect_consent.reader(collection, found, agent, report, entries)
-    return collect_consent.without_ignored(collection, agent, report, may_read)
+    may_read = consent.reader(collection, found, agent, report, entries)
+    return consent.without_ignored(collection, agent, report, may_read)
 
 
 def _without(may_read, removed) -> MayRead:

@@ -13,8 +13,7 @@ from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of
 from openclaw_web.errors import Refused
 
-from ...backups import opening as reading
-from ...backups import verifying
+from ...backups import opening, verifying
 from ...models import BackupRun
 from ..store.losses import Loss
 
@@ -54,7 +53,7 @@ def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[s
     A database that is one of those looked into is passed over: each run of `--fix` backs up the same loss.
     """
     try:
-        with reading.opened(path) as archive:
+        with opening.opened(path) as archive:
             for entry in archive.manifest.databases:
                 known = unpacked[entry.agent or ""]
                 if entry.agent not in agents or entry.sha256 in known or len(known) > MOST:

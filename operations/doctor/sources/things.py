@@ -13,11 +13,7 @@ from artifacts import handles
 from artifacts.models import Artifact
 from automation.collectors import cron, state_database, subagents
 from automation.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, SubagentRun, TaskRun
-from collecting.stages import consent as collect_consent
-from collecting.stages import databases as collect_databases
-from collecting.stages import mem_store as collect_mem_store
-from collecting.stages import schedules as collect_schedules
-from collecting.stages import state as collect_state
+from collecting.stages import consent, databases, mem_store, schedules, state
 from collecting.stages.databases import Unreadable
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
@@ -158,7 +154,7 @@ class Looker:
 
     def _sessions(self, source, looked, entries):
         out = self.collection.opted_out
-        ids = {entry.session_id for entry in entries if not (out and collect_consent.has_opted_out(entry, out))}
+        ids = {entry.session_id for entry in entries if not (out and consent.has_opted_out(entry, out))}
         kept = ((one,) for one in sorted(ids) if looked.may_read(one))
         self._count(source, SESSIONS, looked.db, ((key, source.is_to_read) for key in kept))
 
@@ -187,7 +183,7 @@ class Looker:
             (source.new if source.is_to_read else source.lost)[source.target] += 1
 
     def _memory(self, source, looked):
-        with collect_databases.opened(self.collection, source.file, MEMORY) as opened:
+        with databases.opened(self.collection, source.file, MEMORY) as opened:
             tell_about(source, opened)
             self._indexed(source, looked, opened)
 
@@ -212,9 +208,9 @@ class Looker:
 
     def _artifact(self, source):
         """A content of openclaw-mem's store; every agent of the home gets a row for it."""
-        if problem := collect_mem_store.problem_of(source.content) if source.is_to_read or self.is_deep else "":
+        if problem := mem_store.problem_of(source.content) if source.is_to_read or self.is_deep else "":
             if source.is_to_read:  # else it was rejected when it was read
-                reject(source, self.rejected, 0, collect_mem_store.BAD, problem)
+                reject(source, self.rejected, 0, mem_store.BAD, problem)
             return
         keys = [((handles.of(source.content.sha256),), source.is_to_read)]
         self._count(source, ARTIFACTS, next(map(alias, self.agents), None), keys)
@@ -243,9 +239,9 @@ class Looker:
 
     def _runs(self, source, lines, begin, job_id) -> Iterator[CronRunLog]:
         for line in lines:
-            row = collect_schedules.run_row(line, job_id, "")
+            row = schedules.run_row(line, job_id, "")
             if row is not None:
-                self.told.add((row.job_id, collect_state.began_at(row.entry_json)))
+                self.told.add((row.job_id, state.began_at(row.entry_json)))
                 yield row
             elif line.offset >= begin:
                 reject(source, self.rejected, line.offset, line.reason, line.detail)
@@ -253,29 +249,29 @@ class Looker:
     def _log(self, source, job_id, rows, *, is_new=True, goes_on=False):
         """Runs are told apart by what they say: their place in a log may be another one by now."""
         entries = self.logged.setdefault(job_id, set())
-        for row in collect_schedules.new_of_log(job_id, rows, goes_on=goes_on):
+        for row in schedules.new_of_log(job_id, rows, goes_on=goes_on):
             if row.entry_json not in entries:
                 entries.add(row.entry_json)
                 (source.new if is_new else source.lost)[RUNS.name] += 1
 
     def _migrated_log(self, source):
-        job_id = source.file.name.removesuffix(collect_state.MIGRATED)
-        rows = CronRunLog.objects.filter(job_id=job_id, seq__gte=collect_schedules.FIRST_TIME)
+        job_id = source.file.name.removesuffix(state.MIGRATED)
+        rows = CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME)
         told = set(rows.values_list("seq", flat=True))
         told |= {began for name, began in self.seen.get(RUNS.name, ()) if name == job_id}
         with open_regular(self.collection.home.root, source.file) as file:
             lines = jsonl.read_lines(file, is_closed=True)
-            found = [collect_schedules.run_row(line, job_id, "") for line in lines]
-        kept = [row for row in found if row is not None and collect_state.began_at(row.entry_json) not in told]
+            found = [schedules.run_row(line, job_id, "") for line in lines]
+        kept = [row for row in found if row is not None and state.began_at(row.entry_json) not in told]
         self._log(source, job_id, kept, is_new=source.is_to_read)
 
     def _state(self, source):
-        with collect_databases.opened(self.collection, source.file, STATE) as database:
+        with databases.opened(self.collection, source.file, STATE) as database:
             tell_about(source, database)
             for read, rows, key in TABLES_OF_STATE:
                 self._count(source, rows, DEFAULT_DB_ALIAS, ((key(one), source.is_to_read) for one in read(database)))
             found = list(state_database.runs(database))
-            told = self.told | collect_state.told_by_files({one.run.job_id for one in found})
+            told = self.told | state.told_by_files({one.run.job_id for one in found})
             keys = ((one.run.job_id, one.began_at) for one in found)
             self._count(source, RUNS, DEFAULT_DB_ALIAS, ((key, source.is_to_read) for key in keys if key not in told))
 
@@ -292,4 +288,4 @@ def in_batches(things: Iterable[Any]) -> Iterator[list[Any]]:
 
 def _is_migrated(source):
     """Run logs that were put aside are read after the database that has their runs."""
-    return source.kind == Kind.CRON_RUNS and source.file.name.endswith(collect_state.MIGRATED)
+    return source.kind == Kind.CRON_RUNS and source.file.name.endswith(state.MIGRATED)

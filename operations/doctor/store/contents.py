@@ -18,8 +18,7 @@ from artifacts.store.losses import Contents
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
 
-from ...backups import opening as reading
-from ...backups import parts as contents_of_backups
+from ...backups import opening, parts
 from ...models import BackupRun
 from ..findings import NOTE, Finding
 
@@ -175,9 +174,9 @@ class HavingAgain:
         """The paths of all sound contents in an archive; none when it cannot be read."""
         if archive not in self._lists:
             try:
-                with reading.opened(Path(archive)) as opened:
+                with opening.opened(Path(archive)) as opened:
                     damaged = set(opened.manifest.files.damaged)
-                    blobs = [entry.path for entry in opened.listed() if contents_of_backups.blob_of(entry.path)]
+                    blobs = [entry.path for entry in opened.listed() if parts.blob_of(entry.path)]
                     self._lists[archive] = [path for path in blobs if _hash_of(path) not in damaged]
             except Refused:
                 self._lists[archive] = []
@@ -185,7 +184,7 @@ class HavingAgain:
 
 
 def _hash_of(path):
-    return contents_of_backups.blob_of(path)
+    return parts.blob_of(path)
 
 
 def _of_sources(places):

@@ -14,7 +14,7 @@ from datasets.models import DatasetExport
 from ledger.models import RemovedSession
 from openclaw_web.errors import Refused
 
-from ...backups import opening as reading
+from ...backups import opening
 from ...models import BackupRun
 from ...retention import files as archives
 from ..findings import NOTE, Finding
@@ -106,7 +106,7 @@ def _backups():
             sentence = _("The backup %(path)s is damaged: it has another size than when it was made.")
         else:
             try:
-                with reading.opened(path):
+                with opening.opened(path):
                     continue
             except Refused as refused:
                 sentence = _("The backup %(path)s is damaged:") + f" {refused.sentence}".replace("%", "%%")

@@ -9,8 +9,7 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent
 from ledger.models import RemovedSession, SessionDay
-from ledger.rebuilding import sum_checks, whole_checks
-from ledger.rebuilding import sums as rebuilding
+from ledger.rebuilding import sum_checks, sums, whole_checks
 from overview import summaries
 from overview.models import AgentDailyStat, AgentSummary
 
@@ -49,8 +48,8 @@ def rebuild(agent: Agent, *, is_deep: bool) -> int:
     """Make all sums of an agent again that are not what its records add up to; of how many sessions."""
     found = wrong(agent.db, is_deep=is_deep)
     for session_id in found:
-        rebuilding.rebuild_session(agent.db, session_id)
-    rebuilding.rebuild_tool_days(agent.db)
+        sums.rebuild_session(agent.db, session_id)
+    sums.rebuild_tool_days(agent.db)
     known = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list("last_collected_at", flat=True).first()
     summaries.refresh(agent, collected_at=known)
     return len(found)

@@ -7,7 +7,7 @@ from openclaw_web.commands.groups import Group, Outcome
 from openclaw_web.commands.verbs import PARTLY
 from openclaw_web.errors import Refused
 
-from ...configuration import importing as settings_import
+from ...configuration import importing
 from ...configuration import keys as configuration
 
 BY = "command line"
@@ -61,19 +61,19 @@ class Import:
 
     def run(self, file, dry_run, **options):
         before = {key: configuration.get(key) for key in configuration.KEYS}
-        found = settings_import.apply(settings_import.parse(read(file)), by=BY, is_dry=dry_run)
+        found = importing.apply(importing.parse(read(file)), by=BY, is_dry=dry_run)
         rows = [
             {"key": key, "value": value, "default": configuration.default(key), "before": before[key]}
             for key, value in found.values.items()
         ]
         ignored = [one.as_json() for one in found.ignored]
-        listed = ignored[: settings_import.LISTED]
+        listed = ignored[: importing.LISTED]
         facts = {"settings": rows, "dry_run": dry_run, "ignored": listed, "ignored_count": len(ignored)}
         last = ["Nothing was set: this was a dry run."] if dry_run else []
         words = "\n".join([_lines(rows), *_ignored_lines(ignored), *last])
         if not found.unknown:
             return Outcome(facts, words)
-        rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: settings_import.LISTED])
+        rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: importing.LISTED])
         return Outcome(facts, words, PARTLY, SOME_UNKNOWN, rows)
 
 
@@ -105,7 +105,7 @@ def read(file):
         raise Refused("Say which file: openclaw-web settings import FILE")
     try:
         with Path(file).open("rb") as opened:
-            return opened.read(settings_import.MOST_BYTES + 1)
+            return opened.read(importing.MOST_BYTES + 1)
     except OSError as exc:
         raise Refused(f"{file} could not be read: {reasons.of(exc)}.") from exc
 
@@ -130,6 +130,6 @@ def _text(value):
 def _ignored_lines(ignored):
     if ignored:
         yield "Not imported:"
-    yield from (f"  {one['key']}: {one['reason']}" for one in ignored[: settings_import.LISTED])
-    if len(ignored) > settings_import.LISTED:
-        yield f"  … and {len(ignored) - settings_import.LISTED} more"
+    yield from (f"  {one['key']}: {one['reason']}" for one in ignored[: importing.LISTED])
+    if len(ignored) > importing.LISTED:
+        yield f"  … and {len(ignored) - importing.LISTED} more"

@@ -12,8 +12,7 @@ from django.db import connections
 
 from agents import databases
 from agents.models import Agent
-from collecting import collect
-from collecting import report as collect_report
+from collecting import collect, report
 from datasets.services import make_samples
 from jobs.models import JobRun
 from jobs.progress import Progress
@@ -93,7 +92,7 @@ def test_in_a_group_what_cannot_be_told_is_withheld_and_counted(tmp_path, real_f
     text = kept()
     assert "kept words" in text and "kept as well" in text
     assert "hidden" not in text
-    said = collect_report.in_words(result)
+    said = report.in_words(result)
     assert "withheld: follows one of these 3, may quote somebody who opted out 1, sender opted out 1" in said
     assert "1 record with an envelope that is not understood" in said
 

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from agents.databases import alias
 from agents.models import CollectorSource
 from artifacts.models import Artifact
-from collecting.stages import mem_store as collect_mem_store
+from collecting.stages import mem_store
 from ledger.models import RejectedRecord
 from people.configuration import keys as configuration
 from tests.collecting.collecting import opens_during, run
@@ -154,7 +154,7 @@ def test_what_is_not_what_its_name_says_is_rejected_and_the_rest_is_taken(home, 
 
 
 def test_a_bomb_is_not_unpacked(home, monkeypatch):
-    monkeypatch.setattr(collect_mem_store, "MOST_BYTES", 1024 * 1024)
+    monkeypatch.setattr(mem_store, "MOST_BYTES", 1024 * 1024)
     stash(home, b"\0" * 5 * 1024**2, packed=True)
     assert run(home)["artifacts"] == NONE | {"rejected": 1}
     assert "more than 1 MB" in RejectedRecord.objects.using(alias("main")).get().detail

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ledger.lists import listing
-from openclaw_web.lists import answers as list_pages
+from openclaw_web.lists import answers
 from tests.factories import T0, SessionFactory
 from tests.ledger.talks import text_of
 
@@ -145,7 +145,7 @@ def test_what_a_session_says_of_itself_is_only_text(client):
 
 
 def test_a_big_number_of_sessions_is_not_counted(client, monkeypatch):
-    monkeypatch.setattr(list_pages, "COUNTING_MS", -1)
+    monkeypatch.setattr(answers, "COUNTING_MS", -1)
     SessionFactory.create_batch(1500)
     text = text_of(client.get(ADA))
     assert re.search(r"<p class=\"list-count\">At least \S+ sessions of ada<", text)

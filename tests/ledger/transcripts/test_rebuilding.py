@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEventIdentity
-from ledger.rebuilding import sum_checks, whole_checks
-from ledger.rebuilding import sums as rebuilding
+from ledger.rebuilding import sum_checks, sums, whole_checks
 from ledger.transcripts import removing
 from ledger.transcripts.contexts import keep_contexts
 from tests.homes import assistant, result, user
@@ -90,7 +89,7 @@ def test_nothing_changes_when_all_is_well():
     assert before["sessions"][0]["turn_count"] == 2
     assert wrong() == set()
     for session_id in ("s1", "s2", "s3"):
-        rebuilding.rebuild_session(DB, session_id)
+        sums.rebuild_session(DB, session_id)
     assert picture() == before
 
 
@@ -110,8 +109,8 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     change("DELETE FROM tool_days")
     change("DELETE FROM session_tools")
     for session_id in ("s1", "s2", "s3"):
-        rebuilding.rebuild_session(DB, session_id)
-    rebuilding.rebuild_tool_days(DB)
+        sums.rebuild_session(DB, session_id)
+    sums.rebuild_tool_days(DB)
     assert picture() == before
     assert wrong() == set()
     assert not sum_checks.are_tool_days_wrong(DB)
@@ -144,7 +143,7 @@ def test_what_evidence_refers_to_outlives_its_record():
     keep_contexts(DB, [last], 6)
     said = ConversationContext.objects.using(DB).count()
     change("DELETE FROM transcript_events WHERE session_id = 's1' AND seq = %s", [last.first_seq])
-    rebuilding.rebuild_session(DB, "s1")
+    sums.rebuild_session(DB, "s1")
     assert ConversationContext.objects.using(DB).count() == said > 0
     assert not ConversationTurn.objects.using(DB).get(id=last.id).is_active
     assert wrong() == set()
@@ -161,7 +160,7 @@ def test_sums_of_a_session_that_is_not_here_go_and_those_of_a_removed_one_stay()
     change("DELETE FROM sessions WHERE id = 's3'")
     assert wrong() == {"s3"}
     for session_id in ("s1", "s3"):
-        rebuilding.rebuild_session(DB, session_id)
+        sums.rebuild_session(DB, session_id)
     assert of("s1", picture()) == stayed
     assert not of("s3", picture())["session_days"]
 

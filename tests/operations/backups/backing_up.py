@@ -10,13 +10,13 @@ from pathlib import Path
 
 import orjson
 
-from operations.backups import parts as contents
+from operations.backups import parts
 from tests import homes
 
 ROOT = Path(__file__).resolve().parents[3]
 # What a restored home says otherwise: emptied on purpose, ended, or written by the backup and the restore themselves.
 NOT_COMPARED = {
-    *contents.EMPTIED_TABLES,
+    *parts.EMPTIED_TABLES,
     *("job_runs", "backup_runs", "operator_audit", "sign_ins", "agent_databases", "sqlite_sequence"),
 }
 ARTIFACTS = """
@@ -91,7 +91,7 @@ def fill(home, *, sessions=4, turns=10, artifacts=60):
 def tables(home):
     """Every row of every table that a restore gives back, by file and table."""
     found = {}
-    for file in (home / contents.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+    for file in (home / parts.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
@@ -105,7 +105,7 @@ def tables(home):
 def schema(home):
     """Tables, indexes, triggers and views of every database."""
     found = {}
-    for file in (home / contents.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+    for file in (home / parts.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'").fetchall()
             found[file.relative_to(home).as_posix()] = sorted(map(repr, rows))

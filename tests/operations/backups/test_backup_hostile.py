@@ -10,8 +10,7 @@ import pytest
 import zstandard
 
 from openclaw_web.errors import Refused
-from operations.backups import manifest
-from operations.backups import opening as reading
+from operations.backups import manifest, opening
 from operations.backups import parts as contents
 from tests.operations.backups import backing_up
 
@@ -33,7 +32,7 @@ class Parts:
     def __init__(self, data, folder):
         self.path = folder / "archive"
         self.path.write_bytes(data)
-        with reading.opened(self.path) as archive:
+        with opening.opened(self.path) as archive:
             self.manifest = orjson.loads(archive.manifest.as_json())
             self.databases = [(entry.path, b"".join(archive.database(entry))) for entry in archive.manifest.databases]
             self.files = [(entry.path, b"".join(chunks)) for entry, chunks in archive.files()]
@@ -87,11 +86,11 @@ def packed(data):
 
 def read(path):
     """Read everything, as a check does."""
-    with reading.opened(path) as archive:
+    with opening.opened(path) as archive:
         for entry in archive.manifest.databases:
-            reading.drain(archive.database(entry))
+            opening.drain(archive.database(entry))
         for _entry, chunks in archive.files():
-            reading.drain(chunks)
+            opening.drain(chunks)
 
 
 @pytest.fixture

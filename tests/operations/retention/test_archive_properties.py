@@ -11,8 +11,7 @@ from agents import databases
 from jobs.progress import Progress
 from ledger.collectors.jsonl import Line, parse
 from ledger.models import RejectedRecord, Session
-from ledger.transcripts import removing, session_rows
-from ledger.transcripts import storing as ledger
+from ledger.transcripts import removing, session_rows, storing
 from operations.retention import files, restoring
 from tests import homes
 
@@ -41,7 +40,7 @@ def store(records):
         lines.append(parse(Line(offset, offset + len(raw), raw.strip())))
         offset += len(raw)
     lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
-    ledger.store_transcript(DB, ledger.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
+    storing.store_transcript(DB, storing.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
     return session_id
 
 

@@ -11,8 +11,7 @@ from agents import databases
 from jobs.progress import Progress
 from ledger.collectors.jsonl import Line, parse
 from ledger.models import PromptReport, RejectedRecord, Session
-from ledger.transcripts import removing, session_rows
-from ledger.transcripts import storing as ledger
+from ledger.transcripts import removing, session_rows, storing
 from openclaw_web.disk.drafts import draft_of
 from operations.retention import files, restoring
 from people.configuration import keys as configuration
@@ -43,7 +42,7 @@ def store(session_id="s", words=("Hello",), *, damaged=True):
         offset += len(raw)
     if damaged:
         lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
-    ledger.store_transcript(DB, ledger.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
+    storing.store_transcript(DB, storing.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
     return session_id
 
 

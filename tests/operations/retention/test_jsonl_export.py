@@ -11,7 +11,7 @@ from jobs.models import JobRun
 from jobs.progress import Progress
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
-from operations.retention import daily_files as jsonl_export
+from operations.retention import daily_files
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
 from tests.factories import SessionFactory
@@ -46,7 +46,7 @@ def turn(number, *, days_ago=1, session=None, **more):
 
 
 def write(**params):
-    return jsonl_export.run(params, Progress())
+    return daily_files.run(params, Progress())
 
 
 def told(path):
