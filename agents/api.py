@@ -1,8 +1,9 @@
 """Which agents exist."""
 
-from ninja import Query, Router
+from ninja import Query
 
-from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
@@ -10,10 +11,10 @@ from .decorators import agent_view
 from .models import Agent
 from .schemas import AgentOut
 
-router = Router(tags=["agents"])
+router = Operations("agents_api", tags=["agents"])
 
 
-@router.get("/agents", operation_id="agents_api_agent_list", response={200: Page[AgentOut], **failures(409)})
+@router.get("/agents", Page[AgentOut], 409)
 @needs("viewer")
 def agent_list(request, filters: Query[PageQuery]):
     """Every agent, by id."""
@@ -21,7 +22,7 @@ def agent_list(request, filters: Query[PageQuery]):
     return listed(page_of(agents, order=("agent_id",), **filters.place))
 
 
-@router.get("/agents/{agent}", operation_id="agents_api_agent_detail", response={200: AgentOut, **failures(404)})
+@router.get("/agents/{agent}", AgentOut, 404)
 @agent_view
 @needs("viewer")
 def agent_detail(request, agent):

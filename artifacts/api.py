@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import orjson
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
 from . import audited, downloading, handles, listing, receipts
@@ -28,15 +29,11 @@ from .schemas import (
     VerifyReceipt,
 )
 
-router = Router(tags=["artifacts"], by_alias=True)
+router = Operations("artifacts_api", tags=["artifacts"], by_alias=True)
 ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 
 
-@router.get(
-    "/agents/{agent}/artifacts",
-    operation_id="artifacts_api_artifact_list",
-    response={200: Page[ArtifactOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/artifacts", Page[ArtifactOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def artifact_list(request, agent, filters: Query[ArtifactQuery]):
@@ -49,12 +46,7 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
     return listed(page)
 
 
-@router.post(
-    "/agents/{agent}/artifacts",
-    operation_id="artifacts_api_artifact_stash",
-    response={200: StashReceipt | NotStashed, **failures(404, 503)},
-    exclude_unset=True,
-)
+@router.post("/agents/{agent}/artifacts", StashReceipt | NotStashed, 404, 503, exclude_unset=True)
 @agent_view
 @needs("operator")
 def artifact_stash(request, agent, wanted: StashIn):
@@ -75,11 +67,7 @@ def artifact_stash(request, agent, wanted: StashIn):
     return {"stashed": True, "preview": row.preview, **receipts.stashed(row, stored)}
 
 
-@router.get(
-    "/agents/{agent}/artifacts/{handle}",
-    operation_id="artifacts_api_artifact_peek",
-    response={200: PeekReceipt, **failures(404, 409, 410, 503)},
-)
+@router.get("/agents/{agent}/artifacts/{handle}", PeekReceipt, 404, 409, 410, 503)
 @agent_view
 @needs("viewer")
 def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
@@ -88,12 +76,7 @@ def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
         return fetching.peek(agent.db, row.handle, chars=asked.preview_chars)
 
 
-@router.get(
-    "/agents/{agent}/artifacts/{handle}/fetch",
-    operation_id="artifacts_api_artifact_fetch",
-    response={200: FetchReceipt, **failures(404, 409, 410, 503)},
-    exclude_unset=True,
-)
+@router.get("/agents/{agent}/artifacts/{handle}/fetch", FetchReceipt, 404, 409, 410, 503, exclude_unset=True)
 @agent_view
 @needs("viewer")
 def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
@@ -105,8 +88,11 @@ def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
 
 @router.get(
     "/agents/{agent}/artifacts/{handle}/content",
-    operation_id="artifacts_api_artifact_content",
-    response={200: None, **failures(404, 409, 410, 503)},
+    None,
+    404,
+    409,
+    410,
+    503,
     openapi_extra={"responses": {200: ANY_CONTENT}},
 )
 @agent_view
@@ -118,11 +104,7 @@ def artifact_content(request, agent, handle: str):
         return downloading.answer(row)
 
 
-@router.delete(
-    "/agents/{agent}/artifacts/{handle}",
-    operation_id="artifacts_api_artifact_remove",
-    response={200: RemoveReceipt, **failures(404, 503)},
-)
+@router.delete("/agents/{agent}/artifacts/{handle}", RemoveReceipt, 404, 503)
 @agent_view
 @needs("admin")
 def artifact_remove(request, agent, handle: str):
@@ -131,11 +113,7 @@ def artifact_remove(request, agent, handle: str):
     return receipts.removed(handle, audited.remove(agent, handle, by=request.user.username))
 
 
-@router.post(
-    "/agents/{agent}/artifacts/{handle}/verify",
-    operation_id="artifacts_api_artifact_verify",
-    response={200: VerifyReceipt, **failures(404, 503)},
-)
+@router.post("/agents/{agent}/artifacts/{handle}/verify", VerifyReceipt, 404, 503)
 @agent_view
 @needs("admin")
 def artifact_verify(request, agent, handle: str):

@@ -1,23 +1,20 @@
 """Scheduled jobs, their runs, and runs of sub-agents."""
 
 from django.http import Http404
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.pages.doors import needs
 
 from . import schedules, subagent_runs
 from .schemas import CronJobDetail, CronJobOut, CronRunOut, SubagentQuery, SubagentRunOut
 
-router = Router(tags=["schedules"])
+router = Operations("operations_schedules_api", tags=["schedules"])
 
 
-@router.get(
-    "/agents/{agent}/cron",
-    operation_id="operations_schedules_api_cron_list",
-    response={200: Page[CronJobOut], **failures(404, 409)},
-)
+@router.get("/agents/{agent}/cron", Page[CronJobOut], 404, 409)
 @agent_view
 @needs("viewer")
 def cron_list(request, agent, filters: Query[PageQuery]):
@@ -26,11 +23,7 @@ def cron_list(request, agent, filters: Query[PageQuery]):
     return listed(page)
 
 
-@router.get(
-    "/agents/{agent}/cron/{job_id}",
-    operation_id="operations_schedules_api_cron_detail",
-    response={200: CronJobDetail, **failures(404)},
-)
+@router.get("/agents/{agent}/cron/{job_id}", CronJobDetail, 404)
 @agent_view
 @needs("viewer")
 def cron_detail(request, agent, job_id: str):
@@ -43,11 +36,7 @@ def cron_detail(request, agent, job_id: str):
     return job
 
 
-@router.get(
-    "/agents/{agent}/cron/{job_id}/runs",
-    operation_id="operations_schedules_api_cron_runs",
-    response={200: Page[CronRunOut], **failures(404, 409)},
-)
+@router.get("/agents/{agent}/cron/{job_id}/runs", Page[CronRunOut], 404, 409)
 @agent_view
 @needs("viewer")
 def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
@@ -58,11 +47,7 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
     return listed(page)
 
 
-@router.get(
-    "/agents/{agent}/subagents",
-    operation_id="operations_schedules_api_subagent_list",
-    response={200: Page[SubagentRunOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/subagents", Page[SubagentRunOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def subagent_list(request, agent, filters: Query[SubagentQuery]):

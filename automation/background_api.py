@@ -1,23 +1,20 @@
 """Background work over the JSON API."""
 
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
 from ledger.lists import stored
-from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.pages.doors import needs
 
 from . import background as automation_background
 from .background_schemas import DeliveryOut, FlowOut, TaskOut
 
-router = Router(tags=["schedules"])
+router = Operations("operations_background_api", tags=["schedules"])
 
 
-@router.get(
-    "/agents/{agent}/tasks",
-    operation_id="operations_background_api_task_list",
-    response={200: Page[TaskOut], **failures(404, 409)},
-)
+@router.get("/agents/{agent}/tasks", Page[TaskOut], 404, 409)
 @agent_view
 @needs("viewer")
 def task_list(request, agent, filters: Query[PageQuery]):
@@ -25,11 +22,7 @@ def task_list(request, agent, filters: Query[PageQuery]):
     return listed(stored.found(agent, automation_background.BACKGROUND, "tasks", **filters.place))
 
 
-@router.get(
-    "/agents/{agent}/flows",
-    operation_id="operations_background_api_flow_list",
-    response={200: Page[FlowOut], **failures(404, 409)},
-)
+@router.get("/agents/{agent}/flows", Page[FlowOut], 404, 409)
 @agent_view
 @needs("viewer")
 def flow_list(request, agent, filters: Query[PageQuery]):
@@ -37,11 +30,7 @@ def flow_list(request, agent, filters: Query[PageQuery]):
     return listed(stored.found(agent, automation_background.BACKGROUND, "flows", **filters.place))
 
 
-@router.get(
-    "/agents/{agent}/deliveries",
-    operation_id="operations_background_api_delivery_list",
-    response={200: Page[DeliveryOut], **failures(404, 409)},
-)
+@router.get("/agents/{agent}/deliveries", Page[DeliveryOut], 404, 409)
 @agent_view
 @needs("viewer")
 def delivery_list(request, agent, filters: Query[PageQuery]):

@@ -1,19 +1,19 @@
 """Starts collects over the JSON API."""
 
-from ninja import Router, Status
+from ninja import Status
 
 from jobs import services as jobs
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import failures
+from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
 from .schemas import CollectIn
 
-router = Router(tags=["operations"])
+router = Operations("operations_api", tags=["operations"])
 WHAT_IS_NEW = CollectIn()
 
 
-@router.post("/operations/collect", operation_id="operations_api_collect", response={202: JobOut, **failures(400, 409)})
+@router.post("/operations/collect", {202: JobOut}, 400, 409)
 @needs("operator")
 def collect(request, wanted: CollectIn = WHAT_IS_NEW):
     """Read the configured OpenClaw home again; answers the job that does it, also when one is already under way."""

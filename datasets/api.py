@@ -2,11 +2,12 @@
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
 from ledger.models import Session
-from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
 from . import services
@@ -15,7 +16,7 @@ from .review import verdicts
 from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SampleQuery, SamplesIn
 from .versions import named_by, version_of
 
-router = Router(tags=["samples"])
+router = Operations("datasets_api", tags=["samples"])
 IF_MATCH = {
     "in": "header",
     "name": "If-Match",
@@ -26,7 +27,7 @@ IF_MATCH = {
 BUDGET_BYTES = 2_000_000  # of content in one answer
 
 
-@router.get("/samples", operation_id="datasets_api_sample_list", response={200: Page[SampleOut], **failures(409)})
+@router.get("/samples", Page[SampleOut], 409)
 @needs("viewer")
 def sample_list(request, filters: Query[SampleQuery]):
     """Samples, the newest first; a page also ends after about 2 MB. A search may answer fewer, and a `next`."""
@@ -34,9 +35,7 @@ def sample_list(request, filters: Query[SampleQuery]):
     return listed(found.page(budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
 
-@router.get(
-    "/samples/{sample_id}", operation_id="datasets_api_sample_detail", response={200: SampleDetailOut, **failures(404)}
-)
+@router.get("/samples/{sample_id}", SampleDetailOut, 404)
 @needs("viewer")
 def sample_detail(request, response: HttpResponse, sample_id: str):
     """One sample with the verdicts on it. Its ETag is its version: send it as `If-Match` with a verdict."""
@@ -45,11 +44,7 @@ def sample_detail(request, response: HttpResponse, sample_id: str):
     return sample
 
 
-@router.post(
-    "/agents/{agent}/sessions/{session_id}/samples",
-    operation_id="datasets_api_samples_make",
-    response={200: MadeOut, **failures(400, 404, 409, 503)},
-)
+@router.post("/agents/{agent}/sessions/{session_id}/samples", MadeOut, 400, 404, 409, 503)
 @agent_view
 @needs("labeller")
 def samples_make(request, agent, session_id: str, body: SamplesIn):
@@ -59,12 +54,7 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
     return services.make_samples(agent, session.id, numbers, by=request.user.username)
 
 
-@router.post(
-    "/samples/{sample_id}/label",
-    operation_id="datasets_api_sample_label",
-    response={200: SampleOut, **failures(400, 404, 409, 412)},
-    openapi_extra={"parameters": [IF_MATCH]},
-)
+@router.post("/samples/{sample_id}/label", SampleOut, 400, 404, 409, 412, openapi_extra={"parameters": [IF_MATCH]})
 @needs("labeller")
 def sample_label(request, response: HttpResponse, sample_id: str, body: LabelIn):
     """Add a verdict to a sample, with the reply as it should be learnt. 412 when `If-Match` names an old version."""

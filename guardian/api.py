@@ -1,10 +1,11 @@
 """Files of an agent's workspace, their versions, and what changed between two."""
 
 from django.http import Http404
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
@@ -20,14 +21,10 @@ from .schemas import (
     VersionQuery,
 )
 
-router = Router(tags=["guardian"])
+router = Operations("guardian_api", tags=["guardian"])
 
 
-@router.get(
-    "/agents/{agent}/files",
-    operation_id="guardian_api_file_list",
-    response={200: Page[FileOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/files", Page[FileOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def file_list(request, agent, filters: Query[PageQuery]):
@@ -37,11 +34,7 @@ def file_list(request, agent, filters: Query[PageQuery]):
     return listed(page, [*first, *page])
 
 
-@router.get(
-    "/agents/{agent}/files/versions",
-    operation_id="guardian_api_file_versions",
-    response={200: Page[VersionOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/files/versions", Page[VersionOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def file_versions(request, agent, filters: Query[VersionQuery]):
@@ -53,11 +46,7 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
     return listed(page)
 
 
-@router.get(
-    "/agents/{agent}/files/version",
-    operation_id="guardian_api_file_version",
-    response={200: VersionDetail, **failures(404, 503)},
-)
+@router.get("/agents/{agent}/files/version", VersionDetail, 404, 503)
 @agent_view
 @needs("viewer")
 def file_version(request, agent, asked: Query[OneVersion]):
@@ -65,9 +54,7 @@ def file_version(request, agent, asked: Query[OneVersion]):
     return _version(agent, asked.id)
 
 
-@router.get(
-    "/agents/{agent}/files/diff", operation_id="guardian_api_file_diff", response={200: DiffOut, **failures(404, 503)}
-)
+@router.get("/agents/{agent}/files/diff", DiffOut, 404, 503)
 @agent_view
 @needs("viewer")
 def file_diff(request, agent, asked: Query[DiffQuery]):

@@ -1,20 +1,21 @@
 """Jobs over the JSON API."""
 
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Status
+from ninja import Query, Status
 
-from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.lists.paging import Term
 from openclaw_web.pages.doors import needs
 
 from . import services as jobs
 from .schemas import JobDetail, JobOut, JobQuery
 
-router = Router(tags=["operations"])
+router = Operations("operations_api", tags=["operations"])
 JOB_COLUMNS = ("kind", "state", "started_by")
 
 
-@router.get("/operations/jobs", operation_id="operations_api_job_list", response={200: Page[JobOut], **failures(409)})
+@router.get("/operations/jobs", Page[JobOut], 409)
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""
@@ -22,20 +23,14 @@ def job_list(request, filters: Query[JobQuery]):
     return listed(jobs.listing(request.user, terms).page(**filters.place))
 
 
-@router.get(
-    "/operations/jobs/{job_id}", operation_id="operations_api_job_detail", response={200: JobDetail, **failures(404)}
-)
+@router.get("/operations/jobs/{job_id}", JobDetail, 404)
 @needs("viewer")
 def job_detail(request, job_id: str):
     """One run: how far it is, what it was asked, its log, and what came out."""
     return get_object_or_404(jobs.visible_to(request.user), id=job_id)
 
 
-@router.post(
-    "/operations/jobs/{job_id}/cancel",
-    operation_id="operations_api_job_cancel",
-    response={202: JobOut, **failures(404, 409)},
-)
+@router.post("/operations/jobs/{job_id}/cancel", {202: JobOut}, 404, 409)
 @needs("labeller")
 def job_cancel(request, job_id: str):
     """Ask a job to end: one that waits does so at once, one that runs at its next step. 409 for one that has ended.

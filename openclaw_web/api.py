@@ -107,15 +107,13 @@ api.add_decorator(conducted, mode="view")
 
 
 def mount(name):
-    """Add the `router` of a module. An operation without a role or a name of its own stops the start."""
-    router = import_module(name).router
+    """Add the `router` of a module. An operation without a role stops the start."""
+    router = import_module(name).router.router
     for path_view in router.path_operations.values():
         for operation in path_view.operations:
             role = getattr(operation.view_func, "needs_role", None)
             if role is None:
                 raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs a role: @needs(...)")
-            if operation.operation_id is None:  # the one ninja makes up would change when the function moves
-                raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs an operation_id")
             operation.openapi_extra = promises.of(operation, role)
     api.add_router("", router)
 

@@ -1,9 +1,10 @@
 """Sums of all agents over the JSON API."""
 
 from django.db.models import Sum
-from ninja import Query, Router
+from ninja import Query
 
-from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
@@ -11,10 +12,10 @@ from . import activity
 from .models import AgentDailyStat, AgentSummary
 from .schemas import SUMMARY_ORDERS, DayOut, OverviewOut, OverviewQuery, SummaryOut, SummaryQuery
 
-router = Router(tags=["operations"])
+router = Operations("operations_api", tags=["operations"])
 
 
-@router.get("/overview", operation_id="operations_api_overview_sums", response={200: OverviewOut, **failures()})
+@router.get("/overview", OverviewOut)
 @needs("viewer")
 def overview_sums(request, filters: Query[OverviewQuery]):
     """What all agents did: in total, and on the latest days that saw something."""
@@ -23,9 +24,7 @@ def overview_sums(request, filters: Query[OverviewQuery]):
     return {"totals": activity.totals(AgentSummary.objects.all()), "days": list(days)[::-1]}
 
 
-@router.get(
-    "/overview/agents", operation_id="operations_api_overview_agents", response={200: Page[SummaryOut], **failures(409)}
-)
+@router.get("/overview/agents", Page[SummaryOut], 409)
 @needs("viewer")
 def overview_agents(request, filters: Query[SummaryQuery]):
     """What each agent did, by id or in another order."""

@@ -3,9 +3,10 @@
 from django.db.models import Q
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Status
+from ninja import Query, Status
 
-from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.lists.paging import Listing
 from openclaw_web.pages import files
 from openclaw_web.pages.doors import needs
@@ -15,7 +16,7 @@ from . import exports, flagged
 from .jobs import start
 from .schemas import ExportDetail, ExportIn, ExportOut, ExportQuery
 
-router = Router(tags=["exports"])
+router = Operations("operations_exports_api", tags=["exports"])
 ANY_CONTENT = {"content": {"*/*": {}}}
 RANGE = {
     "in": "header",
@@ -27,9 +28,7 @@ RANGE = {
 COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_by": "exported_by"}
 
 
-@router.get(
-    "/exports", operation_id="operations_exports_api_export_list", response={200: Page[ExportOut], **failures(409)}
-)
+@router.get("/exports", Page[ExportOut], 409)
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, the newest first."""
@@ -38,9 +37,7 @@ def export_list(request, filters: Query[ExportQuery]):
     return listed(Listing(rows, ("-exported_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
 
 
-@router.post(
-    "/exports", operation_id="operations_exports_api_export_create", response={202: ExportOut, **failures(400, 409)}
-)
+@router.post("/exports", {202: ExportOut}, 400, 409)
 @needs("labeller")
 def export_create(request, wanted: ExportIn):
     """Ask for an export; a job builds it. Ask for it again to see its state."""
@@ -48,11 +45,7 @@ def export_create(request, wanted: ExportIn):
     return Status(202, start(by=request.user.username, is_admin=is_admin, **wanted.dict()))
 
 
-@router.get(
-    "/exports/{export_id}",
-    operation_id="operations_exports_api_export_detail",
-    response={200: ExportDetail, **failures(404)},
-)
+@router.get("/exports/{export_id}", ExportDetail, 404)
 @needs("viewer")
 def export_detail(request, export_id: str):
     """One export: its state, what is in its files, or the rows in its way."""
@@ -61,8 +54,9 @@ def export_detail(request, export_id: str):
 
 @router.get(
     "/exports/{export_id}/files/{name}",
-    operation_id="operations_exports_api_export_file",
-    response={200: None, 206: None, **failures(404, 416)},
+    {200: None, 206: None},
+    404,
+    416,
     openapi_extra={"parameters": [RANGE], "responses": {200: ANY_CONTENT, 206: ANY_CONTENT}},
 )
 @needs("viewer")

@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router
+from ninja import Query
 
-from openclaw_web.endpoints.schemas import failures
+from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
 from ..models import DatasetSample
@@ -28,21 +28,17 @@ from .schemas import (
     VerdictIn,
 )
 
-router = Router(tags=["review"])
+router = Operations("datasets_review_api", tags=["review"])
 
 
-@router.get("/review/next", operation_id="datasets_review_api_review_next", response={200: NextOut, **failures()})
+@router.get("/review/next", NextOut)
 @needs("labeller")
 def review_next(request, filters: Query[NextFilters]):
     """Claim the next sample that waits. The same one again until you judge, skip or release it."""
     return _next(request, claims.take_next(filters.chosen(), by=request.user.username, after=filters.after or ""))
 
 
-@router.post(
-    "/review/verdict",
-    operation_id="datasets_review_api_review_verdict",
-    response={200: JudgedOut, **failures(404, 409)},
-)
+@router.post("/review/verdict", JudgedOut, 404, 409)
 @needs("labeller")
 def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
     """A verdict on one sample and the claim on the next one behind it, both or neither."""
@@ -55,11 +51,7 @@ def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
     return {"judged": judged, **_next(request, claim)}
 
 
-@router.post(
-    "/review/claims/{sample_id}",
-    operation_id="datasets_review_api_claim_renew",
-    response={200: ClaimOut, **failures(404, 409)},
-)
+@router.post("/review/claims/{sample_id}", ClaimOut, 404, 409)
 @needs("labeller")
 def claim_renew(request, sample_id: str):
     """Hold on to a sample for another while; 409 when somebody else has it by now."""
@@ -67,18 +59,14 @@ def claim_renew(request, sample_id: str):
     return _claim(claims.renew(sample_id, by=request.user.username))
 
 
-@router.post(
-    "/review/claims/{sample_id}/release",
-    operation_id="datasets_review_api_claim_release",
-    response={200: ReleaseOut, **failures()},
-)
+@router.post("/review/claims/{sample_id}/release", ReleaseOut)
 @needs("labeller")
 def claim_release(request, sample_id: str, body: ReleaseIn):
     """Let go of a sample."""
     return {"released": claims.release(sample_id, by=request.user.username, since=body.since)}
 
 
-@router.post("/review/skip", operation_id="datasets_review_api_review_skip", response={200: SkipOut, **failures(409)})
+@router.post("/review/skip", SkipOut, 409)
 @needs("labeller")
 def review_skip(request, body: SkipIn):
     """Leave a sample to others, or to later."""
@@ -86,16 +74,14 @@ def review_skip(request, body: SkipIn):
     return {"sample_id": body.sample_id}
 
 
-@router.post("/review/undo", operation_id="datasets_review_api_review_undo", response={200: UndoneOut, **failures(409)})
+@router.post("/review/undo", UndoneOut, 409)
 @needs("labeller")
 def review_undo(request):
     """Take back the last of your 50 latest actions; 409 when it cannot be, then the next call goes on behind it."""
     return asdict(undo.undo(request.user.username))
 
 
-@router.get(
-    "/review/progress", operation_id="datasets_review_api_review_progress", response={200: ProgressOut, **failures()}
-)
+@router.get("/review/progress", ProgressOut)
 @needs("labeller")
 def review_progress(request, filters: Query[QueueFilters]):
     """How many samples wait, and how many were judged."""
@@ -103,7 +89,7 @@ def review_progress(request, filters: Query[QueueFilters]):
     return asdict(progress.of(queue, by)) | {"held_by_others": list(map(asdict, claims.holders(queue, besides=by)))}
 
 
-@router.post("/samples/bulk", operation_id="datasets_review_api_samples_bulk", response={200: BulkOut, **failures(409)})
+@router.post("/samples/bulk", BulkOut, 409)
 @needs("labeller")
 def samples_bulk(request, body: BulkIn):
     """One verdict on every sample that fits a filter, at most 10,000; one undo takes all of it back."""

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from django.db.models import OuterRef, Subquery
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.lists.paging import Listing
 from openclaw_web.pages.doors import needs
 
@@ -16,14 +17,10 @@ from ..session.schemas import RejectedOut, SessionOut
 from . import listing
 from .schemas import AgentEventOut, AgentTurnPage, AgentTurnQuery, EventQuery, RejectedQuery, SessionQuery
 
-router = Router(tags=["ledger"])
+router = Operations("ledger_lists_api", tags=["ledger"])
 
 
-@router.get(
-    "/agents/{agent}/sessions",
-    operation_id="ledger_lists_api_session_list",
-    response={200: Page[SessionOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/sessions", Page[SessionOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def session_list(request, agent, filters: Query[SessionQuery]):
@@ -31,11 +28,7 @@ def session_list(request, agent, filters: Query[SessionQuery]):
     return listed(listing.sessions(agent.db, **filters.asked()).page(**filters.place))
 
 
-@router.get(
-    "/agents/{agent}/events",
-    operation_id="ledger_lists_api_event_list",
-    response={200: Page[AgentEventOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/events", Page[AgentEventOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def event_list(request, agent, filters: Query[EventQuery]):
@@ -50,11 +43,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
     return listed(page)
 
 
-@router.get(
-    "/agents/{agent}/turns",
-    operation_id="ledger_lists_api_turn_list",
-    response={200: AgentTurnPage, **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/turns", AgentTurnPage, 404, 409, 503)
 @agent_view
 @needs("viewer")
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
@@ -64,11 +53,7 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
 
 
-@router.get(
-    "/agents/{agent}/rejected",
-    operation_id="ledger_lists_api_rejected_list",
-    response={200: Page[RejectedOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/rejected", Page[RejectedOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):

@@ -1,22 +1,19 @@
 """The memory index and the files in an agent's own database over the JSON API."""
 
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.pages.doors import needs
 
 from . import stored
 from .stored_schemas import IndexedFileOut, VfsEntryOut
 
-router = Router(tags=["schedules"])
+router = Operations("operations_background_api", tags=["schedules"])
 
 
-@router.get(
-    "/agents/{agent}/memory-index",
-    operation_id="operations_background_api_indexed_file_list",
-    response={200: Page[IndexedFileOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/memory-index", Page[IndexedFileOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def indexed_file_list(request, agent, filters: Query[PageQuery]):
@@ -24,11 +21,7 @@ def indexed_file_list(request, agent, filters: Query[PageQuery]):
     return listed(stored.found(agent, stored.STORED, "memory", **filters.place))
 
 
-@router.get(
-    "/agents/{agent}/vfs",
-    operation_id="operations_background_api_vfs_entry_list",
-    response={200: Page[VfsEntryOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/vfs", Page[VfsEntryOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def vfs_entry_list(request, agent, filters: Query[PageQuery]):

@@ -3,24 +3,20 @@
 from dataclasses import fields
 
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import failures
+from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
 from ..models import Session
 from . import prompts, sums
 from .schemas import AgentSavingsOut, SavingsQuery, SessionSavingsOut, TurnsQuery
 
-router = Router(tags=["ledger"])
+router = Operations("ledger_savings_api", tags=["ledger"])
 
 
-@router.get(
-    "/agents/{agent}/savings",
-    operation_id="ledger_savings_api_agent_savings",
-    response={200: AgentSavingsOut, **failures(404, 503)},
-)
+@router.get("/agents/{agent}/savings", AgentSavingsOut, 404, 503)
 @agent_view
 @needs("viewer")
 def agent_savings(request, agent, filters: Query[SavingsQuery]):
@@ -30,11 +26,7 @@ def agent_savings(request, agent, filters: Query[SavingsQuery]):
     return found | {"since": str(scope.since), "prompts": prompts.of_agent(scope)}
 
 
-@router.get(
-    "/agents/{agent}/sessions/{session_id}/savings",
-    operation_id="ledger_savings_api_session_savings",
-    response={200: SessionSavingsOut, **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/sessions/{session_id}/savings", SessionSavingsOut, 404, 409, 503)
 @agent_view
 @needs("viewer")
 def session_savings(request, agent, session_id: str, place: Query[TurnsQuery]):

@@ -5,10 +5,11 @@ from dataclasses import asdict
 import orjson
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
@@ -28,16 +29,12 @@ from .schemas import (
     TurnQuery,
 )
 
-router = Router(tags=["ledger"])
+router = Operations("ledger_api", tags=["ledger"])
 BUDGET_BYTES = 2_000_000  # of texts in one answer
 HEAVY = ("event_json", "trim_json", "full_zstd")
 
 
-@router.get(
-    "/agents/{agent}/sessions/{session_id}",
-    operation_id="ledger_api_session_detail",
-    response={200: SessionOut, **failures(404, 503)},
-)
+@router.get("/agents/{agent}/sessions/{session_id}", SessionOut, 404, 503)
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id: str):
@@ -45,11 +42,7 @@ def session_detail(request, agent, session_id: str):
     return get_object_or_404(Session.objects.using(agent.db).for_reading(), id=session_id)
 
 
-@router.get(
-    "/agents/{agent}/sessions/{session_id}/events",
-    operation_id="ledger_api_session_events",
-    response={200: Page[EventOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/sessions/{session_id}/events", Page[EventOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
@@ -64,11 +57,7 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     return listed(page)
 
 
-@router.get(
-    "/agents/{agent}/sessions/{session_id}/branches",
-    operation_id="ledger_api_session_branches",
-    response={200: BranchList, **failures(404, 503)},
-)
+@router.get("/agents/{agent}/sessions/{session_id}/branches", BranchList, 404, 503)
 @agent_view
 @needs("viewer")
 def session_branches(request, agent, session_id: str):
@@ -82,11 +71,7 @@ def session_branches(request, agent, session_id: str):
     return {"items": items, "count": len(found)}
 
 
-@router.get(
-    "/agents/{agent}/sessions/{session_id}/turns",
-    operation_id="ledger_api_session_turns",
-    response={200: Page[TurnOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/sessions/{session_id}/turns", Page[TurnOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
@@ -95,11 +80,7 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
     return _turn_page(session.turns.all(), filters, order=("turn_number",))
 
 
-@router.get(
-    "/agents/{agent}/turns/context",
-    operation_id="ledger_api_turn_context",
-    response={200: ContextOut, **failures(404, 503)},
-)
+@router.get("/agents/{agent}/turns/context", ContextOut, 404, 503)
 @agent_view
 @needs("viewer")
 def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="the `id` of a turn")):

@@ -3,17 +3,18 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.pages.doors import needs
 
 from ..models import Session
 from . import steps
 
-router = Router(tags=["ledger"])
+router = Operations("ledger_steps_api", tags=["ledger"])
 
 
 class StepOut(Schema):
@@ -35,11 +36,7 @@ class StepOut(Schema):
         return steps.about(step)
 
 
-@router.get(
-    "/agents/{agent}/sessions/{session_id}/steps",
-    operation_id="ledger_steps_api_session_steps",
-    response={200: Page[StepOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/sessions/{session_id}/steps", Page[StepOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def session_steps(request, agent, session_id: str, filters: Query[PageQuery]):

@@ -30,7 +30,7 @@ class Problem(Schema):
 
 
 def failures(*statuses: int) -> dict[int, type[Schema]]:
-    """The answers of an operation beside the good one: `response={200: AgentOut, **failures(404)}`.
+    """The answers of an operation beside the good one, for ninja.
 
     401, 403 and 422 are in every list; 429, 503 and what every write may answer come with `promises`.
     """

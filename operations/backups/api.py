@@ -1,18 +1,19 @@
 """Backups: which there are, and jobs that make, check and prove them."""
 
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 from pydantic import Field
 
 from jobs import services as jobs
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
 from ..models import BackupRun
 
-router = Router(tags=["operations"])
+router = Operations("operations_backups_api", tags=["operations"])
 
 
 class BackupIn(Body):
@@ -39,11 +40,7 @@ class BackupOut(Schema):
 PLAIN = BackupIn()
 
 
-@router.get(
-    "/operations/backups",
-    operation_id="operations_backups_api_backup_list",
-    response={200: Page[BackupOut], **failures(409)},
-)
+@router.get("/operations/backups", Page[BackupOut], 409)
 @needs("operator")
 def backup_list(request, filters: Query[PageQuery]):
     """Backups, the newest first."""
@@ -51,11 +48,7 @@ def backup_list(request, filters: Query[PageQuery]):
     return listed(page_of(rows, order=("-created_at", "-id"), **filters.place))
 
 
-@router.post(
-    "/operations/backups",
-    operation_id="operations_backups_api_backup_create",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/backups", {202: JobOut}, 400, 409)
 @needs("admin")
 def backup_create(request, wanted: BackupIn = PLAIN):
     """Make a backup; answers the job that does it. 409 while somebody else's is under way."""
@@ -63,22 +56,14 @@ def backup_create(request, wanted: BackupIn = PLAIN):
     return Status(202, jobs.start("backup", params, by=request.user.username, is_alone=True))
 
 
-@router.post(
-    "/operations/backups/{backup_id}/verify",
-    operation_id="operations_backups_api_backup_verify",
-    response={202: JobOut, **failures(404, 409)},
-)
+@router.post("/operations/backups/{backup_id}/verify", {202: JobOut}, 404, 409)
 @needs("admin")
 def backup_verify(request, backup_id: str):
     """Read a backup in full and open its databases; answers the job that does it."""
     return _started(request, "backup_verify", backup_id)
 
 
-@router.post(
-    "/operations/backups/{backup_id}/drill",
-    operation_id="operations_backups_api_backup_drill",
-    response={202: JobOut, **failures(404, 409)},
-)
+@router.post("/operations/backups/{backup_id}/drill", {202: JobOut}, 404, 409)
 @needs("admin")
 def backup_drill(request, backup_id: str):
     """Restore a backup into a folder of its own, to prove it; answers the job that does it."""

@@ -3,7 +3,6 @@
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Router
 
 from agents.decorators import agent_view
 from artifacts import downloading
@@ -11,21 +10,17 @@ from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
 from ledger.models import Session
-from openclaw_web.endpoints.schemas import failures
+from openclaw_web.endpoints.operations import Operations
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 
 from . import services as checkpoints
 from .schemas import CheckpointDetail, CheckpointIn, CheckpointMade
 
-router = Router(tags=["checkpoints"])
+router = Operations("operations_checkpoints_api", tags=["checkpoints"])
 
 
-@router.post(
-    "/agents/{agent}/sessions/{session_id}/checkpoints",
-    operation_id="operations_checkpoints_api_checkpoint_make",
-    response={200: CheckpointMade, **failures(400, 404, 409, 503)},
-)
+@router.post("/agents/{agent}/sessions/{session_id}/checkpoints", CheckpointMade, 400, 404, 409, 503)
 @agent_view
 @needs("labeller")
 def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
@@ -38,12 +33,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
     return {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
 
 
-@router.get(
-    "/agents/{agent}/checkpoints/{sha256}",
-    operation_id="operations_checkpoints_api_checkpoint_detail",
-    response={200: CheckpointDetail, **failures(404, 409, 503)},
-    by_alias=True,
-)
+@router.get("/agents/{agent}/checkpoints/{sha256}", CheckpointDetail, 404, 409, 503, by_alias=True)
 @agent_view
 @needs("viewer")
 def checkpoint_detail(request, agent, sha256: str):

@@ -5,21 +5,22 @@ from typing import Any, Literal
 import orjson
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 from pydantic import Field
 
 from agents.models import Agent
 from collecting.models import MigrationRun, MigrationSource
 from jobs import services as jobs
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
 from . import ignoring, looks
 
-router = Router(tags=["operations"])
+router = Operations("operations_doctor_api", tags=["operations"])
 MOST = 1_000  # of a list in a receipt
 
 
@@ -102,9 +103,7 @@ class UnignoreIn(Body):
 KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
 
 
-@router.get(
-    "/operations/doctor", operation_id="operations_doctor_api_doctor_look_detail", response={200: LookOut, **failures()}
-)
+@router.get("/operations/doctor", LookOut)
 @needs("operator")
 def doctor_look_detail(request):
     """What the last look, or the last run, found."""
@@ -112,33 +111,21 @@ def doctor_look_detail(request):
     return {"job": last, "under_way": under_way, "receipt": looks.receipt(last) if last else None}
 
 
-@router.post(
-    "/operations/doctor/look",
-    operation_id="operations_doctor_api_doctor_look",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/doctor/look", {202: JobOut}, 400, 409)
 @needs("operator")
 def doctor_look(request):
     """Look at every source and at the store, without changing anything; answers the job that does it."""
     return _started(request, "doctor_look", looks.asked())
 
 
-@router.post(
-    "/operations/doctor/compare",
-    operation_id="operations_doctor_api_doctor_compare",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/doctor/compare", {202: JobOut}, 400, 409)
 @needs("admin")
 def doctor_compare(request):
     """Look, and compare every record with its source, without changing anything; answers the job that does it."""
     return _started(request, "doctor_look", looks.asked(deep=True))
 
 
-@router.post(
-    "/operations/doctor/again",
-    operation_id="operations_doctor_api_doctor_again",
-    response={202: JobOut, **failures(400, 404, 409)},
-)
+@router.post("/operations/doctor/again", {202: JobOut}, 400, 404, 409)
 @needs("admin")
 def doctor_again(request, wanted: AgainIn = ALL):
     """Import sessions again from every source that still holds them; answers the job that does it."""
@@ -149,22 +136,14 @@ def doctor_again(request, wanted: AgainIn = ALL):
     return _started(request, "collect", looks.again(**wanted.dict()))
 
 
-@router.post(
-    "/operations/doctor/fix",
-    operation_id="operations_doctor_api_doctor_fix",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/doctor/fix", {202: JobOut}, 400, 409)
 @needs("admin")
 def doctor_fix(request, wanted: FixIn = KEEP_ALL):
     """Back up, mend, import, compare and write a receipt; answers the job that does it."""
     return _started(request, "doctor", looks.asked(by=request.user.username, **wanted.dict()))
 
 
-@router.get(
-    "/operations/doctor/runs",
-    operation_id="operations_doctor_api_doctor_run_list",
-    response={200: Page[RunOut], **failures(409)},
-)
+@router.get("/operations/doctor/runs", Page[RunOut], 409)
 @needs("operator")
 def doctor_run_list(request, filters: Query[PageQuery]):
     """Runs of `doctor --fix`, the newest first."""
@@ -172,22 +151,14 @@ def doctor_run_list(request, filters: Query[PageQuery]):
     return listed(page_of(rows, order=("-started_at", "-id"), **filters.place))
 
 
-@router.get(
-    "/operations/doctor/runs/{run_id}",
-    operation_id="operations_doctor_api_doctor_run_detail",
-    response={200: RunDetail, **failures(404)},
-)
+@router.get("/operations/doctor/runs/{run_id}", RunDetail, 404)
 @needs("operator")
 def doctor_run_detail(request, run_id: str):
     """One run with its receipt."""
     return get_object_or_404(MigrationRun.objects.defer("before_json"), id=run_id)
 
 
-@router.get(
-    "/operations/doctor/runs/{run_id}/sources",
-    operation_id="operations_doctor_api_doctor_source_list",
-    response={200: Page[SourceOut], **failures(404, 409)},
-)
+@router.get("/operations/doctor/runs/{run_id}/sources", Page[SourceOut], 404, 409)
 @needs("operator")
 def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
     """What became of each source that a run was the last one to import, or to try."""
@@ -195,11 +166,7 @@ def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
     return listed(page_of(MigrationSource.objects.filter(last_run=run), order=("source_key",), **filters.place))
 
 
-@router.post(
-    "/operations/doctor/runs/{run_id}/undo",
-    operation_id="operations_doctor_api_doctor_undo",
-    response={202: JobOut, **failures(400, 404, 409)},
-)
+@router.post("/operations/doctor/runs/{run_id}/undo", {202: JobOut}, 400, 404, 409)
 @needs("admin")
 def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
     """Take out the sessions that a run brought in first; answers the job that does it."""
@@ -208,11 +175,7 @@ def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
     return _started(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
 
 
-@router.get(
-    "/operations/doctor/ignored",
-    operation_id="operations_doctor_api_doctor_ignored_list",
-    response={200: Page[IgnoredOut], **failures(409)},
-)
+@router.get("/operations/doctor/ignored", Page[IgnoredOut], 409)
 @needs("operator")
 def doctor_ignored_list(request, filters: Query[PageQuery]):
     """Sessions that an undo took out: collects leave them out."""
@@ -220,11 +183,7 @@ def doctor_ignored_list(request, filters: Query[PageQuery]):
     return listed(page, [ignoring.as_json(row) for row in page])
 
 
-@router.post(
-    "/operations/doctor/unignore",
-    operation_id="operations_doctor_api_doctor_unignore",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/doctor/unignore", {202: JobOut}, 400, 409)
 @needs("admin")
 def doctor_unignore(request, wanted: UnignoreIn):
     """Let such sessions in again; answers the job that does it."""

@@ -1,22 +1,19 @@
 """What is wrong in schedules and files, over the JSON API."""
 
-from ninja import Query, Router
+from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import listed
 from openclaw_web.pages.doors import needs
 
 from . import findings
 from .schemas import LintPage, LintQuery
 
-router = Router(tags=["artifacts"])
+router = Operations("operations_artifacts_api", tags=["artifacts"])
 
 
-@router.get(
-    "/agents/{agent}/lint",
-    operation_id="operations_artifacts_api_lint_list",
-    response={200: LintPage, **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/lint", LintPage, 404, 409, 503)
 @agent_view
 @needs("viewer")
 def lint_list(request, agent, filters: Query[LintQuery]):

@@ -3,20 +3,21 @@
 from typing import Any, Literal
 
 import orjson
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 from pydantic import Field
 
 from agents.decorators import agent_view
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from ledger.models import RemovedSession
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
 from . import choosing, services
 
-router = Router(tags=["operations"])
+router = Operations("operations_retention_api", tags=["operations"])
 
 
 class RetentionIn(Body):
@@ -53,11 +54,7 @@ class RemovedOut(Schema):
 FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "bytes", "out")
 
 
-@router.get(
-    "/operations/retention",
-    operation_id="operations_retention_api_retention_list",
-    response={200: Page[RetentionRun], **failures(409)},
-)
+@router.get("/operations/retention", Page[RetentionRun], 409)
 @needs("admin")
 def retention_list(request, filters: Query[PageQuery]):
     """Runs that counted, removed or archived old sessions, the newest first."""
@@ -65,44 +62,28 @@ def retention_list(request, filters: Query[PageQuery]):
     return listed(page, [_told(run) for run in page])
 
 
-@router.post(
-    "/operations/retention/count",
-    operation_id="operations_retention_api_retention_count",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/retention/count", {202: JobOut}, 400, 409)
 @needs("admin")
 def retention_count(request, wanted: RetentionIn):
     """Count what is old and remove nothing; answers the job that does it."""
     return _started(request, "retention", {"days": wanted.days, "dry_run": True})
 
 
-@router.post(
-    "/operations/retention/remove",
-    operation_id="operations_retention_api_retention_remove",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/retention/remove", {202: JobOut}, 400, 409)
 @needs("admin")
 def retention_remove(request, wanted: RetentionIn):
     """Remove what is old, for good; answers the job that does it. What evidence needs stays."""
     return _started(request, "retention", {"days": wanted.days})
 
 
-@router.post(
-    "/operations/retention/archive",
-    operation_id="operations_retention_api_retention_archive",
-    response={202: JobOut, **failures(400, 409)},
-)
+@router.post("/operations/retention/archive", {202: JobOut}, 400, 409)
 @needs("admin")
 def retention_archive(request, wanted: RetentionIn):
     """Put what is old into archives that are read back, and remove it; answers the job that does it."""
     return _started(request, "archive", {"before": choosing.days_ago(wanted.days)})
 
 
-@router.get(
-    "/agents/{agent}/removed-sessions",
-    operation_id="operations_retention_api_removed_session_list",
-    response={200: Page[RemovedOut], **failures(404, 409, 503)},
-)
+@router.get("/agents/{agent}/removed-sessions", Page[RemovedOut], 404, 409, 503)
 @agent_view
 @needs("admin")
 def removed_session_list(request, agent, filters: Query[RemovedQuery]):

@@ -4,9 +4,10 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Query, Router
+from ninja import Query
 
-from openclaw_web.endpoints.schemas import Page, PageQuery, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
@@ -31,11 +32,11 @@ from .schemas import (
     UserOut,
 )
 
-router = Router(tags=["people"])
+router = Operations("operations_people_api", tags=["people"])
 NEWEST_FIRST = ("-created_at", "-id")
 
 
-@router.get("/me", operation_id="operations_people_api_me", response={200: MeOut, **failures()})
+@router.get("/me", MeOut)
 @needs("viewer")
 def me(request):
     """Who you are to the API, what you may do, and how often you may ask."""
@@ -51,20 +52,14 @@ def me(request):
     }
 
 
-@router.get(
-    "/me/sign-ins", operation_id="operations_people_api_sign_in_list", response={200: Page[SignInOut], **failures(409)}
-)
+@router.get("/me/sign-ins", Page[SignInOut], 409)
 @needs("viewer")
 def sign_in_list(request, filters: Query[PageQuery]):
     """The browsers you are signed in with, the latest sign-in first."""
     return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post(
-    "/me/sign-ins/{sign_in_id}/end",
-    operation_id="operations_people_api_sign_in_end",
-    response={200: SignInOut, **failures(404, 409)},
-)
+@router.post("/me/sign-ins/{sign_in_id}/end", SignInOut, 404, 409)
 @needs("viewer")
 def sign_in_end(request, sign_in_id: str):
     """Send one of your browsers out."""
@@ -74,18 +69,14 @@ def sign_in_end(request, sign_in_id: str):
     return sign_in
 
 
-@router.get(
-    "/operations/users", operation_id="operations_people_api_user_list", response={200: Page[UserOut], **failures(409)}
-)
+@router.get("/operations/users", Page[UserOut], 409)
 @needs("admin")
 def user_list(request, filters: Query[PageQuery]):
     """Everybody who has an account, by name."""
     return _people(page_of(User.objects.all(), order=("username",), **filters.place))
 
 
-@router.post(
-    "/operations/users", operation_id="operations_people_api_user_add", response={200: LinkOut, **failures(400, 409)}
-)
+@router.post("/operations/users", LinkOut, 400, 409)
 @needs("admin")
 def user_add(request, response: HttpResponse, wanted: UserIn):
     """Add a person without a password; answers the one-time link to hand over."""
@@ -93,11 +84,7 @@ def user_add(request, response: HttpResponse, wanted: UserIn):
     return _link(request, response, user, path)
 
 
-@router.post(
-    "/operations/users/{username}/link",
-    operation_id="operations_people_api_user_link",
-    response={200: LinkOut, **failures(404, 409)},
-)
+@router.post("/operations/users/{username}/link", LinkOut, 404, 409)
 @needs("admin")
 def user_link(request, response: HttpResponse, username: str):
     """Make another one-time link for a person."""
@@ -105,11 +92,7 @@ def user_link(request, response: HttpResponse, username: str):
     return _link(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
 
 
-@router.post(
-    "/operations/users/{username}/role",
-    operation_id="operations_people_api_user_role",
-    response={200: UserOut, **failures(400, 404, 409)},
-)
+@router.post("/operations/users/{username}/role", UserOut, 400, 404, 409)
 @needs("admin")
 def user_role(request, username: str, wanted: RoleIn):
     """Give a person another role. The last active admin stays one."""
@@ -118,11 +101,7 @@ def user_role(request, username: str, wanted: RoleIn):
     return _person(user)
 
 
-@router.post(
-    "/operations/users/{username}/deactivate",
-    operation_id="operations_people_api_user_deactivate",
-    response={200: UserOut, **failures(404, 409)},
-)
+@router.post("/operations/users/{username}/deactivate", UserOut, 404, 409)
 @needs("admin")
 def user_deactivate(request, username: str):
     """Lock a person out: sessions, links and tokens stop working."""
@@ -131,11 +110,7 @@ def user_deactivate(request, username: str):
     return _person(user)
 
 
-@router.post(
-    "/operations/users/{username}/activate",
-    operation_id="operations_people_api_user_activate",
-    response={200: UserOut, **failures(404, 409)},
-)
+@router.post("/operations/users/{username}/activate", UserOut, 404, 409)
 @needs("admin")
 def user_activate(request, username: str):
     """Let a person in again, with the role and the tokens they had."""
@@ -144,11 +119,7 @@ def user_activate(request, username: str):
     return _person(user)
 
 
-@router.post(
-    "/operations/users/{username}/sign-out",
-    operation_id="operations_people_api_user_sign_out",
-    response={200: UserOut, **failures(404, 409)},
-)
+@router.post("/operations/users/{username}/sign-out", UserOut, 404, 409)
 @needs("admin")
 def user_sign_out(request, username: str):
     """Send a person out of every browser; they may sign in again."""
@@ -157,11 +128,7 @@ def user_sign_out(request, username: str):
     return _person(user)
 
 
-@router.post(
-    "/operations/users/{username}/unlock",
-    operation_id="operations_people_api_user_unlock",
-    response={200: UserOut, **failures(404, 409)},
-)
+@router.post("/operations/users/{username}/unlock", UserOut, 404, 409)
 @needs("admin")
 def user_unlock(request, username: str):
     """Let a person try their password again at once after too many wrong ones."""
@@ -170,22 +137,14 @@ def user_unlock(request, username: str):
     return _person(user)
 
 
-@router.get(
-    "/operations/invitations",
-    operation_id="operations_people_api_invitation_list",
-    response={200: Page[InvitationOut], **failures(409)},
-)
+@router.get("/operations/invitations", Page[InvitationOut], 409)
 @needs("admin")
 def invitation_list(request, filters: Query[PageQuery]):
     """Invitations, the newest first, also those that were used or taken back."""
     return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post(
-    "/operations/invitations",
-    operation_id="operations_people_api_invitation_make",
-    response={200: InvitationMade, **failures(400, 409)},
-)
+@router.post("/operations/invitations", InvitationMade, 400, 409)
 @needs("admin")
 def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
     """A link for somebody who then chooses their own name and password."""
@@ -194,11 +153,7 @@ def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
     return invitation
 
 
-@router.post(
-    "/operations/invitations/{invitation_id}/revoke",
-    operation_id="operations_people_api_invitation_revoke",
-    response={200: InvitationOut, **failures(404, 409)},
-)
+@router.post("/operations/invitations/{invitation_id}/revoke", InvitationOut, 404, 409)
 @needs("admin")
 def invitation_revoke(request, invitation_id: str):
     """Take an invitation back that nobody has used."""
@@ -208,22 +163,14 @@ def invitation_revoke(request, invitation_id: str):
     return invitation
 
 
-@router.get(
-    "/operations/tokens",
-    operation_id="operations_people_api_token_list",
-    response={200: Page[TokenOut], **failures(409)},
-)
+@router.get("/operations/tokens", Page[TokenOut], 409)
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):
     """Your tokens, the newest first; an admin sees everybody's. What they say is never shown again."""
     return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post(
-    "/operations/tokens",
-    operation_id="operations_people_api_token_make",
-    response={200: TokenMade, **failures(400, 409)},
-)
+@router.post("/operations/tokens", TokenMade, 400, 409)
 @needs("viewer")
 def token_make(request, response: HttpResponse, wanted: TokenIn):
     """Make a token for your programs. Only somebody who is signed in can: a token makes no tokens."""
@@ -235,11 +182,7 @@ def token_make(request, response: HttpResponse, wanted: TokenIn):
     return token
 
 
-@router.post(
-    "/operations/tokens/{token_id}/revoke",
-    operation_id="operations_people_api_token_revoke",
-    response={200: TokenOut, **failures(404, 409)},
-)
+@router.post("/operations/tokens/{token_id}/revoke", TokenOut, 404, 409)
 @needs("viewer")
 def token_revoke(request, token_id: str):
     """End a token of yours; an admin may end anybody's."""

@@ -2,15 +2,16 @@
 
 from typing import Any, Literal
 
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, failures, listed
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, listed
 from openclaw_web.pages.doors import needs
 
 from ..models.kept import AuditEntry
 from . import entries
 
-router = Router(tags=["operations"])
+router = Operations("operations_audit_api", tags=["operations"])
 
 
 class AuditQuery(Moments):
@@ -34,9 +35,7 @@ class AuditOut(Schema):
     detail: dict[str, Any]
 
 
-@router.get(
-    "/operations/audit", operation_id="operations_audit_api_audit_list", response={200: Page[AuditOut], **failures(409)}
-)
+@router.get("/operations/audit", Page[AuditOut], 409)
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, the newest first."""

@@ -1,36 +1,25 @@
 """Settings over the JSON API."""
 
 from django.http import Http404
-from ninja import Router
 
-from openclaw_web.endpoints.schemas import failures
+from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
 from . import importing
 from . import keys as configuration
 from .schemas import SettingIn, SettingList, SettingOut, SettingsImported, SettingsIn
 
-router = Router(tags=["people"])
+router = Operations("operations_people_api", tags=["people"])
 
 
-@router.get(
-    "/operations/settings",
-    operation_id="operations_people_api_setting_list",
-    response={200: SettingList, **failures()},
-    tags=["operations"],
-)
+@router.get("/operations/settings", SettingList, tags=["operations"])
 @needs("admin")
 def setting_list(request):
     """What an operator tunes, with defaults."""
     return {"items": [_setting(key) for key in configuration.KEYS]}
 
 
-@router.post(
-    "/operations/settings/import",
-    operation_id="operations_people_api_settings_import",
-    response={200: SettingsImported, **failures(400, 409)},
-    tags=["operations"],
-)
+@router.post("/operations/settings/import", SettingsImported, 400, 409, tags=["operations"])
 @needs("admin")
 def settings_import(request, wanted: SettingsIn):
     """Set what an object of settings holds, all of it or nothing; what is no setting here is named with the reason."""
@@ -43,12 +32,7 @@ def settings_import(request, wanted: SettingsIn):
     }
 
 
-@router.post(
-    "/operations/settings/{key}",
-    operation_id="operations_people_api_setting_save",
-    response={200: SettingOut, **failures(400, 404, 409)},
-    tags=["operations"],
-)
+@router.post("/operations/settings/{key}", SettingOut, 400, 404, 409, tags=["operations"])
 @needs("admin")
 def setting_save(request, key: str, wanted: SettingIn):
     """Set a setting."""

@@ -1,0 +1,42 @@
+"""How an operation of the API is declared: its address, what it answers, how it fails, and its name for programs."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ninja import Router
+
+from .schemas import failures
+
+Declare = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Operations:
+    """The operations of one topic, with a decorator for each HTTP method.
+
+    Each is called `<ids>_<its function>` in the document: programs are made from these names, so a module that moves
+    keeps its `ids`. A decorator takes the path, what the good answer holds (with 200, or as `{202: JobOut}`) and the
+    statuses of the failures that `failures` does not promise by itself; what else it is given goes to ninja.
+    """
+
+    def __init__(self, ids: str, *, tags: list[str], **options: Any) -> None:
+        self.ids = ids
+        self.router = Router(tags=tags, **options)
+
+    def get(self, path: str, answer: Any, *failing: int, **options: Any) -> Declare:
+        return self._declare("GET", path, answer, failing, options)
+
+    def post(self, path: str, answer: Any, *failing: int, **options: Any) -> Declare:
+        return self._declare("POST", path, answer, failing, options)
+
+    def delete(self, path: str, answer: Any, *failing: int, **options: Any) -> Declare:
+        return self._declare("DELETE", path, answer, failing, options)
+
+    def _declare(self, method, path, answer, failing, options):
+        answers = answer if isinstance(answer, dict) else {200: answer}
+        options = {"response": {**answers, **failures(*failing)}, **options}
+
+        def declare(view):
+            name = f"{self.ids}_{view.__name__}"
+            return self.router.api_operation([method], path, operation_id=name, **options)(view)
+
+        return declare
