@@ -36,7 +36,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
     before = [message for message in said if isinstance(message, dict)] if isinstance(said, list) else []
     gate, guardian = parts.gate_of(body), parts.guardian_of(body)
     fields = typed[0].fields if typed else {}
-    guide, known = configuration.several(GUIDE, reasons.SETTING)
+    guide, known = configuration.several(GUIDE, reasons.SETTING).values()
     return {
         "sample": sample,
         "body": body,

@@ -34,7 +34,8 @@ class State:
 
 def states() -> list[State]:
     """Every kind that runs by itself as it stands now."""
-    return [_state(kind, every) for kind, every in job_kinds.by_themselves()]
+    values = configuration.several(*configuration.KEYS)
+    return [_state(kind, every, values) for kind, every in job_kinds.by_themselves()]
 
 
 def start_due() -> list[JobRun]:
@@ -51,21 +52,21 @@ def _start(state):
         return jobs.start(state.kind, state.every.params(), by=BY_ITSELF)
 
 
-def _state(kind, every):
-    wanted = configuration.get(every.setting)
+def _state(kind, every, values):
+    wanted = values[every.setting]
     every_ms = (bool(wanted) if every.is_switch else wanted) * every.unit_ms or None
     last = _last(kind)
     is_under_way = last is not None and not last.has_ended
-    due_at = None if every_ms is None or is_under_way else _next(every, every_ms, last)
+    due_at = None if every_ms is None or is_under_way else _next(every, every_ms, last, values)
     return State(kind, every, every_ms, last, due_at)
 
 
-def _next(every, every_ms, last):
+def _next(every, every_ms, last, values):
     if last is None:
         return clock.now_ms()
     if not every.moment:
         return last.created_at + every_ms
-    minute, hour, *_rest = configuration.get(every.moment).split()
+    minute, hour, *_rest = values[every.moment].split()
     moment = last.created_at // DAY_MS * DAY_MS + int(hour) * HOUR_MS + int(minute) * MINUTE_MS
     return moment if moment > last.created_at else moment + DAY_MS
 

@@ -335,7 +335,7 @@ def _note_damaged(found, name):
 def _configuration():
     """What this site was set to, for a person who sets it up again; nothing of it is secret and nothing reads it."""
     return {
-        "settings": {key: configuration.get(key) for key in configuration.KEYS},
+        "settings": configuration.several(*configuration.KEYS),
         "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
         "source": str(settings.STATE_DIR),
         "home": str(settings.HOME_DIR),

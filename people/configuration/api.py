@@ -16,7 +16,7 @@ router = Operations("operations_people_api", tags=["people"])
 @needs("admin")
 def setting_list(request):
     """What an operator tunes, with defaults."""
-    return {"items": [_setting(key) for key in configuration.KEYS]}
+    return {"items": [_setting(key, value) for key, value in configuration.several(*configuration.KEYS).items()]}
 
 
 @router.post("/operations/settings/import", SettingsImported, 400, 409, tags=["operations"])
@@ -25,7 +25,7 @@ def settings_import(request, wanted: SettingsIn):
     """Set what an object of settings holds, all of it or nothing; what is no setting here is named with the reason."""
     found = importing.apply(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
     return {
-        "items": [_setting(key) | {"value": value} for key, value in found.values.items()],
+        "items": [_setting(key, value) for key, value in found.values.items()],
         "ignored": [one.as_json() for one in found.ignored[: importing.LISTED]],
         "ignored_count": len(found.ignored),
         "dry_run": wanted.dry_run,
@@ -39,14 +39,14 @@ def setting_save(request, key: str, wanted: SettingIn):
     if key not in configuration.KEYS:
         raise Http404
     configuration.put(key, wanted.value, by=request.user.username)
-    return _setting(key)
+    return _setting(key, configuration.get(key))
 
 
-def _setting(key):
+def _setting(key, value):
     known = configuration.KEYS[key]
     return {
         "key": key,
-        "value": configuration.get(key),
+        "value": value,
         "default": known.default,
         "shape": known.shape,
         "help": known.help,

@@ -158,12 +158,11 @@ def get(key: str) -> Any:
     return orjson.loads(row.value_json) if row else known.default
 
 
-def several(*keys: str) -> list[Any]:
-    """The values of settings, or their defaults, in one query. Raises Refused for a key that does not exist."""
+def several(*keys: str) -> dict[str, Any]:
+    """The value of each setting, or its default, in one query. Raises Refused for a key that does not exist."""
     defaults = {key: _known(key).default for key in keys}
     rows = KeyValue.objects.filter(scope=SCOPE, key__in=keys).values_list("key", "value_json")
-    found = defaults | {key: orjson.loads(value) for key, value in rows}
-    return [found[key] for key in keys]
+    return defaults | {key: orjson.loads(value) for key, value in rows}
 
 
 def named(values: list[str]) -> dict[str, str]:

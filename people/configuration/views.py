@@ -36,7 +36,7 @@ def setting_save(request, key):
 
 def _forms():
     values = configuration.several(*configuration.KEYS)
-    return [_form(key, value) for key, value in zip(configuration.KEYS, values, strict=True)]
+    return [_form(key, value) for key, value in values.items()]
 
 
 def _form(key, current, data=None):

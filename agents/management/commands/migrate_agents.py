@@ -1,5 +1,8 @@
+from django.db import connection
+
 from openclaw_web import reasons
-from openclaw_web.commands.verbs import DONE, INTERRUPTED, PARTLY, WRONG_USE, Verb
+from openclaw_web.commands.verbs import DONE, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
+from openclaw_web.sqlite import adopted
 
 from ... import databases, services
 from ...models import Agent
@@ -8,10 +11,11 @@ from ...models import Agent
 class Command(Verb):
     help = "Bring every agent's file up to the current schema."
     examples = ("migrate_agents", "migrate_agents --json")
-    statuses = (DONE, WRONG_USE, PARTLY, INTERRUPTED)
+    statuses = (DONE, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
     schema = "openclaw-web.migrate_agents.v1"
 
     def run(self, verbosity, **options):
+        adopted.refuse_half_migrated(connection)
         migrated, failed = [], []
         for agent in Agent.objects.order_by("agent_id"):
             try:

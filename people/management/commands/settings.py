@@ -60,7 +60,7 @@ class Import:
         parser.add_argument("--dry-run", action="store_true", help="say what would be set, and set nothing")
 
     def run(self, file, dry_run, **options):
-        before = {key: configuration.get(key) for key in configuration.KEYS}
+        before = configuration.several(*configuration.KEYS)
         found = importing.apply(importing.parse(read(file)), by=BY, is_dry=dry_run)
         rows = [
             {"key": key, "value": value, "default": configuration.default(key), "before": before[key]}
@@ -111,7 +111,8 @@ def read(file):
 
 
 def _rows(keys):
-    return [{"key": key, "value": configuration.get(key), "default": configuration.default(key)} for key in keys]
+    values = configuration.several(*keys)
+    return [{"key": key, "value": value, "default": configuration.default(key)} for key, value in values.items()]
 
 
 def _lines(rows):

@@ -109,7 +109,8 @@ def test_the_doctor_brings_it_up_to_date(old):
 
 # The doctor has a status of its own for what it cannot begin with.
 @pytest.mark.parametrize(
-    ("words", "ended"), [(["migrate"], 3), (["serve", "--port", "0"], 3), (["doctor", "--fix"], 2)]
+    ("words", "ended"),
+    [(["migrate"], 3), (["migrate_agents"], 3), (["serve", "--port", "0"], 3), (["doctor", "--fix"], 2)],
 )
 def test_a_half_migrated_home_is_refused_and_left_alone(half, words, ended):
     before = rows(half)
