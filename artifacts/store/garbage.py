@@ -58,19 +58,24 @@ class Collected:
 
 
 def collect(
-    *, older_than: float = 0, is_dry_run: bool = False, also_kept: Callable[[list[str]], Iterable[str]] | None = None
+    result: Collected | None = None,
+    *,
+    older_than: float = 0,
+    also_kept: Callable[[list[str]], Iterable[str]] | None = None,
 ) -> Collected:
     """Remove every content that no agent refers to and that was stashed more than `older_than` seconds ago.
+
+    `result` counts while it goes on, so that whoever is interrupted knows what is gone.
 
     `also_kept(handles)` names those of these handles that something else refers to: asked once for all that may go,
     while others work on, and once more for each batch just before it goes, while nobody adopts. Raises Refused when
     an agent's file cannot be read: what it refers to is not known then, and nothing is removed.
     """
-    root, result = layout.root(), Collected(is_dry_run)
+    root, result = layout.root(), result or Collected(is_dry_run=False)
     waiting = _unreferred(root, time.time() - older_than, result)
     if waiting and also_kept:
         result.kept += _take_out(waiting, also_kept([handles.of(sha256) for sha256 in waiting]))
-    if is_dry_run:
+    if result.is_dry_run:
         _count(result, waiting.values())
         return result
     todo = iter(waiting.items())

@@ -36,11 +36,13 @@ def collect(*, older_than: int, is_dry_run: bool, by: str, progress: Progress | 
     if not is_dry_run:
         reserve.release(settings.HOME_DIR)
     mentions = Mentions(tell=_telling(progress))
-    result = garbage.collect(older_than=older_than, is_dry_run=is_dry_run, also_kept=mentions.among)
-    if not is_dry_run:
-        sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept}
-        audit.record(by, "artifacts_cleared", object_type="artifact", older_than_seconds=older_than, **sums)
-    return result
+    result = Collected(is_dry_run)
+    try:
+        return garbage.collect(result, older_than=older_than, also_kept=mentions.among)
+    finally:  # also when it is cancelled: what is gone is gone
+        if not is_dry_run:
+            sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept}
+            audit.record(by, "artifacts_cleared", object_type="artifact", older_than_seconds=older_than, **sums)
 
 
 def start(*, older_than: int, is_dry_run: bool, by: str) -> JobRun:

@@ -51,6 +51,17 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     folder = settings.HOME_DIR / "exports"
     done = {"files": 0, "written": 0, "turns": 0, "removed": 0}
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        _export(folder, days, done, progress)
+    finally:  # also when it is cancelled: what is written stays
+        audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
+    progress.update(len(days), len(days))
+    told = {name: f"{number:,}" for name, number in done.items()}
+    message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old ones removed: %(removed)s.")
+    return {"message": message % told, **done}
+
+
+def _export(folder, days, done, progress):
     with room.refusing(folder, _("The files are what they were.")), draft_of(folder / "conversations") as draft:
         stores = choosing.stores()
         for number, day in enumerate(days):
@@ -58,11 +69,6 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             _write(folder / f"conversations-{day}.jsonl", draft / "day", stores, day, done)
         done["removed"] = _prune(folder, days[0])
         sync_folder(folder)
-    progress.update(len(days), len(days))
-    audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
-    told = {name: f"{number:,}" for name, number in done.items()}
-    message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old ones removed: %(removed)s.")
-    return {"message": message % told, **done}
 
 
 def _write(path: Path, draft: Path, stores, day: date, done):

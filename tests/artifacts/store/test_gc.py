@@ -105,7 +105,7 @@ def test_a_dry_run_removes_nothing(root):
     forget(handle)
     (root / "tmp" / "draft").write_bytes(b"half")
     before = sorted(root.rglob("*"))
-    assert garbage.collect(is_dry_run=True).removed == 1
+    assert garbage.collect(garbage.Collected(is_dry_run=True)).removed == 1
     assert sorted(root.rglob("*")) == before
 
 

@@ -9,6 +9,7 @@ from artifacts import handles, services
 from artifacts.store import garbage, layout
 from jobs import services as jobs
 from jobs.models import JobRun
+from jobs.progress import Cancelled, Progress
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from operations.clearing import mentions
@@ -256,6 +257,22 @@ def test_the_job(root, orphan):
     receipt = orjson.loads(done.result_json)
     assert (receipt["schema"], receipt["removed"], receipt["dryRun"]) == ("openclaw-mem.artifact.gc.v1", 1, False)
     assert done.message.startswith("1 content removed (") and done.message.endswith(" B), 0 kept.")
+
+
+def test_what_was_removed_before_it_was_cancelled_is_in_the_audit_log(root, orphan, monkeypatch):
+    monkeypatch.setattr("artifacts.store.garbage.BATCH", 1)
+    contents = [orphan(text) for text in (b"one", b"two", b"three", b"four")]
+
+    def heard(*_):
+        progress.is_cancelled = not all(is_there(root, handle) for handle in contents)
+
+    progress = Progress(heard)
+    with pytest.raises(Cancelled):
+        clearing.collect(older_than=0, is_dry_run=False, by="root", progress=progress)
+    gone = sum(not is_there(root, handle) for handle in contents)
+    assert 0 < gone < len(contents)
+    entry = AuditEntry.objects.get(action="artifacts_cleared")
+    assert orjson.loads(entry.detail_json)["removed"] == gone
 
 
 def test_handles_are_found_in_a_content_whatever_chunk_they_are_in(root, monkeypatch):
