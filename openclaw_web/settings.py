@@ -119,7 +119,7 @@ LISTS = {
     "audit": "people.audit.filters.AuditFilters",
     "events": "ledger.lists.filters.EventFilters",
     "exports": "datasets.exporting.filters.ExportFilters",
-    "jobs": "jobs.filters.JobFilters",
+    "jobs": "jobs.job_list.JobFilters",
     "rejected": "collecting.filters.RejectedFilters",
     "samples": "datasets.forms.SampleFilters",
     "sessions": "ledger.lists.filters.SessionFilters",

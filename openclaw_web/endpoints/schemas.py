@@ -72,6 +72,12 @@ class PageQuery(Schema):
         """As `page_of` takes it."""
         return {"after": self.after, "before": self.before, "size": self.limit}
 
+    def asked(self, **names: str) -> dict[str, Any]:
+        """The filters as the list is asked for them (`List.fits`); `names` are those that it calls otherwise."""
+        names |= {"from_ts": "since", "to_ts": "until"}
+        chosen = self.dict(exclude={"after", "before", "limit"}, exclude_none=True)
+        return {names.get(name, name): value for name, value in chosen.items()}
+
 
 class Moments(PageQuery):
     """A list that can be narrowed to a stretch of time."""
