@@ -118,7 +118,7 @@ LISTS = {
     "artifacts": "artifacts.filters.ArtifactFilters",
     "audit": "people.audit.filters.AuditFilters",
     "events": "ledger.lists.filters.EventFilters",
-    "exports": "datasets.exporting.filters.ExportFilters",
+    "exports": "datasets.exporting.export_list.ExportFilters",
     "jobs": "jobs.job_list.JobFilters",
     "rejected": "collecting.filters.RejectedFilters",
     "samples": "datasets.forms.SampleFilters",
