@@ -116,7 +116,7 @@ INSTALLED_APPS = [
 # Every list whose filters people keep, and what reads them from an address.
 LISTS = {
     "artifacts": "artifacts.filters.ArtifactFilters",
-    "audit": "people.audit.filters.AuditFilters",
+    "audit": "people.audit.audit_list.AuditFilters",
     "events": "ledger.lists.filters.EventFilters",
     "exports": "datasets.exporting.export_list.ExportFilters",
     "jobs": "jobs.job_list.JobFilters",
