@@ -120,7 +120,7 @@ LISTS = {
     "events": "ledger.lists.filters.EventFilters",
     "exports": "datasets.exporting.export_list.ExportFilters",
     "jobs": "jobs.job_list.JobFilters",
-    "rejected": "collecting.filters.RejectedFilters",
+    "rejected": "ledger.lists.rejected_list.RejectedFilters",
     "samples": "datasets.forms.SampleFilters",
     "sessions": "ledger.lists.filters.SessionFilters",
     "turns": "ledger.lists.filters.TurnFilters",

@@ -8,13 +8,13 @@ from ninja import Query
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.lists.paging import Listing
 from openclaw_web.pages.doors import needs
 
-from ..models import RejectedRecord, TranscriptEventIdentity
+from ..models import TranscriptEventIdentity
 from ..session.api import BUDGET_BYTES, HEAVY, event_bytes, open_payloads, turn_bytes
 from ..session.schemas import RejectedOut, SessionOut
 from . import listing
+from .rejected_list import REJECTED
 from .schemas import AgentEventOut, AgentTurnPage, AgentTurnQuery, EventQuery, RejectedQuery, SessionQuery
 
 router = Operations("ledger_lists_api", tags=["ledger"])
@@ -58,8 +58,7 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 @needs("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):
     """Lines that could not be read, with their place and the reason; the newest first."""
-    rejected = RejectedRecord.objects.using(agent.db).all()
-    return listed(Listing(rejected, ("-id",), filters.condition()).page(**filters.place))
+    return listed(REJECTED.fits(agent, **filters.asked()).page(**filters.place))
 
 
 def with_identities(events):

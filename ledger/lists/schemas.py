@@ -81,12 +81,6 @@ class RejectedQuery(PageQuery):
     reason: str | None = Field(None, max_length=50, description="one word: not_json, truncated, glued, …")
     session: str | None = Field(None, max_length=500)
 
-    def condition(self) -> Q | None:
-        """What the lines must be; None for all."""
-        asked = {"reason": self.reason, "session_id": self.session}
-        chosen = {name: value for name, value in asked.items() if value}
-        return Q(**chosen) if chosen else None
-
 
 class AgentEventOut(EventOut):
     session_id: str
