@@ -121,7 +121,7 @@ LISTS = {
     "exports": "datasets.exporting.export_list.ExportFilters",
     "jobs": "jobs.job_list.JobFilters",
     "rejected": "ledger.lists.rejected_list.RejectedFilters",
-    "samples": "datasets.forms.SampleFilters",
+    "samples": "datasets.sample_list.SampleFilters",
     "sessions": "ledger.lists.filters.SessionFilters",
     "turns": "ledger.lists.filters.TurnFilters",
 }

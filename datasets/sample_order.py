@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from django.db import OperationalError, connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
-from openclaw_web.pages import glyphs
 from openclaw_web.sqlite.time_limits import time_box
 
 from .models import DatasetSample, SampleLabel
@@ -156,27 +155,6 @@ def of_turns(agent_id: str, session_id: str, numbers: list[int]) -> list[dict[st
     rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id, turn_number__in=numbers)
     found = rows.order_by("turn_number", "id").values("id", "turn_number", "annotation_status")
     return list({row["turn_number"]: row for row in found[:MOST_OF_TURNS]}.values())
-
-
-def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
-    """A page of `for_reading` samples as the list shows them: address, status and texts ready to print."""
-    query = filters.query
-    words = {status.value: str(word) for status, word in STATUS_WORDS.items()}
-    found = []
-    for sample in samples:
-        status = sample["annotation_status"] or DatasetSample.Status.PENDING.value
-        is_edited = sample["edited"] is not None
-        row = {
-            "href": f"{quote(sample['id'], safe='')}/{query}",
-            "status": status,
-            "status_word": words[status],
-            "user": glyphs.plain(sample["user"] or "") or sample["id"],
-            "reply": glyphs.plain((sample["edited"] if is_edited else sample["reply"]) or ""),
-            "is_edited": is_edited,
-            "by": sample["annotated_by"] or "–",
-        }
-        found.append(sample | row)
-    return found
 
 
 def _capped(count):
