@@ -115,7 +115,7 @@ INSTALLED_APPS = [
 
 # Every list whose filters people keep, and what reads them from an address.
 LISTS = {
-    "artifacts": "artifacts.filters.ArtifactFilters",
+    "artifacts": "artifacts.artifact_list.ArtifactFilters",
     "audit": "people.audit.audit_list.AuditFilters",
     "events": "ledger.lists.filters.EventFilters",
     "exports": "datasets.exporting.export_list.ExportFilters",

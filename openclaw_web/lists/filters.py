@@ -72,6 +72,11 @@ class ListFilters(forms.Form):
     sort = forms.CharField(required=False, max_length=50)
     format = forms.ChoiceField(required=False, choices=[(name, name) for name in TYPES])
 
+    @classmethod
+    def sorts(cls):
+        """Every order that an address may ask for."""
+        return tuple(f"{sign}{name}" for name in cls.ORDERS for sign in ("", "-"))
+
     def checked(self):
         """This form; raises Refused, naming the value, when the address asks for what cannot exist."""
         if not self.is_valid():
