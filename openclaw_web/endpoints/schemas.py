@@ -85,12 +85,6 @@ class Moments(PageQuery):
     from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: not before this moment")
     to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this moment")
 
-    def chosen(self, *left_out: str) -> dict[str, Any]:
-        """The filters as arguments of a function of `listing`."""
-        places = {"after", "before", "limit", "from_ts", "to_ts"}
-        chosen = self.dict(exclude={*places, *left_out}, exclude_none=True)
-        return chosen | {"since": self.from_ts, "until": self.to_ts}
-
 
 def listed(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:
     """The answer of a list: a page of rows, or `items` made of them, and the cursors of the pages beside it."""
