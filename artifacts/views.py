@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agents.decorators import agent_view
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.counting import amount, in_words
+from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, render_page
@@ -31,6 +32,7 @@ USES = 20  # on a page
 @require_safe
 @agent_view
 @needs("viewer")
+@shows(ARTIFACTS)
 def artifact_list(request, agent):
     """The artifacts that fit the filters, the last used first; as a file with `format`."""
     return answer(request, "artifacts/artifact_list.html", ARTIFACTS, agent=agent)

@@ -10,6 +10,7 @@ from agents.models import Agent
 from jobs import services as jobs
 from ledger.lists.rejected_list import REJECTED
 from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page
 from overview.models import AgentSummary
@@ -25,6 +26,7 @@ def collect_start(request):
 
 @require_safe
 @needs("viewer")
+@shows(REJECTED)
 def rejected_list(request):
     """Lines that hold no record: counts per agent, and with `agent` the lines; as a file with `format`."""
     filters = REJECTED.filters(request.GET).checked()

@@ -1,5 +1,6 @@
 """The list of samples: its filters and what fits them, its columns, its words and the tabs above it."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -90,16 +91,18 @@ def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, 
 
 
 def _beside(form):
-    """Tabs with a status each; their numbers only when they would be those of the list."""
+    """All samples that fit and a tab for each status; their numbers only when they would be those of the list."""
     filters, counted = form.filters(), all(name in Filters.NAMES for name in form.chosen)
+    words = {"": _("All"), **STATUS_WORDS}
+    amounts = sample_order.amounts([replace(filters, status=status) for status in words])
     tabs = [
         {
-            "label": tab.label,
-            "amount": tab.amount if counted else None,
+            "label": word,
+            "amount": amount if counted else None,
             "href": form.query_with(status=status or None) or "?",
-            "is_current": tab.is_current,
+            "is_current": status == filters.status,
         }
-        for status, tab in zip(("", *DatasetSample.Status.values), sample_order.tabs(filters), strict=True)
+        for (status, word), amount in zip(words.items(), amounts, strict=True)
     ]
     return {"chosen": filters, "tabs": tabs, "tabs_label": _("Status")}
 

@@ -7,13 +7,12 @@ from urllib.parse import urlencode
 
 from django.db import OperationalError, connection
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
+from openclaw_web.lists.counting import Amount
 from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
 from openclaw_web.sqlite.time_limits import time_box
 
 from .models import DatasetSample, SampleLabel
-from .words import STATUS_WORDS
 
 ORDER = ("-created_at", "-id")
 BACKWARDS = ("created_at", "id")
@@ -83,26 +82,11 @@ class Filters:
         return f"?{urlencode(chosen)}" if chosen else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """How many samples there are; nobody counts beyond COUNTED_UP_TO."""
-
-    count: int
-    is_more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """One status of the list, how many samples have it, and the address that shows them."""
-
-    label: str
-    amount: Amount | None
-    query: str
-    is_current: bool
-
-
 def amounts(lists: list[Filters]) -> list[Amount | None]:
-    """How many samples fit each of these filters, in one query; None for all of them when that takes too long."""
+    """How many samples fit each of these filters, in one query; None for all of them when that takes too long.
+
+    Nobody counts beyond COUNTED_UP_TO.
+    """
     parts, values = [], []
     for filters in lists:
         condition, asked_for = filters.condition()
@@ -117,16 +101,6 @@ def amounts(lists: list[Filters]) -> list[Amount | None]:
             if not is_up(exc):
                 raise
             return [None for _filters in lists]
-
-
-def tabs(filters: Filters) -> list[Tab]:
-    """All samples that fit, then one tab for each status."""
-    lists = [replace(filters, status=status) for status in ("", *DatasetSample.Status.values)]
-    labels = [_("All"), *map(str, STATUS_WORDS.values())]
-    return [
-        Tab(label, amount, narrowed.query, narrowed.status == filters.status)
-        for label, amount, narrowed in zip(labels, amounts(lists), lists, strict=True)
-    ]
 
 
 def neighbours(sample: DatasetSample, filters: Filters) -> tuple[str | None, str | None]:

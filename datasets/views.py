@@ -11,6 +11,7 @@ from agents.decorators import agent_view
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
@@ -24,6 +25,7 @@ from .words import STATUS_WORDS
 
 @require_safe
 @needs("viewer")
+@shows(SAMPLES)
 def sample_list(request):
     """The samples that fit the filters, newest first; as a file with `format`."""
     return answer(request, "datasets/sample_list.html", SAMPLES)

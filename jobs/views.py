@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page, stop_polling
 
@@ -18,6 +19,7 @@ from .models import JobRun
 
 @require_safe
 @needs("viewer")
+@shows(JOBS)
 def job_list(request):
     """The jobs that fit the filters, the newest first; as a file with `format`."""
     words = ALL_JOBS if request.user.has_role("operator") else OWN_JOBS

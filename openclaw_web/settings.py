@@ -113,19 +113,6 @@ INSTALLED_APPS = [
     "openclaw_web",
 ]
 
-# Every list whose filters people keep, and what reads them from an address.
-LISTS = {
-    "artifacts": "artifacts.artifact_list.ArtifactFilters",
-    "audit": "people.audit.audit_list.AuditFilters",
-    "events": "ledger.lists.event_list.EventFilters",
-    "exports": "datasets.exporting.export_list.ExportFilters",
-    "jobs": "jobs.job_list.JobFilters",
-    "rejected": "ledger.lists.rejected_list.RejectedFilters",
-    "samples": "datasets.sample_list.SampleFilters",
-    "sessions": "ledger.lists.session_list.SessionFilters",
-    "turns": "ledger.lists.turn_list.TurnFilters",
-}
-
 # What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
 BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
 

@@ -11,6 +11,7 @@ from jobs.models import JobRun
 from jobs.services import visible_to
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.downloads import FileDownload
 from openclaw_web.pages.html import after_post, render_page, stop_polling
@@ -26,6 +27,7 @@ from .options import read_options
 
 @require_safe
 @needs("viewer")
+@shows(EXPORTS)
 def export_list(request):
     """The exports that fit the filters, newest first, and the form for a new one; as a file with `format`.
 

@@ -4,6 +4,7 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 
 from .event_list import EVENTS
@@ -14,6 +15,7 @@ from .turn_list import TURNS
 @require_safe
 @agent_view
 @needs("viewer")
+@shows(SESSIONS)
 def session_list(request, agent):
     """The sessions that fit the filters, the last active first; as a file with `format`."""
     return answer(request, "ledger/session_list.html", SESSIONS, agent=agent)
@@ -22,6 +24,7 @@ def session_list(request, agent):
 @require_safe
 @agent_view
 @needs("viewer")
+@shows(EVENTS)
 def event_list(request, agent):
     """The records that fit the filters, the newest first; as a file with `format`."""
     return answer(request, "ledger/event_list.html", EVENTS, agent=agent)
@@ -30,6 +33,7 @@ def event_list(request, agent):
 @require_safe
 @agent_view
 @needs("viewer")
+@shows(TURNS)
 def turn_list(request, agent):
     """The turns that fit the filters, the newest first; as a file with `format`."""
     return answer(request, "ledger/turn_list.html", TURNS, agent=agent)

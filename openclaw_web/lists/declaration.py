@@ -5,11 +5,11 @@ How to add a list: docs/lists.md.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cache
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
+from django.urls import URLResolver, get_resolver
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
@@ -18,7 +18,6 @@ from .filters import ListFilters
 from .paging import Listing, Page
 
 Text = str | Promise
-_DECLARED: dict[str, "List"] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +57,26 @@ class List:
     file: Callable[[QuerySet], QuerySet] | None = None
     shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
-    def __post_init__(self) -> None:
-        _DECLARED[self.on] = self
+
+def shows(what):
+    """Say of a view which list it shows: that is how the site's addresses know all lists."""
+
+    def mark(view):
+        view.shows = what
+        return view
+
+    return mark
 
 
+@cache
 def every() -> dict[str, List]:
-    """Every list of the site by its name: they are declared when the addresses of the site are read."""
-    import_module(settings.ROOT_URLCONF)
-    return _DECLARED
+    """Every list that an address of the site shows, by its name."""
+    return {what.on: what for what in _shown(get_resolver())}
+
+
+def _shown(resolver):
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from _shown(entry)
+        elif what := getattr(entry.callback, "shows", None):
+            yield what

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from ..errors import Refused
 from ..pages.downloads import StreamedDownload
-from .paging import every, terms
+from .paging import every
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -232,10 +232,6 @@ class DayFilters(ListFilters):
     def asked(self):
         """As every list's; the days as moments."""
         return {name: value for name, value in self.chosen.items() if name not in ("from", "to")} | self.moments
-
-    def column_terms(self, columns, moment):
-        """The filters in force for `narrowed`: `columns` is `{filter: column}`, `moment` the column of the days."""
-        return terms(self.asked, columns, moment=moment)
 
 
 def _options(choices, value):

@@ -3,6 +3,7 @@
 from django.views.decorators.http import require_safe
 
 from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 
 from .audit_list import AUDIT
@@ -10,6 +11,7 @@ from .audit_list import AUDIT
 
 @require_safe
 @needs("admin")
+@shows(AUDIT)
 def audit_list(request):
     """The entries that fit the filters, the newest first; as a file with `format`."""
     return answer(request, "people/audit_list.html", AUDIT)

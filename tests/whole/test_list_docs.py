@@ -6,9 +6,8 @@ Words in brackets explain a name and are no part of it. What stands in a table i
 import re
 
 import pytest
-from django.conf import settings
-from django.utils.module_loading import import_string
 
+from openclaw_web.lists.declaration import every
 from tests.test_architecture import ROOT, fail_for
 from tests.test_query_plans import PAGES
 
@@ -38,13 +37,13 @@ def told_lists():
 
 def address_of(on):
     """Where a list is, with the fields that say which one."""
-    form = import_string(settings.LISTS[on])
+    form = every()[on].filters
     return PAGES[on] + "".join(f"?{name}=ada" for name in form.PLACE)
 
 
 def declared(on):
     """The names of the filters of a list, and those of its orders."""
-    form = import_string(settings.LISTS[on])()
+    form = every()[on].filters()
     left_out = (*NO_FILTERS, *form.PLACE)
     return [name for name in form.fields if name not in left_out], list(form.ORDERS)
 
@@ -55,13 +54,13 @@ def wrong(on, what, told, true):
 
 
 def test_every_list_is_told():
-    assert set(told_lists()) == set(map(address_of, settings.LISTS))
+    assert set(told_lists()) == set(map(address_of, every()))
     assert [name for name, _columns in table("list", "columns")] == [name for name, *_rest in told_lists().values()]
 
 
 def test_filters_and_orders_are_told():
     problems = []
-    for on in settings.LISTS:
+    for on in every():
         (_name, filters, orders), (true_filters, true_orders) = told_lists()[address_of(on)], declared(on)
         problems += [*wrong(on, "filters", filters, true_filters), *wrong(on, "orders", orders, true_orders)]
     fail_for(problems)
@@ -69,7 +68,7 @@ def test_filters_and_orders_are_told():
 
 def test_the_columns_of_files_are_told(as_admin, ada):
     columns, problems = dict(table("list", "columns")), []
-    for on in settings.LISTS:
+    for on in every():
         address = address_of(on)
         answer = as_admin.get(f"{address}{'&' if '?' in address else '?'}format=csv")
         head = answer.getvalue().decode("utf-8-sig").splitlines()[0]
