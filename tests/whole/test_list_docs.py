@@ -75,3 +75,14 @@ def test_the_columns_of_files_are_told(as_admin, ada):
         name = told_lists()[address][0]
         problems += wrong(on, "columns", NAMES.findall(columns[name]), head.split(","))
     fail_for(problems)
+
+
+def test_what_is_shown_of_a_list_is_its_code():
+    """Each line stands in the module that the example names, but for `…`, which stands for what is left out."""
+    problems = []
+    for name, shown in re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        lines = (ROOT / name).read_text().splitlines()
+        missing = [line for line in shown.splitlines() if line.strip(" …") and line not in lines]
+        problems += [f"docs/lists.md shows what {name} does not say: {line}" for line in missing]
+    fail_for(problems)
+    assert "```python" in PAGE.read_text()
