@@ -29,6 +29,7 @@ READ = (
     *("id", "session_id", "turn_number", "created_at", "model", "tool_call_count", "error_count"),
     *("total_tokens", "cost_usd", "latency_ms"),
 )
+FIELDS = (*READ, "user", "reply")
 
 
 class TurnFilters(AgentFilters):
@@ -95,9 +96,10 @@ TURNS = List(
         ("", _("Cost"), True),
         ("", _("Took"), True),
     ),
-    fields=(*READ, "user", "reply"),
+    fields=FIELDS,
     draw=turn_rows,
     prepare=lambda page, _filters, agent: {"rows": page, "titles": titles(agent.db, page)},
     read=_read,
     file=_read,
+    shape=lambda turn: {name: turn[name] for name in FIELDS},
 )

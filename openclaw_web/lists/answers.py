@@ -42,11 +42,9 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
 
 def _file(request, what, filters, found, agent_id):
     """The file that `format` in the address asks for; `request.listed` tells the audit log. See `lists.download`."""
-    kind, columns = filters.cleaned_data["format"], what.fields
-    rows = what.file(found.all) if what.file else what.read(found.all).values(*columns)
-    shape = what.shape or (lambda row: {name: row[name] for name in columns})
-    name = file_name(what.on, agent_id)
-    response = download(rows, order=found.order, columns=columns, shape=shape, name=name, kind=kind)
+    kind, name = filters.cleaned_data["format"], file_name(what.on, agent_id)
+    rows = what.file(found.all) if what.file else what.read(found.all).values(*what.fields)
+    response = download(rows, order=found.order, columns=what.fields, shape=what.shape, name=name, kind=kind)
     about = {"object_type": "list", "object_id": what.on, "agent_id": agent_id}
     request.listed = {**about, "filter": filters.query, "format": kind}
     return response

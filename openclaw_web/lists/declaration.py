@@ -53,9 +53,9 @@ class List:
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
     # How many rows `whose` list has without filters, counted in so many ms: where there is a quicker way to say it.
     count: Callable[[Any, int], Amount] | None = None
-    # The rows of the file as dictionaries, and one as it is written: where they are not the `fields` of what is read.
+    # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.
     file: Callable[[QuerySet], QuerySet] | None = None
-    shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row
 
 
 def shows(what):
