@@ -8,7 +8,6 @@ from . import facets
 
 COST = {"label": _("Cost at least, $"), "required": False, "min_value": 0}
 TOKENS = {"label": _("Tokens at least"), "required": False, "min_value": 0, "max_value": BIGGEST}
-HOW = _("What this agent says and does appears here once its home has been collected.")
 
 
 class AgentFilters(DayFilters):

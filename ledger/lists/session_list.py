@@ -12,7 +12,7 @@ from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from ..models import Session
 from ..words import STATE_WORDS
-from .agent_filters import COST, HOW, TOKENS, AgentFilters
+from .agent_filters import COST, TOKENS, AgentFilters
 from .session_markup import session_rows
 
 WINDOW = paging.WINDOW
@@ -76,7 +76,7 @@ SESSIONS = List(
         counted=ngettext_lazy("%(shown)s session of %(agent)s", "%(shown)s sessions of %(agent)s", "count"),
         uncounted=_("Sessions of %(agent)s"),
         none=_("No sessions yet"),
-        how=HOW,
+        how=_("What this agent says and does appears here once its home has been collected."),
         command="openclaw-web collect",
         icon="chat-bubble-left-right",
     ),

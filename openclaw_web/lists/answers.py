@@ -1,6 +1,6 @@
 """A list as an answer: its page, the part of it that HTMX swaps, or its file."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from django.utils.text import capfirst
 
@@ -50,21 +50,11 @@ def _file(request, what, filters, found, agent_id):
     return response
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
-
-    on: str
-    query: str
-    views: list
-    current: object | None
-    is_home: bool
-
-
 def _bar(views, on, filters):
+    """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
     query = filters.query
     current = next((view for view in views if view.query == query), None)
-    return Bar(on, query, views, current, is_home=query in ("", filters.home))
+    return {"on": on, "query": query, "views": views, "current": current, "is_home": query in ("", filters.home)}
 
 
 def _known(what, whose, filters, found):

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from openclaw_web.lists.declaration import every
-from tests.test_architecture import ROOT, fail_for
+from tests.test_architecture import MODULES, ROOT, fail_for
 from tests.test_query_plans import PAGES
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +51,11 @@ def declared(on):
 def wrong(on, what, told, true):
     if told != true:
         yield f"docs/lists.md, {on}: the {what} are {', '.join(f'`{name}`' for name in true)}"
+
+
+def test_every_list_is_shown():
+    declared = {name for path in MODULES for name in re.findall(r'^    on="(\w+)",$', path.read_text(), re.MULTILINE)}
+    assert declared == every().keys(), "a list is shown by a view, which says so with @shows"
 
 
 def test_every_list_is_told():
