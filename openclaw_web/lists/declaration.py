@@ -5,7 +5,6 @@ How to add a list: docs/lists.md.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -68,7 +67,6 @@ def shows(what):
     return mark
 
 
-@cache
 def every() -> dict[str, List]:
     """Every list that an address of the site shows, by its name."""
     return {what.on: what for what in _shown(get_resolver())}
