@@ -11,7 +11,8 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
-from . import audited, downloading, handles, listing, receipts
+from . import audited, downloading, handles, receipts
+from .artifact_list import ARTIFACTS, uses
 from .contents import adoption, flagging, measuring, summaries
 from .errors import Gone, NoSuchArtifact
 from .looking import fetching
@@ -38,10 +39,10 @@ ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 @needs("viewer")
 def artifact_list(request, agent, filters: Query[ArtifactQuery]):
     """Artifacts of an agent, the last used first. A search may answer fewer than `limit`, and a `next`."""
-    page = listing.artifacts(agent.db, **filters.asked()).page(**filters.place)
-    uses, kinds = listing.uses(agent.db, [row.handle for row in page]), flagging.counted()
+    page = ARTIFACTS.fits(agent, **filters.asked()).page(**filters.place)
+    times, kinds = uses(agent.db, [row.handle for row in page]), flagging.counted()
     for row in page:
-        row.uses, row.is_flagged = uses[row.handle], flagging.is_flagged(row.secret_kinds, kinds)
+        row.uses, row.is_flagged = times[row.handle], flagging.is_flagged(row.secret_kinds, kinds)
         row.secret_kinds = orjson.loads(row.secret_kinds)
     return listed(page)
 

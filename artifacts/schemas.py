@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from openclaw_web.endpoints.schemas import Body, PageQuery
 
-from . import listing
+from .artifact_list import ArtifactFilters
 from .contents import content_types
 from .looking.grepping import MAX_CONTEXT
 from .looking.patterns import MAX_PATTERN
@@ -18,7 +18,6 @@ from .services import KIND, MAX_KIND, Place
 
 BIGGEST = 2**53
 MADE_HERE = frozenset({"checkpoint"})  # kinds that are made from records: nobody can pass anything off as one
-SORTS = Literal[tuple(f"{sign}{name}" for name in listing.ORDERS for sign in ("", "-"))]  # type: ignore[valid-type]
 Name = Annotated[str, Field(max_length=500)]
 
 
@@ -34,13 +33,9 @@ class ArtifactQuery(PageQuery):
     q: str = Field("", max_length=200, description="words of the summary")
     from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used not before this moment")
     to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used before this moment")
-    sort: SORTS = Field(listing.NEWEST, description="`-` before it: the newest or largest first")
-
-    def asked(self) -> dict[str, Any]:
-        """As `listing.artifacts` takes them."""
-        places = {"after", "before", "limit", "from_ts", "to_ts"}
-        asked = self.dict(exclude=places, exclude_none=True)
-        return asked | {"since": self.from_ts, "until": self.to_ts}
+    sort: Literal[ArtifactFilters.sorts()] = Field(  # type: ignore[valid-type]
+        ArtifactFilters.DEFAULT, description="`-` before it: the newest or largest first"
+    )
 
 
 class ArtifactOut(Schema):

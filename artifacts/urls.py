@@ -1,10 +1,10 @@
 from django.urls import path
 
-from . import list_views, views
+from . import views
 
 app_name = "artifacts"
 urlpatterns = [
-    path("agents/<str:agent>/artifacts/", list_views.artifact_list, name="artifact_list"),
+    path("agents/<str:agent>/artifacts/", views.artifact_list, name="artifact_list"),
     path("agents/<str:agent>/artifacts/<str:sha256>/", views.artifact_detail, name="artifact_detail"),
     path("agents/<str:agent>/artifacts/<str:sha256>/download/", views.artifact_download, name="artifact_download"),
     path("agents/<str:agent>/artifacts/<str:sha256>/remove/", views.artifact_remove, name="artifact_remove"),

@@ -1,4 +1,4 @@
-"""One artifact: its page, its content as a file, and what admins do to it."""
+"""Artifacts: the list, the page of one, its content as a file, and what admins do to it."""
 
 from functools import wraps
 
@@ -11,12 +11,15 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from openclaw_web.lists.answers import answer
 from openclaw_web.lists.counting import amount, in_words
+from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, render_page
 
-from . import audited, downloading, handles, list_markup
+from . import artifact_markup, audited, downloading, handles
+from .artifact_list import ARTIFACTS
 from .contents import flagging
 from .errors import Damaged, NoSuchArtifact
 from .looking import fetching, looking
@@ -24,6 +27,15 @@ from .looking.forms import PartForm
 from .models import Artifact
 
 USES = 20  # on a page
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+@shows(ARTIFACTS)
+def artifact_list(request, agent):
+    """The artifacts that fit the filters, the last used first; as a file with `format`."""
+    return answer(request, "artifacts/artifact_list.html", ARTIFACTS, agent=agent)
 
 
 def named(view):
@@ -111,8 +123,8 @@ def _about(request, agent, row):
         "uses": page,
         "use_count": known.count,
         "use_shown": in_words(known),
-        "use_rows": list_markup.use_rows(page),
-        "use_heads": list_markup.USE_COLUMNS,
+        "use_rows": artifact_markup.use_rows(page),
+        "use_heads": artifact_markup.USE_COLUMNS,
         "kinds": orjson.loads(row.secret_kinds),
         "flags": flags,
         "may_download": not flags or request.user.has_role("admin"),

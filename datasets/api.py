@@ -13,6 +13,7 @@ from openclaw_web.pages.doors import needs
 from . import services
 from .models import DatasetSample
 from .review import verdicts
+from .sample_list import SAMPLES
 from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SampleQuery, SamplesIn
 from .versions import named_by, version_of
 
@@ -31,7 +32,7 @@ BUDGET_BYTES = 2_000_000  # of content in one answer
 @needs("viewer")
 def sample_list(request, filters: Query[SampleQuery]):
     """Samples, the newest first; a page also ends after about 2 MB. A search may answer fewer, and a `next`."""
-    found = filters.filters().listing(DatasetSample.objects.all())
+    found = SAMPLES.fits(request.user, **filters.asked())
     return listed(found.page(budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
 

@@ -1,21 +1,16 @@
-"""What comes in from the pages of samples: filters, chosen turns, verdicts."""
+"""What comes in from the pages of samples: chosen turns, verdicts."""
 
 from collections.abc import Mapping
 
 from django import forms
-from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from agents.models import Agent
 from openclaw_web.errors import Refused
-from openclaw_web.lists.filters import DayFilters
-from openclaw_web.lists.paging import Term
 
 from .models import PART_LABELS, DatasetSample
-from .review import parts, reasons
+from .review import parts
 from .review.parts import PartVerdict
-from .sample_lists import Filters
-from .words import STATUS_WORDS, TYPE_WORDS
+from .words import STATUS_WORDS
 
 # What a person may say; only rules approve “by rule”.
 VERDICTS = [
@@ -27,50 +22,6 @@ VERDICTS = [
 LONGEST_REPLY = 1_000_000
 LONGEST_NOTES = 5_000
 NOTHING: Mapping[str, str] = {}
-
-
-class SampleFilters(DayFilters):
-    """The filters of the list, from its address."""
-
-    ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
-    HIDDEN = ("status", "session")
-    RARE = ("reason",)
-    agent = forms.ChoiceField(label=_("Agent"), required=False)
-    type = forms.ChoiceField(label=_("Type"), required=False, choices=[("", _("All types")), *TYPE_WORDS.items()])
-    status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
-    session = forms.CharField(label=_("Session"), required=False, max_length=500)
-    by = forms.CharField(label=_("Labelled by"), required=False, max_length=150)
-    reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
-    edited = forms.BooleanField(label=_("Only edited"), required=False)
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
-        self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
-
-    @cached_property
-    def offered(self):
-        """The reasons that can be given; rows with others, of a setting that changed, can be asked for as well."""
-        return {"reason": list(reasons.choices().items())}
-
-    def in_words(self, name, value):
-        """As every list does it; a reason by its label."""
-        return dict(self.offered["reason"]).get(value, value) if name == "reason" else super().in_words(name, value)
-
-    def filters(self):
-        """The filters in force. Raises Refused for one that does not exist."""
-        if not self.is_valid():
-            raise Refused(_("This address asks for samples that cannot exist. Start again from the list."))
-        return Filters(**{name: self.cleaned_data[name] for name in Filters.NAMES})
-
-    def listing(self, samples):
-        """Those of `samples` that fit."""
-        asked, moments = self.chosen, self.moments
-        terms = [Term("annotated_by", "exact", asked["by"])] if "by" in asked else []
-        terms += [Term("created_at", "gte", moments["since"])] if moments["since"] is not None else []
-        terms += [Term("created_at", "lt", moments["until"])] if moments["until"] is not None else []
-        terms += [Term("output", "gt", "")] if "edited" in asked else []
-        return self.filters().listing(samples, terms, order=self.order)
 
 
 class TurnChoice(forms.Form):

@@ -12,7 +12,7 @@ from ledger.session import doings
 from openclaw_web.pages import glyphs
 from people.configuration import keys as configuration
 
-from . import sample_lists, word_diff
+from . import sample_order, word_diff
 from .as_typed import as_typed
 from .forms import PartsForm, VerdictForm
 from .models import DatasetSample
@@ -48,7 +48,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "earlier": before[:-2],
         "latest": before[-2:],
         "form": form,
-        "labels": sample_lists.history(sample),
+        "labels": sample_order.history(sample),
         "may_label": may_label,
         "longest_shown": LONGEST_SHOWN,
         "longest": f":{LONGEST_SHOWN}",

@@ -10,7 +10,7 @@ from openclaw_web.endpoints.schemas import Body, PageQuery
 from .forms import LONGEST_NOTES, LONGEST_REPLY
 from .review import parts
 from .review.parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
-from .sample_lists import Filters, history
+from .sample_order import history
 
 Status = Literal["pending", "approved", "rejected", "needs_review", "auto_approved"]
 Verdict = Literal["approved", "rejected", "needs_review", "pending"]
@@ -27,10 +27,6 @@ class SampleQuery(PageQuery):
     type: Type | None = None
     session: str | None = Field(None, max_length=500)
     reason: str | None = Field(None, max_length=40, description="rejected for this reason")
-
-    def filters(self) -> Filters:
-        """As the pages have them."""
-        return Filters(**{name: getattr(self, name) or "" for name in Filters.NAMES})
 
 
 class GateOutput(Schema):

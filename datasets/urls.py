@@ -1,13 +1,13 @@
 from django.urls import path, re_path
 
-from . import list_views, views
+from . import views
 from .exporting import views as export_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
 
 app_name = "datasets"
 urlpatterns = [
-    path("samples/", list_views.sample_list, name="sample_list"),
+    path("samples/", views.sample_list, name="sample_list"),
     path("samples/bulk/", bulk_views.samples_bulk, name="samples_bulk"),
     path("samples/bulk/label/", bulk_views.samples_bulk_label, name="samples_bulk_label"),
     path("samples/<str:sample_id>/", views.sample_detail, name="sample_detail"),

@@ -1,4 +1,4 @@
-"""Samples: one sample with its verdicts, and making them from turns."""
+"""Samples: the list, one sample with its verdicts, and making them from turns."""
 
 from django.contrib import messages
 from django.shortcuts import get_object_or_404, render
@@ -10,14 +10,25 @@ from django.views.decorators.http import require_POST, require_safe
 from agents.decorators import agent_view
 from ledger.models import Session
 from openclaw_web.errors import Refused
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import sample_lists, sample_page, services
-from .forms import SampleFilters, TurnChoice, TurnsShown, VerdictForm
+from . import sample_order, sample_page, services
+from .forms import TurnChoice, TurnsShown, VerdictForm
 from .models import DatasetSample
 from .review import drafts, verdicts
+from .sample_list import SAMPLES, SampleFilters
 from .words import STATUS_WORDS
+
+
+@require_safe
+@needs("viewer")
+@shows(SAMPLES)
+def sample_list(request):
+    """The samples that fit the filters, newest first; as a file with `format`."""
+    return answer(request, "datasets/sample_list.html", SAMPLES)
 
 
 @require_safe
@@ -52,7 +63,7 @@ def sample_label(request, sample_id):
 @needs("viewer")
 def session_samples(request, agent, session_id):
     """The samples of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
-    found = sample_lists.of_turns(agent.agent_id, session_id, TurnsShown(request.GET).numbers())
+    found = sample_order.of_turns(agent.agent_id, session_id, TurnsShown(request.GET).numbers())
     return render(request, "datasets/session_samples.html", {"samples": found})
 
 
@@ -71,13 +82,13 @@ def samples_make(request, agent, session_id):
         messages.warning(request, sentence)
     if not made.made and not made.existing:
         return refuse_post(request, Refused(_("No sample was made.")), to=session)
-    filters = sample_lists.Filters(agent=agent.agent_id, session=session.id)
+    filters = sample_order.Filters(agent=agent.agent_id, session=session.id)
     return after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
 
 
 def _sample_page(request, sample, form=None, *, status=200):
     filters = SampleFilters(request.GET).filters()
-    before, after = sample_lists.neighbours(sample, filters)
+    before, after = sample_order.neighbours(sample, filters)
     may_label = request.user.has_role("labeller")
     typed = drafts.of(sample.id, by=request.user.username) if may_label else []
     context = {
@@ -85,7 +96,7 @@ def _sample_page(request, sample, form=None, *, status=200):
         "filters": filters,
         "before": before,
         "after": after,
-        "waiting": sample_lists.amounts([filters.waiting()])[0],
+        "waiting": sample_order.amounts([filters.waiting()])[0],
     }
     response = render_page(request, "datasets/sample_detail.html", context, status=status)
     return sample_page.unkept(response) if may_label else response
@@ -103,7 +114,7 @@ def _labelled(sample, filters):
 
 
 def _next_address(sample, filters):
-    following = sample_lists.next_waiting(sample, filters)
+    following = sample_order.next_waiting(sample, filters)
     if following is None:
         return reverse("datasets:sample_list") + filters.query
     return reverse("datasets:sample_detail", args=[following]) + filters.query

@@ -5,22 +5,20 @@ from ninja import Query, Status
 
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.lists.paging import Term
 from openclaw_web.pages.doors import needs
 
 from . import services as jobs
+from .job_list import JOBS
 from .schemas import JobDetail, JobOut, JobQuery
 
 router = Operations("operations_api", tags=["operations"])
-JOB_COLUMNS = ("kind", "state", "started_by")
 
 
 @router.get("/operations/jobs", Page[JobOut], 409)
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""
-    terms = [Term(name, "exact", value) for name in JOB_COLUMNS if (value := getattr(filters, name))]
-    return listed(jobs.listing(request.user, terms).page(**filters.place))
+    return listed(JOBS.fits(request.user, **filters.asked(started_by="by")).page(**filters.place))
 
 
 @router.get("/operations/jobs/{job_id}", JobDetail, 404)

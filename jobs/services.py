@@ -14,7 +14,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.disk import locks, reserve
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import Listing, Term, narrowed, page_of
+from openclaw_web.lists.paging import page_of
 from people.audit import log as audit
 
 from . import cancelling, running
@@ -26,7 +26,6 @@ __all__ = [
     "Progress",
     "cancel",
     "latest",
-    "listing",
     "of_kinds",
     "recover",
     "run_now",
@@ -39,8 +38,6 @@ log = logging.getLogger(__name__)
 STALE_MS = 15_000
 MAX_ATTEMPTS = 3
 NEWEST_FIRST = ("-created_at", "-id")
-LONG_COLUMNS = ("log", "result_json", "params_json")
-SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
 
 
 def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun:
@@ -110,12 +107,6 @@ def recover() -> int:
 def visible_to(user: Any) -> QuerySet[JobRun]:
     """The runs a person may see: operators all, everybody else the ones they started."""
     return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
-
-
-def listing(user: Any, terms: list[Term], *, order: tuple[str, ...] = NEWEST_FIRST) -> Listing:
-    """Those of the runs a person may see that fit `terms`, without what is long in them."""
-    own = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
-    return narrowed(JobRun.objects.defer(*LONG_COLUMNS), [*own, *terms], order=order, seeks=SEEKS)
 
 
 def latest(kinds: Sequence[str], count: int, **columns: Any) -> list[JobRun]:

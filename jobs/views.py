@@ -1,60 +1,29 @@
 """Jobs: what runs, what ran, what came of it."""
 
-from dataclasses import replace
-
 import orjson
 from django.http import Http404
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from openclaw_web.errors import Refused
-from openclaw_web.lists.answers import Words, answer_file, answer_page
-from openclaw_web.lists.paging import places
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page, stop_polling
 
 from . import kinds as job_kinds
-from . import markup as list_markup
 from . import services as jobs
-from .filters import JobFilters
+from .job_list import ALL_JOBS, JOBS, OWN_JOBS
 from .models import JobRun
-
-ALL_JOBS = Words(
-    counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
-    uncounted=gettext_lazy("Jobs"),
-    none=gettext_lazy("No jobs yet"),
-    how=gettext_lazy("Collects, exports and other long work are listed here, with progress, log and how they ended."),
-    icon="queue-list",
-)
-OWN_JOBS = replace(
-    ALL_JOBS,
-    counted=ngettext_lazy("%(shown)s job you started", "%(shown)s jobs you started", "count"),
-    uncounted=gettext_lazy("Jobs you started"),
-)
 
 
 @require_safe
 @needs("viewer")
+@shows(JOBS)
 def job_list(request):
     """The jobs that fit the filters, the newest first; as a file with `format`."""
-    filters = JobFilters(request.GET).checked()
-    found = jobs.listing(request.user, filters.terms(), order=filters.order)
-    if filters.cleaned_data["format"]:
-        fields = list_markup.JOB_FIELDS
-        return answer_file(request, filters, found.all.values(*fields), on="jobs", order=found.order, columns=fields)
-    page = found.page(**places(request))
-    return answer_page(
-        request,
-        "jobs/job_list.html",
-        filters,
-        found,
-        page,
-        on="jobs",
-        words=ALL_JOBS if request.user.has_role("operator") else OWN_JOBS,
-        columns=list_markup.JOB_COLUMNS,
-        rows=list_markup.job_rows(page),
-    )
+    words = ALL_JOBS if request.user.has_role("operator") else OWN_JOBS
+    return answer(request, "jobs/job_list.html", JOBS, words=words)
 
 
 @require_GET

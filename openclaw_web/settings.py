@@ -113,19 +113,6 @@ INSTALLED_APPS = [
     "openclaw_web",
 ]
 
-# Every list whose filters people keep, and what reads them from an address.
-LISTS = {
-    "artifacts": "artifacts.filters.ArtifactFilters",
-    "audit": "people.audit.filters.AuditFilters",
-    "events": "ledger.lists.filters.EventFilters",
-    "exports": "datasets.exporting.filters.ExportFilters",
-    "jobs": "jobs.filters.JobFilters",
-    "rejected": "collecting.filters.RejectedFilters",
-    "samples": "datasets.forms.SampleFilters",
-    "sessions": "ledger.lists.filters.SessionFilters",
-    "turns": "ledger.lists.filters.TurnFilters",
-}
-
 # What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
 BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
 

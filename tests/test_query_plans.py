@@ -12,13 +12,12 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from django import forms
-from django.conf import settings
 from django.db import connections
 from django.urls import resolve
-from django.utils.module_loading import import_string
 
 from benchmarks import many_rows
 from guardian import services as guardian
+from openclaw_web.lists.declaration import every
 from openclaw_web.sqlite import time_limits
 from tests.conftest import ALL
 from tests.openclaw_web.test_api import operations
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.django_db
 ROWS = 130  # more than two pages of everything
 ROOT = "/api/v1"
 
-# Where each list of LISTS is. Several addresses: as different people see it.
+# Where each list is. Several addresses: as different people see it.
 PAGES = {
     "artifacts": "/agents/ada/artifacts/",
     "audit": "/operations/audit/",
@@ -279,7 +278,7 @@ def api_lists():
 
 
 def test_every_list_is_in_the_table():
-    assert PAGES.keys() == settings.LISTS.keys()
+    assert PAGES.keys() == every().keys(), "a list belongs into PAGES"
     shown = {resolve(urlsplit(address).path).view_name for address in (*PAGES.values(), *PLAIN_PAGES)}
     pages = {name for name, (method, _role) in routes.PAGES.items() if method == "GET"}
     assert shown | NO_LISTS == pages, "a page with a list belongs into PAGES or PLAIN_PAGES, another into NO_LISTS"
@@ -288,7 +287,7 @@ def test_every_list_is_in_the_table():
 
 @pytest.mark.parametrize("on", sorted(PAGES))
 def test_pages(rows, on):
-    form = import_string(settings.LISTS[on])()
+    form = every()[on].filters()
     always = {name: IDS[name] for name in form.PLACE}
     fields = {name: each for name, each in form.fields.items() if name not in {*NOT_FILTERS, *always}}
     values = {name: value_of(name, each) for name, each in fields.items()}

@@ -1,18 +1,17 @@
 """Exports: ask for one, see how far it is, download its files."""
 
-from django.db.models import Q
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Query, Status
 
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.lists.paging import Listing
 from openclaw_web.pages import files
 from openclaw_web.pages.doors import needs
 
 from ..models import DatasetExport
 from . import exports, flagged
+from .export_list import EXPORTS
 from .jobs import start
 from .schemas import ExportDetail, ExportIn, ExportOut, ExportQuery
 
@@ -25,16 +24,14 @@ RANGE = {
     "schema": {"type": "string"},
     "description": "`bytes=1000-`: the part to send, with status 206; a download goes on where it was cut off",
 }
-COLUMNS = {"state": "state", "kind": "export_format", "task": "task", "exported_by": "exported_by"}
 
 
 @router.get("/exports", Page[ExportOut], 409)
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, the newest first."""
-    asked = {column: value for name, column in COLUMNS.items() if (value := getattr(filters, name))}
-    rows = DatasetExport.objects.defer("manifest_json", "reasons_json")
-    return listed(Listing(rows, ("-exported_at", "-id"), Q(**asked) if asked else None).page(**filters.place))
+    asked = filters.asked(kind="export_format", exported_by="by")
+    return listed(EXPORTS.fits(request.user, **asked).page(**filters.place))
 
 
 @router.post("/exports", {202: ExportOut}, 400, 409)

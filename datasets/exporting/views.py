@@ -4,42 +4,30 @@ from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
 from django.shortcuts import get_object_or_404
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import JobRun
 from jobs.services import visible_to
 from openclaw_web.errors import Refused
-from openclaw_web.lists import counting
-from openclaw_web.lists.answers import Words, answer_file, answer_page
-from openclaw_web.lists.paging import places
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.downloads import FileDownload
 from openclaw_web.pages.html import after_post, render_page, stop_polling
 
 from ..models import DatasetExport, DatasetSample
-from . import exports, flagged, markup
+from . import exports, flagged
 from . import words as export_words
-from .filters import ExportFilters
+from .export_list import EXPORTS, WORKING, ExportFilters, state_of
 from .forms import ExportForm
 from .jobs import start
-from .options import DEFAULT_TYPES, read_options
-
-BIG_COLUMNS = ("manifest_json", "reasons_json")
-EXPORTS = Words(
-    counted=ngettext_lazy("%(shown)s export", "%(shown)s exports", "count"),
-    uncounted=gettext_lazy("Exports"),
-    none=gettext_lazy("There are no exports yet"),
-    how=gettext_lazy("An export writes approved samples into files that a trainer reads. Approve some samples first."),
-    icon="arrow-down-tray",
-)
-WORKING = (DatasetExport.State.WAITING, DatasetExport.State.RUNNING)
+from .options import read_options
 
 
 @require_safe
 @needs("viewer")
+@shows(EXPORTS)
 def export_list(request):
     """The exports that fit the filters, newest first, and the form for a new one; as a file with `format`.
 
@@ -77,7 +65,7 @@ def export_detail(request, export_id):
         "export": export,
         "job": job,
         "is_working": is_working,
-        "state": _state(export, is_working),
+        "state": state_of(export, is_working),
         "problem": _problem(export, job, is_working),
         "options": _options(export),
         "again": _again(export),
@@ -104,49 +92,17 @@ def export_file(request, export_id, name):
 
 
 def _list_page(request, form, *, has_choices, status=200):
-    filters = ExportFilters(QueryDict() if has_choices else request.GET).checked()
-    found = filters.listing(DatasetExport.objects.defer(*BIG_COLUMNS))
-    if filters.cleaned_data["format"]:
-        fields = markup.EXPORT_FIELDS
-        return answer_file(request, filters, found.all.values(*fields), on="exports", order=found.order, columns=fields)
-    page = found.page(**places(request))
-    states = [_state(export, export.state in WORKING) for export in page]
-    return answer_page(
+    return answer(
         request,
         "datasets/export_list.html",
-        filters,
-        found,
-        page,
-        on="exports",
-        words=EXPORTS,
-        columns=markup.EXPORT_COLUMNS,
-        rows=markup.export_rows(page, states),
+        EXPORTS,
+        filters=ExportFilters(QueryDict() if has_choices else request.GET).checked(),
         form=form,
         has_choices=has_choices,
         may_export=request.user.has_role("labeller"),
-        ready=_ready(),
         may_include_flagged=request.user.has_role("admin"),
         status=status,
     )
-
-
-def _ready():
-    """How many samples an export could hold as the form begins, in words; nothing when there are none."""
-    approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
-    known = counting.amount(approved, column="id")
-    if not known.count:
-        return ""
-    words = ngettext(
-        "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
-    )
-    return capfirst(words % {"count": counting.in_words(known)})
-
-
-def _state(export, is_working):
-    """The state to show; an export whose job died is failed, whatever its row says."""
-    is_dead = export.state in WORKING and not is_working
-    state = DatasetExport.State.FAILED if is_dead else DatasetExport.State(export.state)
-    return {"tone": state.value, "label": export_words.STATE_WORDS[state]}
 
 
 def _problem(export, job, is_working):

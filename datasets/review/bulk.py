@@ -14,7 +14,7 @@ from openclaw_web.errors import Refused
 from people.audit import log as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
-from ..sample_lists import ORDER
+from ..sample_order import ORDER
 from ..words import STATUS_WORDS
 from . import queues, verdicts
 

@@ -8,9 +8,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from .. import sample_lists
-from ..forms import BulkForm, SampleFilters
-from ..models import DatasetSample
+from ..forms import BulkForm
+from ..sample_list import SAMPLES, SampleFilters, in_words
 from ..words import STATUS_WORDS
 from . import bulk
 
@@ -20,7 +19,7 @@ from . import bulk
 def samples_bulk(request):
     """How many samples a verdict on the whole list is about, which filter they fit, and the first of them."""
     filters = SampleFilters(request.GET).checked()
-    scope, verdict = _scope(filters), request.GET.get("verdict", "")
+    scope, verdict = _scope(request, filters), request.GET.get("verdict", "")
     if verdict not in bulk.VERDICTS or scope.status == verdict:
         raise Refused(_("Many samples at once are approved or rejected. Choose from the list of samples."))
     plan = bulk.plan(scope, by=request.user.username)
@@ -30,7 +29,7 @@ def samples_bulk(request):
         "verdict": verdict,
         "verdict_word": STATUS_WORDS[verdict],
         "plan": plan,
-        "rows": sample_lists.in_words(plan.first, filters.filters()),
+        "rows": in_words(plan.first, filters.filters()),
         "most": bulk.MOST,
         "form": BulkForm(),
     }
@@ -46,7 +45,7 @@ def samples_bulk_label(request):
     if not form.is_valid():
         return refuse_post(request, Refused(_("Nothing was changed. Choose again.")), to=back)
     try:
-        done = bulk.label_all(_scope(filters), by=request.user.username, **form.cleaned_data)
+        done = bulk.label_all(_scope(request, filters), by=request.user.username, **form.cleaned_data)
     except Refused as refused:
         again = filters.query_with(verdict=form.cleaned_data["status"])
         return refuse_post(request, refused, to=reverse("datasets:samples_bulk") + again)
@@ -54,6 +53,6 @@ def samples_bulk_label(request):
     return after_post(request, sentence, to=back)
 
 
-def _scope(filters):
-    rows, plain = filters.listing(DatasetSample.objects.all()).all, filters.filters()
+def _scope(request, filters):
+    rows, plain = SAMPLES.fits(request.user, **filters.asked).all, filters.filters()
     return bulk.Scope(rows, plain.status, plain.agent, filters.query)

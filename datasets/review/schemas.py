@@ -8,7 +8,7 @@ from pydantic import Field
 from openclaw_web.endpoints.schemas import Body
 
 from ..forms import LONGEST_NOTES
-from ..sample_lists import Filters
+from ..sample_order import Filters
 from ..schemas import NO_NUL, LabelIn, SampleDetailOut, SampleOut, Status, Type
 from .queues import Queue
 

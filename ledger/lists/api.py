@@ -8,14 +8,16 @@ from ninja import Query
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.lists.paging import Listing
 from openclaw_web.pages.doors import needs
 
-from ..models import RejectedRecord, TranscriptEventIdentity
+from ..models import TranscriptEventIdentity
 from ..session.api import BUDGET_BYTES, HEAVY, event_bytes, open_payloads, turn_bytes
 from ..session.schemas import RejectedOut, SessionOut
-from . import listing
+from .event_list import EVENTS
+from .rejected_list import REJECTED
 from .schemas import AgentEventOut, AgentTurnPage, AgentTurnQuery, EventQuery, RejectedQuery, SessionQuery
+from .session_list import SESSIONS
+from .turn_list import TURNS
 
 router = Operations("ledger_lists_api", tags=["ledger"])
 
@@ -25,7 +27,7 @@ router = Operations("ledger_lists_api", tags=["ledger"])
 @needs("viewer")
 def session_list(request, agent, filters: Query[SessionQuery]):
     """Sessions of an agent, the last active first. A search may answer fewer than `limit`, and a `next`."""
-    return listed(listing.sessions(agent.db, **filters.asked()).page(**filters.place))
+    return listed(SESSIONS.fits(agent, **filters.asked()).page(**filters.place))
 
 
 @router.get("/agents/{agent}/events", Page[AgentEventOut], 404, 409, 503)
@@ -33,9 +35,9 @@ def session_list(request, agent, filters: Query[SessionQuery]):
 @needs("viewer")
 def event_list(request, agent, filters: Query[EventQuery]):
     """Records of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
-    found = listing.events(agent.db, **filters.asked())
+    found = EVENTS.fits(agent, **filters.asked())
     rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*HEAVY)
-    found = replace(found, rows=with_identities(rows), condition=filters.of_types(found.condition))
+    found = replace(found, rows=with_identities(rows))
     limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
     page = found.page(**filters.place, **limits)
     if filters.include_payload:
@@ -48,7 +50,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
 @needs("viewer")
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     """Turns of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
-    found = listing.turns(agent.db, **filters.asked())
+    found = TURNS.fits(agent, **filters.asked())
     found = replace(found, rows=found.rows.defer("user_metadata", "agent_metadata"))
     return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
 
@@ -58,8 +60,7 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 @needs("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):
     """Lines that could not be read, with their place and the reason; the newest first."""
-    rejected = RejectedRecord.objects.using(agent.db).all()
-    return listed(Listing(rejected, ("-id",), filters.condition()).page(**filters.place))
+    return listed(REJECTED.fits(agent, **filters.asked()).page(**filters.place))
 
 
 def with_identities(events):

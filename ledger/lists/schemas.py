@@ -2,18 +2,18 @@
 
 from typing import Annotated, Any, Literal
 
-from django.db.models import Q
 from pydantic import Field
 
 from openclaw_web.endpoints.schemas import BIGGEST, LARGEST_FIRST, Moments, Page, PageQuery
 
 from ..session.schemas import EventOut, TurnOut
 from ..transcripts import trimming
-from .listing import EVENT_ORDERS, NEWEST_EVENTS, NEWEST_SESSIONS, NEWEST_TURNS, SESSION_ORDERS, TURN_ORDERS
+from .event_list import EventFilters
+from .session_list import SessionFilters
+from .turn_list import TurnFilters
 
 SESSION_SORTS, EVENT_SORTS, TURN_SORTS = (
-    Literal[tuple(f"{sign}{name}" for name in orders for sign in ("", "-"))]
-    for orders in (SESSION_ORDERS, EVENT_ORDERS, TURN_ORDERS)
+    Literal[filters.sorts()] for filters in (SessionFilters, EventFilters, TurnFilters)
 )
 IN_REACH = (
     f"words in the first {trimming.CAP:,} characters of the record's texts, and in the first "
@@ -31,11 +31,7 @@ class SessionQuery(Moments):
     errors: bool = Field(False, description="only sessions with a failed tool or model call")
     cost: float | None = Field(None, **AT_LEAST, description="dollars at least")
     tokens: int | None = Field(None, **AT_LEAST, description="tokens at least")
-    sort: SESSION_SORTS = Field(NEWEST_SESSIONS, description=LARGEST_FIRST)  # type: ignore[valid-type]
-
-    def asked(self) -> dict[str, Any]:
-        """As `listing.sessions` takes them."""
-        return self.chosen()
+    sort: SESSION_SORTS = Field(SessionFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
 
 class EventQuery(Moments):
@@ -49,17 +45,12 @@ class EventQuery(Moments):
     q: str = Field("", max_length=200, description=IN_REACH)
     failed: bool = Field(False, description="only failed tool and model calls")
     include_payload: bool = Field(False, description="with the record itself; the page then ends after about 2 MB")
-    sort: EVENT_SORTS = Field(NEWEST_EVENTS, description=LARGEST_FIRST)  # type: ignore[valid-type]
+    sort: EVENT_SORTS = Field(EventFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
-    def asked(self) -> dict[str, Any]:
-        """As `listing.events` takes them."""
-        return self.chosen("types", "include_payload", "session_id") | {"session": self.session_id or ""}
-
-    def of_types(self, condition: Q | None) -> Q | None:
-        """The condition of a listing, and that the kind is one of `types`."""
+    def asked(self, **names: str) -> dict[str, Any]:
+        """As every list's; the kinds one by one."""
         kinds = [kind.strip() for kinds in self.types for kind in kinds.split(",") if kind.strip()]
-        one_of = Q(kind__in=kinds) if kinds else None
-        return condition & one_of if condition and one_of else condition or one_of
+        return super().asked(session_id="session", **names) | {"types": kinds}
 
 
 class AgentTurnQuery(Moments):
@@ -70,22 +61,16 @@ class AgentTurnQuery(Moments):
     errors: bool = Field(False, description="only turns with a failed tool or model call")
     cost: float | None = Field(None, **AT_LEAST, description="dollars at least")
     tokens: int | None = Field(None, **AT_LEAST, description="tokens at least")
-    sort: TURN_SORTS = Field(NEWEST_TURNS, description=LARGEST_FIRST)  # type: ignore[valid-type]
+    sort: TURN_SORTS = Field(TurnFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
-    def asked(self) -> dict[str, Any]:
-        """As `listing.turns` takes them."""
-        return self.chosen("branch") | {"active": self.branch == "active"}
+    def asked(self, **names: str) -> dict[str, Any]:
+        """As every list's; the branches as a switch."""
+        return super().asked(**names) | {"branches": self.branch == "all"}
 
 
 class RejectedQuery(PageQuery):
     reason: str | None = Field(None, max_length=50, description="one word: not_json, truncated, glued, …")
     session: str | None = Field(None, max_length=500)
-
-    def condition(self) -> Q | None:
-        """What the lines must be; None for all."""
-        asked = {"reason": self.reason, "session_id": self.session}
-        chosen = {name: value for name, value in asked.items() if value}
-        return Q(**chosen) if chosen else None
 
 
 class AgentEventOut(EventOut):

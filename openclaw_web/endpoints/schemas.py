@@ -72,18 +72,18 @@ class PageQuery(Schema):
         """As `page_of` takes it."""
         return {"after": self.after, "before": self.before, "size": self.limit}
 
+    def asked(self, **names: str) -> dict[str, Any]:
+        """The filters as the list is asked for them (`List.fits`); `names` are those that it calls otherwise."""
+        names |= {"from_ts": "since", "to_ts": "until"}
+        chosen = self.dict(exclude={"after", "before", "limit"}, exclude_none=True)
+        return {names.get(name, name): value for name, value in chosen.items()}
+
 
 class Moments(PageQuery):
     """A list that can be narrowed to a stretch of time."""
 
     from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: not before this moment")
     to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this moment")
-
-    def chosen(self, *left_out: str) -> dict[str, Any]:
-        """The filters as arguments of a function of `listing`."""
-        places = {"after", "before", "limit", "from_ts", "to_ts"}
-        chosen = self.dict(exclude={*places, *left_out}, exclude_none=True)
-        return chosen | {"since": self.from_ts, "until": self.to_ts}
 
 
 def listed(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:

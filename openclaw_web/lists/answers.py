@@ -1,47 +1,38 @@
-"""What the pages of lists have in common: the words of a title, the context of a page, the list as a file."""
+"""A list as an answer: its page, the part of it that HTMX swaps, or its file."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from django.utils.text import capfirst
 
 from ..pages.html import render_page
 from .counting import amount, in_words
-from .filters import download, file_name
+from .filters import cell_labels, download, file_name
+from .paging import places
 
 COUNTING_MS = 8  # for the number in a title: no list waits longer for it
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What a list says: how many rows (a lazy plural of `count`, with `shown`), its title, when empty."""
+def answer(request, template, what, *, agent=None, filters=None, words=None, status=200, **context):
+    """The list `what` (a `List`) as its page, with HTMX as the part below its filter form, with `format` as its file.
 
-    counted: str
-    uncounted: str
-    none: str
-    how: str
-    command: str = ""
-    icon: str = ""
-
-
-def answer_page(
-    request, template, filters, found, page, *, on, words, columns, rows, known=None, status=200, **context
-):
-    """The page of the list `on`, or with HTMX the part below its filter form.
-
-    `known` is how many rows there are (an Amount), for a list that can count them quicker.
+    `filters` are checked ones where they are not just those of the address, `words` others than the list declares.
     """
-    known = known or amount(found.all, column=_counted(found.order), budget_ms=COUNTING_MS)
-    about = {"agent": context.get("agent")}
+    filters, whose = filters or what.filters(request.GET).checked(), agent or request.user
+    found = what.fits(whose, sort=filters.sorting, **filters.asked)
+    if filters.cleaned_data["format"]:
+        return _file(request, what, filters, found, str(agent or ""))
+    page = replace(found, rows=what.read(found.rows)).page(**places(request))
+    filters.offer(whose)
     context |= {
+        **({"agent": agent} if agent else {}),
+        **_in_words(words or what.words, _known(what, whose, filters, found), page, {"agent": agent}),
         "filters": filters,
         "page": page,
-        "title": str(words.uncounted) % about,
-        "counted": _counted_words(words, known, page, about),
-        "heads": filters.heads(columns),
-        "rows": rows,
+        "heads": filters.heads(what.columns),
+        "rows": what.draw(cell_labels(what.columns), **what.prepare(page, filters, whose)),
         "window": found.window,
-        "words": words,
-        "bar": _bar(request.user.kept_views(on), on, filters),
+        "bar": _bar(request.user.kept_views(what.on), what.on, filters),
+        **what.beside(filters),
     }
     response = render_page(request, template, context, partial="list-part", status=status)
     if request.htmx:  # the form sends its empty fields as well
@@ -49,30 +40,28 @@ def answer_page(
     return response
 
 
-def answer_file(request, filters, rows, *, on, order, columns, shape=dict, agent_id=""):
+def _file(request, what, filters, found, agent_id):
     """The file that `format` in the address asks for; `request.listed` tells the audit log. See `lists.download`."""
-    kind = filters.cleaned_data["format"]
-    response = download(rows, order=order, columns=columns, shape=shape, name=file_name(on, agent_id), kind=kind)
-    what = {"object_type": "list", "object_id": on, "agent_id": agent_id}
-    request.listed = {**what, "filter": filters.query, "format": kind}
+    kind, name = filters.cleaned_data["format"], file_name(what.on, agent_id)
+    rows = what.file(found.all) if what.file else what.read(found.all).values(*what.fields)
+    response = download(rows, order=found.order, columns=what.fields, shape=what.shape, name=name, kind=kind)
+    about = {"object_type": "list", "object_id": what.on, "agent_id": agent_id}
+    request.listed = {**about, "filter": filters.query, "format": kind}
     return response
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
-
-    on: str
-    query: str
-    views: list
-    current: object | None
-    is_home: bool
-
-
 def _bar(views, on, filters):
+    """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
     query = filters.query
     current = next((view for view in views if view.query == query), None)
-    return Bar(on, query, views, current, is_home=query in ("", filters.home))
+    return {"on": on, "query": query, "views": views, "current": current, "is_home": query in ("", filters.home)}
+
+
+def _known(what, whose, filters, found):
+    """How many rows there are, as far as that can be counted in time."""
+    if what.count and not filters.chosen:
+        return what.count(whose, COUNTING_MS)
+    return amount(found.all, column=_counted(found.order), budget_ms=COUNTING_MS)
 
 
 def _counted(order):
@@ -81,9 +70,9 @@ def _counted(order):
     return names[-1] if names[-1] == "id" else names[0]
 
 
-def _counted_words(words, known, page, about):
-    """How many rows there are, as far as that is known by now; never part of the title, which stays what it is."""
+def _in_words(words, known, page, about):
+    """The title of a page and how many rows there are: that is never part of it, so that it stays what it is."""
     count = max(known.count, len(page))
-    if not count:
-        return ""
-    return capfirst(words.counted % (about | {"count": count, "shown": in_words(known, at_least=count)}))
+    shown = {"count": count, "shown": in_words(known, at_least=count)}
+    counted = capfirst(words.counted % (about | shown)) if count else ""
+    return {"words": words, "title": str(words.uncounted) % about, "counted": counted}

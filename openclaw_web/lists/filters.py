@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from ..errors import Refused
 from ..pages.downloads import StreamedDownload
-from .paging import Term, every
+from .paging import every
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -57,7 +57,7 @@ KINDS = {Day: "date", forms.BooleanField: "checkbox", forms.FloatField: "number"
 
 
 class ListFilters(forms.Form):
-    """The filters of a list, from its address. A subclass adds fields, ORDERS and `listing(…)`, which narrows rows.
+    """The filters of a list, from its address. A subclass adds fields and ORDERS.
 
     ORDERS names the orders that `sort` may ask for: the columns of each, whose combination is unique. A `-` before the
     name turns all of them round; the first is used when the address asks for none, as `DEFAULT` spells it.
@@ -71,6 +71,11 @@ class ListFilters(forms.Form):
     offered: dict[str, list[tuple[str, str]]] = {}  # values and words that a field of free text offers
     sort = forms.CharField(required=False, max_length=50)
     format = forms.ChoiceField(required=False, choices=[(name, name) for name in TYPES])
+
+    @classmethod
+    def sorts(cls):
+        """Every order that an address may ask for."""
+        return tuple(f"{sign}{name}" for name in cls.ORDERS for sign in ("", "-"))
 
     def checked(self):
         """This form; raises Refused, naming the value, when the address asks for what cannot exist."""
@@ -110,6 +115,14 @@ class ListFilters(forms.Form):
         """`{name: value}` of every filter in force."""
         left_out = ("sort", "format", *self.PLACE)
         return {name: value for name, value in self.cleaned_data.items() if value and name not in left_out}
+
+    @property
+    def asked(self):
+        """The filters in force as what fits a list is asked for: `List.fits`."""
+        return self.chosen
+
+    def offer(self, whose):
+        """Fill in the values that fields offer, for a page of the list of `whose`; here there is nothing to ask for."""
 
     @property
     def home(self):
@@ -215,11 +228,10 @@ class DayFilters(ListFilters):
         first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
         return {"since": first and start_of(first), "until": last and start_of(last) + DAY_MS}
 
-    def column_terms(self, columns, moment):
-        """The filters in force for `narrowed`: `columns` is `{filter: column}`, `moment` the column of the days."""
-        terms = [Term(columns[name], "exact", value) for name, value in self.chosen.items() if name in columns]
-        ends = {"gte": self.moments["since"], "lt": self.moments["until"]}
-        return terms + [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
+    @property
+    def asked(self):
+        """As every list's; the days as moments."""
+        return {name: value for name, value in self.chosen.items() if name not in ("from", "to")} | self.moments
 
 
 def _options(choices, value):

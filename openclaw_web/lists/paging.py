@@ -57,6 +57,24 @@ class Listing:
         return self.rows if self.condition is None else self.rows.filter(self.condition)
 
 
+def terms(asked: dict[str, Any], columns: dict[str, str | Term], *, moment: str = "") -> list[Term]:
+    """The conditions that filters make: `asked` are their values, of which empty ones ask for nothing.
+
+    `columns` is `{filter: column}`, a column with its lookup unless that is `exact` (`title__icontains`), or the Term
+    that a switch stands for. `moment` is the column that `since` and `until` (milliseconds, the second one excluded)
+    are about.
+    """
+    ends = {"gte": asked.get("since"), "lt": asked.get("until")} if moment else {}
+    found = [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
+    for name, column in columns.items():
+        if isinstance(column, Term):
+            found += [column] if asked.get(name) else []
+        elif value := asked.get(name):
+            column, _sign, lookup = column.partition("__")
+            found.append(Term(column, lookup or "exact", value))
+    return found
+
+
 def narrowed(rows, terms, *, order, seeks=(), window=WINDOW):
     """A `Listing` of those of `rows` that fit every one of `terms`.
 

@@ -1,5 +1,6 @@
 """The audit log as JSON."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from ninja import Field, Query, Schema
@@ -8,8 +9,8 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, listed
 from openclaw_web.pages.doors import needs
 
-from ..models.kept import AuditEntry
 from . import entries
+from .audit_list import AUDIT, shape
 
 router = Operations("operations_audit_api", tags=["operations"])
 
@@ -39,6 +40,6 @@ class AuditOut(Schema):
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, the newest first."""
-    found = entries.listing(AuditEntry.objects.values(), **filters.chosen())
-    page = found.page(**filters.place)
-    return listed(page, [entries.shape(row) for row in page])
+    found = AUDIT.fits(request.user, **filters.asked())
+    page = replace(found, rows=found.rows.values()).page(**filters.place)
+    return listed(page, [shape(row) for row in page])

@@ -1,16 +1,11 @@
-"""The audit log for readers: which entries, their words, and where the objects of them are."""
-
-from typing import Any
+"""The entries of the audit log in words, and where the objects of them are."""
 
 import orjson
 from django.conf import settings
-from django.db.models import QuerySet
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
-
-from openclaw_web.lists.paging import Listing, Term, in_order, narrowed
 
 from ..models.kept import AuditEntry
 from . import details as audit_details
@@ -88,10 +83,6 @@ OBJECTS = {
     "token": _("token"),
     "user": _("user"),
 }
-ORDERS, NEWEST = {"time": ("at", "id")}, "-time"
-# Filter: the column it is about.
-FILTERS = {name: name for name in ("actor", "action", "object_type", "object_id")} | {"agent": "agent_id"}
-FIELDS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
 # Object type: the route of its page, and what of an entry stands in the address.
 PAGES = {
     "agent": ("ledger:session_list", lambda entry: [entry.object_id]),
@@ -114,21 +105,6 @@ LISTS = {
     "token": "people:token_list",
     "user": "people:user_list",
 }
-
-
-def listing(rows: QuerySet, *, sort: str = NEWEST, since=None, until=None, **asked) -> Listing:
-    """Those of `rows` (a queryset of entries) that fit, by one of ORDERS (`-` before it: the newest first).
-
-    `asked` are values of FILTERS; `since` and `until` are milliseconds, the second one excluded.
-    """
-    seeks = ("actor", "action")
-    if asked.get("object_type") and asked.get("object_id"):  # together they have an index
-        rows = rows.filter(object_type=asked.pop("object_type"), object_id=asked.pop("object_id"))
-        seeks = ()
-    terms = [Term(FILTERS[name], "exact", value) for name, value in asked.items() if value]
-    ends = {"gte": since, "lt": until}
-    terms += [Term("at", lookup, value) for lookup, value in ends.items() if value is not None]
-    return narrowed(rows, terms, order=in_order(ORDERS, sort), seeks=seeks)
 
 
 def action_names() -> list[str]:
@@ -154,11 +130,6 @@ def address_of(entry: AuditEntry) -> str | None:
         return reverse(route, args=arguments(entry))
     except NoReverseMatch:  # an id from outside that stands in no address
         return None
-
-
-def shape(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the table as the API and the files tell it."""
-    return {**{name: row[name] for name in FIELDS[:-1]}, "detail": orjson.loads(row["detail_json"])}
 
 
 def details(entry: AuditEntry) -> str:

@@ -2,14 +2,13 @@
 
 import orjson
 from django import forms
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
-from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.lists import declaration
 
 from .kept_views import LONGEST_NAME
 
@@ -61,7 +60,7 @@ class SettingForm(forms.Form):
 class KeptViewForm(forms.Form):
     """A view of a list that somebody keeps or removes."""
 
-    on = forms.ChoiceField(choices=[(name, name) for name in settings.LISTS])
+    on = forms.ChoiceField(choices=lambda: [(name, name) for name in declaration.every()])
     name = forms.CharField(max_length=LONGEST_NAME)
     query = forms.CharField(required=False, max_length=8_000)
 
@@ -70,5 +69,5 @@ class KeptViewForm(forms.Form):
         if not self.is_valid():
             raise Refused(_now("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
         asked = self.cleaned_data
-        filters = import_string(settings.LISTS[asked["on"]])
+        filters = declaration.every()[asked["on"]].filters
         return asked | {"query": filters(QueryDict(asked["query"].removeprefix("?"))).checked().query}

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from people.audit import log as audit
-from people.audit.filters import AuditFilters
+from people.audit.audit_list import AUDIT
 from people.configuration import kept_views
 from people.models.kept import AuditEntry
 from tests.factories import SessionFactory
@@ -196,8 +196,8 @@ def test_what_has_no_index_is_searched_for(as_admin):
         ({"agent": "ada"}, "idx_audit_at"),
     ],
 )
-def test_an_index_serves_filter_and_order(query, index):
-    found = AuditFilters(query).checked().listing(AuditEntry.objects.all())
+def test_an_index_serves_filter_and_order(admin, query, index):
+    found = AUDIT.fits(admin, **AUDIT.filters(query).checked().asked)
     plan = found.all.order_by(*found.order).explain()
     assert index in plan
     assert "TEMP B-TREE" not in plan

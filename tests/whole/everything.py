@@ -1,12 +1,11 @@
 """As many rows as one likes of everything that pages show, all of the agent ada."""
 
-from django.conf import settings
-
 from agents.models import Agent
 from benchmarks import many_rows
 from datasets.review import verdicts
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
+from openclaw_web.lists import declaration
 from operations.checkpoints import services as checkpoints
 from people.accounts import invitations, services, tokens
 from people.configuration import kept_views
@@ -103,7 +102,7 @@ def _people(count, person):
         SignIn.objects.create(id=f"s{number}", user=person, session_key=f"k{number}", how="password", **ALWAYS)
         tokens.make_token(person, name=f"own {number}", role="viewer")
         tokens.make_token(other, name="theirs", role="viewer")
-        for on in settings.LISTS:
+        for on in declaration.every():
             kept_views.keep(person.username, on, f"view {number}", "?sort=x")
         link = services.make_sign_in_link(other)
         invitation = invitations.invite("labeller", by="root", days=1)[1]

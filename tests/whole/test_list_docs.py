@@ -6,10 +6,9 @@ Words in brackets explain a name and are no part of it. What stands in a table i
 import re
 
 import pytest
-from django.conf import settings
-from django.utils.module_loading import import_string
 
-from tests.test_architecture import ROOT, fail_for
+from openclaw_web.lists.declaration import every
+from tests.test_architecture import MODULES, ROOT, fail_for
 from tests.test_query_plans import PAGES
 
 pytestmark = pytest.mark.django_db
@@ -38,13 +37,13 @@ def told_lists():
 
 def address_of(on):
     """Where a list is, with the fields that say which one."""
-    form = import_string(settings.LISTS[on])
+    form = every()[on].filters
     return PAGES[on] + "".join(f"?{name}=ada" for name in form.PLACE)
 
 
 def declared(on):
     """The names of the filters of a list, and those of its orders."""
-    form = import_string(settings.LISTS[on])()
+    form = every()[on].filters()
     left_out = (*NO_FILTERS, *form.PLACE)
     return [name for name in form.fields if name not in left_out], list(form.ORDERS)
 
@@ -54,14 +53,19 @@ def wrong(on, what, told, true):
         yield f"docs/lists.md, {on}: the {what} are {', '.join(f'`{name}`' for name in true)}"
 
 
+def test_every_list_is_shown():
+    declared = {name for path in MODULES for name in re.findall(r'^    on="(\w+)",$', path.read_text(), re.MULTILINE)}
+    assert declared == every().keys(), "a list is shown by a view, which says so with @shows"
+
+
 def test_every_list_is_told():
-    assert set(told_lists()) == set(map(address_of, settings.LISTS))
+    assert set(told_lists()) == set(map(address_of, every()))
     assert [name for name, _columns in table("list", "columns")] == [name for name, *_rest in told_lists().values()]
 
 
 def test_filters_and_orders_are_told():
     problems = []
-    for on in settings.LISTS:
+    for on in every():
         (_name, filters, orders), (true_filters, true_orders) = told_lists()[address_of(on)], declared(on)
         problems += [*wrong(on, "filters", filters, true_filters), *wrong(on, "orders", orders, true_orders)]
     fail_for(problems)
@@ -69,10 +73,21 @@ def test_filters_and_orders_are_told():
 
 def test_the_columns_of_files_are_told(as_admin, ada):
     columns, problems = dict(table("list", "columns")), []
-    for on in settings.LISTS:
+    for on in every():
         address = address_of(on)
         answer = as_admin.get(f"{address}{'&' if '?' in address else '?'}format=csv")
         head = answer.getvalue().decode("utf-8-sig").splitlines()[0]
         name = told_lists()[address][0]
         problems += wrong(on, "columns", NAMES.findall(columns[name]), head.split(","))
     fail_for(problems)
+
+
+def test_what_is_shown_of_a_list_is_its_code():
+    """Each line stands in the module that the example names, but for `…`, which stands for what is left out."""
+    problems = []
+    for name, shown in re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        lines = (ROOT / name).read_text().splitlines()
+        missing = [line for line in shown.splitlines() if line.strip(" …") and line not in lines]
+        problems += [f"docs/lists.md shows what {name} does not say: {line}" for line in missing]
+    fail_for(problems)
+    assert "```python" in PAGE.read_text()

@@ -8,7 +8,7 @@ from django.db import connection
 
 from datasets.models import DatasetSample, ReviewAction, SampleLabel
 from datasets.review import reasons, verdicts
-from datasets.sample_lists import Filters
+from datasets.sample_order import Filters
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.datasets.review.test_review import on_screen

@@ -8,7 +8,6 @@ import re
 import orjson
 import pytest
 
-from ledger.lists import listing
 from people.models.kept import AuditEntry
 from tests.factories import T0, EventFactory, IdentityFactory, SessionFactory
 from tests.ledger.talks import text_of
@@ -98,8 +97,8 @@ def test_days(client, session):
 
 @pytest.mark.parametrize("query", ["", "?session=s1", "?kind=user", "?q=number", "?sort=time"])
 def test_pages_go_both_ways_without_loss_or_doubles(client, session, monkeypatch, query):
-    monkeypatch.setattr(listing, "EVENT_WINDOW", 30)
-    monkeypatch.setattr(listing, "TEXT_WINDOW", 30)
+    monkeypatch.setattr("ledger.lists.event_list.WINDOW", 30)
+    monkeypatch.setattr("ledger.lists.event_list.TEXT_WINDOW", 30)
     for number in range(120):
         record(session, number, created_at=T0 + number // 40)
     pages, page = [], client.get(ADA + query)

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from ledger.lists import listing
 from openclaw_web.lists import answers
 from tests.factories import T0, SessionFactory
 from tests.ledger.talks import text_of
@@ -112,7 +111,7 @@ def test_an_impossible_address_says_what_to_do(client, query):
 
 
 def test_a_search_ends_after_a_while_and_goes_on_when_asked(client, monkeypatch):
-    monkeypatch.setattr(listing, "WINDOW", 10)
+    monkeypatch.setattr("ledger.lists.session_list.WINDOW", 10)
     SessionFactory.create_batch(24, title="dull")
     SessionFactory(id="hit-1", title="bright", last_activity_at=1)
     SessionFactory(id="hit-2", title="bright", last_activity_at=T0 * 2)
@@ -123,7 +122,7 @@ def test_a_search_ends_after_a_while_and_goes_on_when_asked(client, monkeypatch)
 
 
 def test_a_search_across_equal_times_loses_nothing(client, monkeypatch):
-    monkeypatch.setattr(listing, "WINDOW", 7)
+    monkeypatch.setattr("ledger.lists.session_list.WINDOW", 7)
     SessionFactory.create_batch(40, title="same moment", last_activity_at=T0)
     found = walk(client, f"{ADA}?q=moment")
     assert len(found) == len(set(found)) == 40

@@ -2,25 +2,13 @@
 
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext_lazy as _
 
-from openclaw_web.lists.filters import cell_labels, labelled
+from openclaw_web.lists.filters import labelled
 from openclaw_web.lists.markup import DETAIL, LINK, NOTHING, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import ago, number, size
 
-REJECTED_FIELDS = (
-    *("id", "file", "byte_offset", "byte_length", "reason", "detail", "raw_preview", "session_id", "created_at"),
-)
-REJECTED_COLUMNS = (
-    ("", _("File"), False),
-    ("", _("Reason"), False),
-    ("", _("Begins with"), False),
-    ("", _("At byte"), True),
-    ("", _("Length"), True),
-    ("found", _("Found"), True),
-)
-REJECTED_ROW = (
+ROW = (
     '<tr><th scope="row" class="break mono small">{file}</th>'
     '<td data-label="%s"><div>{reason}{detail}</div></td>'
     '<td data-label="%s">{preview}</td>'
@@ -34,9 +22,9 @@ PREVIEW = (
 )
 
 
-def rejected_rows(agent, lines):
-    """The rows of a page of `rejected.Rejected`."""
-    row = labelled(REJECTED_ROW, cell_labels(REJECTED_COLUMNS))
+def rejected_rows(labels, rows, agent):
+    """The rows of a page of `Rejected` of an agent."""
+    row = labelled(ROW, labels)
     return joined(
         format_html(
             row,
@@ -48,7 +36,7 @@ def rejected_rows(agent, lines):
             length=size(line.row.byte_length),
             found=ago(line.row.created_at),
         )
-        for line in lines
+        for line in rows
     )
 
 

@@ -3,7 +3,6 @@
 from html import escape
 from urllib.parse import quote
 
-import orjson
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -12,21 +11,10 @@ from openclaw_web.lists.filters import cell_labels, filled, labelled
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import ago, moment, number, size
 
-from . import listing
 from .contents import content_types, flagging
 
 NOTHING = SafeString("")
-# Name in ORDERS (or nothing), label, whether it is a number.
-COLUMNS = (
-    ("", _("What it is"), False),
-    ("", _("Kind"), False),
-    ("", _("Tool"), False),
-    ("", _("Session"), False),
-    ("", _("Lines"), True),
-    ("size", _("Size"), True),
-    ("", _("Uses"), True),
-    ("time", _("Last used"), True),
-)
+USES_COUNTED = 1_000  # of each content of a page: some are used again with every run of a job
 USE_COLUMNS = (
     ("", _("Time (UTC)"), False),
     ("", _("Session"), False),
@@ -34,10 +22,6 @@ USE_COLUMNS = (
     ("", _("Record"), False),
     ("", _("Tool"), False),
     ("", _("Kind"), False),
-)
-FIELDS = (
-    *("handle", "kind", "content_type", "bytes", "stored_bytes", "chars", "lines", "summary", "secret_kinds"),
-    *("session_id", "turn_id", "record_id", "tool", "tool_call_id", "created_at"),
 )
 ROW = (
     '<tr><td class="wide"><a class="clamp" href="{sha256}/">{summary}</a>{begins}{flag}</td>'
@@ -63,21 +47,16 @@ FLAG = SafeString(' <span class="badge badge--warn">{}</span>')
 LINK = '<a class="clamp mono" href="{}">{}</a>'
 
 
-def artifact_rows(page, uses):
-    """The rows of a page of `listing.COLUMNS`; `uses` are how many there are, by handle."""
-    row, kinds = labelled(ROW, cell_labels(COLUMNS)), flagging.counted()
-    return SafeString("".join(_row(row, artifact, uses, kinds) for artifact in page))
+def artifact_rows(labels, rows, uses):
+    """The rows of a page of artifacts as dictionaries; `uses` are how many there are, by handle."""
+    row, kinds = labelled(ROW, labels), flagging.counted()
+    return SafeString("".join(_row(row, artifact, uses, kinds) for artifact in rows))
 
 
 def use_rows(uses):
     """The rows of uses of one content (Artifact), for its own page."""
     row = labelled(USE_ROW, cell_labels(USE_COLUMNS))
     return SafeString("".join(_use_row(row, use) for use in uses))
-
-
-def shape(row):
-    """A row as files tell it."""
-    return {name: row[name] for name in FIELDS} | {"secret_kinds": orjson.loads(row["secret_kinds"])}
 
 
 def _row(row, artifact, uses, kinds):
@@ -109,7 +88,7 @@ def _begins(artifact):
 
 
 def _times(count):
-    return SafeString(number(count) if count <= listing.USES_COUNTED else f"{number(listing.USES_COUNTED)}+")
+    return SafeString(number(count) if count <= USES_COUNTED else f"{number(USES_COUNTED)}+")
 
 
 def _use_row(row, use):

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from django.db import OperationalError, connection
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
+from openclaw_web.lists.counting import Amount
 from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
-from openclaw_web.pages import glyphs
 from openclaw_web.sqlite.time_limits import time_box
 
 from .models import DatasetSample, SampleLabel
-from .words import STATUS_WORDS
 
 ORDER = ("-created_at", "-id")
 BACKWARDS = ("created_at", "id")
@@ -84,26 +82,11 @@ class Filters:
         return f"?{urlencode(chosen)}" if chosen else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """How many samples there are; nobody counts beyond COUNTED_UP_TO."""
-
-    count: int
-    is_more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """One status of the list, how many samples have it, and the address that shows them."""
-
-    label: str
-    amount: Amount | None
-    query: str
-    is_current: bool
-
-
 def amounts(lists: list[Filters]) -> list[Amount | None]:
-    """How many samples fit each of these filters, in one query; None for all of them when that takes too long."""
+    """How many samples fit each of these filters, in one query; None for all of them when that takes too long.
+
+    Nobody counts beyond COUNTED_UP_TO.
+    """
     parts, values = [], []
     for filters in lists:
         condition, asked_for = filters.condition()
@@ -118,16 +101,6 @@ def amounts(lists: list[Filters]) -> list[Amount | None]:
             if not is_up(exc):
                 raise
             return [None for _filters in lists]
-
-
-def tabs(filters: Filters) -> list[Tab]:
-    """All samples that fit, then one tab for each status."""
-    lists = [replace(filters, status=status) for status in ("", *DatasetSample.Status.values)]
-    labels = [_("All"), *map(str, STATUS_WORDS.values())]
-    return [
-        Tab(label, amount, narrowed.query, narrowed.status == filters.status)
-        for label, amount, narrowed in zip(labels, amounts(lists), lists, strict=True)
-    ]
 
 
 def neighbours(sample: DatasetSample, filters: Filters) -> tuple[str | None, str | None]:
@@ -156,27 +129,6 @@ def of_turns(agent_id: str, session_id: str, numbers: list[int]) -> list[dict[st
     rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id, turn_number__in=numbers)
     found = rows.order_by("turn_number", "id").values("id", "turn_number", "annotation_status")
     return list({row["turn_number"]: row for row in found[:MOST_OF_TURNS]}.values())
-
-
-def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
-    """A page of `for_reading` samples as the list shows them: address, status and texts ready to print."""
-    query = filters.query
-    words = {status.value: str(word) for status, word in STATUS_WORDS.items()}
-    found = []
-    for sample in samples:
-        status = sample["annotation_status"] or DatasetSample.Status.PENDING.value
-        is_edited = sample["edited"] is not None
-        row = {
-            "href": f"{quote(sample['id'], safe='')}/{query}",
-            "status": status,
-            "status_word": words[status],
-            "user": glyphs.plain(sample["user"] or "") or sample["id"],
-            "reply": glyphs.plain((sample["edited"] if is_edited else sample["reply"]) or ""),
-            "is_edited": is_edited,
-            "by": sample["annotated_by"] or "–",
-        }
-        found.append(sample | row)
-    return found
 
 
 def _capped(count):

@@ -3,22 +3,14 @@
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from openclaw_web.lists.filters import cell_labels, labelled
+from openclaw_web.lists.filters import labelled
 from openclaw_web.lists.markup import LINK, MUTED, NOTHING, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import moment
 
-from . import entries as audit_entries
+from . import entries
 
-AUDIT_COLUMNS = (
-    ("time", _("Time (UTC)"), False),
-    ("", _("Who"), False),
-    ("", _("What"), False),
-    ("", _("To what"), False),
-    ("", _("More"), False),
-    ("", _("How"), False),
-)
-AUDIT_ROW = (
+ROW = (
     '<tr><td class="nowrap">{time}</td>'
     '<td class="strong" data-label="%s">{actor}</td>'
     '<td class="medium" data-label="%s">{action}</td>'
@@ -28,25 +20,25 @@ AUDIT_ROW = (
 )
 
 
-def audit_rows(entries):
+def audit_rows(labels, rows):
     """The rows of a page of AuditEntry."""
-    row, nobody = labelled(AUDIT_ROW, cell_labels(AUDIT_COLUMNS)), format_html(MUTED, _("nobody"))
+    row, nobody = labelled(ROW, labels), format_html(MUTED, _("nobody"))
     return joined(
         format_html(
             row,
             time=moment(entry.at),
             actor=glyphs.readable(entry.actor) or ("–" if entry.via == "command" else nobody),
-            action=audit_entries.action_words(entry.action),
-            kind=audit_entries.OBJECTS.get(entry.object_type, entry.object_type),
+            action=entries.action_words(entry.action),
+            kind=entries.OBJECTS.get(entry.object_type, entry.object_type),
             agent=format_html("{} · ", glyphs.readable(entry.agent_id)) if entry.agent_id else NOTHING,
             object=_object(entry),
-            more=glyphs.readable(audit_entries.details(entry)),
+            more=glyphs.readable(entries.details(entry)),
             via=entry.via,
         )
-        for entry in entries
+        for entry in rows
     )
 
 
 def _object(entry):
-    name, href = glyphs.readable(entry.object_id), audit_entries.address_of(entry)
+    name, href = glyphs.readable(entry.object_id), entries.address_of(entry)
     return format_html(LINK, href, name) if name and href else name

@@ -1,27 +1,13 @@
-"""The rows of the list of samples, put together as ledger.lists.markup does."""
+"""The rows of the list of samples, put together as ledger.lists.session_markup does."""
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from openclaw_web.lists.filters import cell_labels, filled, labelled
+from openclaw_web.lists.filters import filled, labelled
 from openclaw_web.templatetags.formatting import ago, number
 
 NOTHING = SafeString("")
-SAMPLE_FIELDS = (
-    *("id", "sample_type", "annotation_status", "agent_id", "session_id", "turn_number", "turn_id", "created_at"),
-    *("annotated_by", "annotated_at", "annotation_notes", "reject_reason", "quality_score", "user", "reply", "edited"),
-)
-# Name in ORDERS (or nothing), label, whether it is a number.
-SAMPLE_COLUMNS = (
-    ("", _("User"), False),
-    ("", _("Reply"), False),
-    ("", _("Status"), False),
-    ("", _("Agent"), False),
-    ("", _("Labelled by"), False),
-    ("", _("Turn"), True),
-    ("made", _("Made"), True),
-)
 ROW = (
     '<tr><td><a class="clamp" href="{href}">{user}</a></td>'
     '<td data-label="%s"><span class="clamp">{edited}{reply}</span></td>'
@@ -34,11 +20,11 @@ ROW = (
 EDITED = '<span class="muted">{}</span> '
 
 
-def sample_rows(samples):
-    """The rows of a page of samples as `sample_lists.in_words` gives them."""
-    row = labelled(ROW, cell_labels(SAMPLE_COLUMNS))
+def sample_rows(labels, rows):
+    """The rows of a page of samples as `sample_list.in_words` gives them."""
+    row = labelled(ROW, labels)
     edited = format_html(EDITED, _("edited:"))
-    return SafeString("".join(_row(row, edited, sample) for sample in samples))
+    return SafeString("".join(_row(row, edited, sample) for sample in rows))
 
 
 def _row(row, edited, sample):

@@ -1,9 +1,8 @@
 """Rows of jobs as HTML."""
 
 from django.utils.html import format_html
-from django.utils.translation import gettext_lazy as _
 
-from openclaw_web.lists.filters import cell_labels, labelled
+from openclaw_web.lists.filters import labelled
 from openclaw_web.lists.markup import BADGE, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import ago, duration, number
@@ -11,20 +10,7 @@ from openclaw_web.templatetags.formatting import ago, duration, number
 from . import kinds as job_kinds
 from .models import JobRun
 
-JOB_FIELDS = (
-    *("id", "kind", "state", "done", "total", "message", "started_by", "created_at", "started_at", "finished_at"),
-)
-# Name in ORDERS (or nothing), label, whether it is a number.
-JOB_COLUMNS = (
-    ("", _("Job"), False),
-    ("", _("State"), False),
-    ("", _("Done"), True),
-    ("", _("Last message"), False),
-    ("", _("Started by"), False),
-    ("queued", _("Queued"), False),
-    ("", _("Took"), True),
-)
-JOB_ROW = (
+ROW = (
     '<tr><td class="medium"><a href="{href}">{label}</a></td>'
     '<td data-label="%s">{state}</td>'
     '<td class="num" data-label="%s">{done}</td>'
@@ -35,9 +21,9 @@ JOB_ROW = (
 )
 
 
-def job_rows(jobs):
+def job_rows(labels, rows):
     """The rows of a page of JobRun."""
-    row = labelled(JOB_ROW, cell_labels(JOB_COLUMNS))
+    row = labelled(ROW, labels)
     return joined(
         format_html(
             row,
@@ -50,5 +36,5 @@ def job_rows(jobs):
             queued=ago(job.created_at),
             took=duration(job.duration_ms),
         )
-        for job in jobs
+        for job in rows
     )

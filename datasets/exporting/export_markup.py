@@ -1,28 +1,13 @@
 """Rows of exports as HTML."""
 
 from django.utils.html import format_html
-from django.utils.translation import gettext_lazy as _
 
-from openclaw_web.lists.filters import cell_labels, labelled
+from openclaw_web.lists.filters import labelled
 from openclaw_web.lists.markup import BADGE, joined
 from openclaw_web.pages import glyphs
 from openclaw_web.templatetags.formatting import ago, number, size
 
-EXPORT_FIELDS = (
-    *("id", "export_name", "export_format", "task", "state", "total_samples", "approved_samples", "file_size_bytes"),
-    *("checksum", "exported_by", "exported_at", "sentence"),
-)
-EXPORT_COLUMNS = (
-    ("", _("Name"), False),
-    ("", _("Format"), False),
-    ("", _("Task"), False),
-    ("", _("State"), False),
-    ("", _("Rows"), True),
-    ("", _("Size"), True),
-    ("", _("By"), False),
-    ("when", _("When"), True),
-)
-EXPORT_ROW = (
+ROW = (
     '<tr><th scope="row" class="wide break"><a href="{href}">{name}</a></th>'
     '<td data-label="%s">{format}</td>'
     '<td data-label="%s">{task}</td>'
@@ -34,9 +19,9 @@ EXPORT_ROW = (
 )
 
 
-def export_rows(exports, states):
+def export_rows(labels, rows, states):
     """The rows of a page of DatasetExport; `states` are the tone and label of each."""
-    row = labelled(EXPORT_ROW, cell_labels(EXPORT_COLUMNS))
+    row = labelled(ROW, labels)
     return joined(
         format_html(
             row,
@@ -50,5 +35,5 @@ def export_rows(exports, states):
             by=export.exported_by or "–",
             when=ago(export.exported_at),
         )
-        for export, state in zip(exports, states, strict=True)
+        for export, state in zip(rows, states, strict=True)
     )

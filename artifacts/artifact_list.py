@@ -1,0 +1,142 @@
+"""The list of an agent's artifacts: its filters and what fits them, its columns and its words."""
+
+from dataclasses import replace
+
+import orjson
+from django import forms
+from django.db import connections
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from openclaw_web.lists import paging
+from openclaw_web.lists.counting import amount
+from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.filters import BIGGEST, DayFilters
+from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+
+from . import artifact_markup, handles
+from .contents import flagging
+from .contents.content_types import KNOWN
+from .models import Artifact
+
+WINDOW = paging.WINDOW
+SCATTERED_WINDOW = 2_000  # by size they do not lie side by side in the file
+# One step in the index for each use, and no more than are counted.
+USES = (
+    "SELECT listed.value, (SELECT count(*) FROM (SELECT 1 FROM artifacts WHERE handle = listed.value LIMIT %s)) "
+    "FROM json_each(%s) AS listed"
+)
+COLUMNS = {name: name for name in ("kind", "tool", "content_type")} | {"size": "bytes__gte", "q": "summary__icontains"}
+# What the pages show of a use; the preview is left where it is.
+SHOWN = (
+    *("id", "handle", "kind", "content_type", "bytes", "lines", "summary", "preview", "secret_kinds"),
+    *("session_id", "tool", "created_at"),
+)
+FIELDS = (
+    *("handle", "kind", "content_type", "bytes", "stored_bytes", "chars", "lines", "summary", "secret_kinds"),
+    *("session_id", "turn_id", "record_id", "tool", "tool_call_id", "created_at"),
+)
+
+
+class ArtifactFilters(DayFilters):
+    """The filters of the list of artifacts."""
+
+    ORDERS, DEFAULT = {"time": ("created_at", "id"), "size": ("bytes", "id")}, "-time"
+    RARE = ("kind", "session", "size", "each")
+    q = forms.CharField(label=_("Words, or a handle"), required=False, max_length=200)
+    content_type = forms.ChoiceField(label=_("Type"), required=False, choices=[(name, name) for name in KNOWN])
+    tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
+    kind = forms.CharField(label=_("Kind"), required=False, max_length=100)
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    size = forms.IntegerField(label=_("Bytes at least"), required=False, min_value=0, max_value=BIGGEST)
+    flagged = forms.BooleanField(label=_("Only flagged"), required=False)
+    each = forms.BooleanField(label=_("Every use"), required=False)
+
+    @property
+    def asked(self):
+        """As every list's; a handle among the words is one."""
+        asked = super().asked
+        named = list(handles.within(asked.get("q", "")))
+        return asked | {"q": "", "handle": named[0]} if named else asked
+
+
+def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **asked) -> Listing:
+    """Contents that an agent used, each once, at its latest use that fits; with `each` every use is a row.
+
+    Narrowed by COLUMNS, `session`, `handle`, `flagged` (only what the operator counts as holding secrets).
+    """
+    if asked.get("handle"):  # all uses of a content are of one size
+        sort = f"{'-' if sort.startswith('-') else ''}time"
+    same = {"session_id": asked.get("session"), "handle": asked.get("handle")}
+    rows = Artifact.objects.using(agent.db).filter(**{name: value for name, value in same.items() if value})
+    wanted = terms(asked, COLUMNS, moment="created_at")
+    window = WINDOW if sort.endswith("time") else SCATTERED_WINDOW
+    found = narrowed(rows, wanted, order=in_order(ArtifactFilters.ORDERS, sort), window=window)
+    conditions = [found.condition] if found.condition else []
+    conditions += [_flagged()] if flagged else []
+    conditions += [] if each else [_is_latest(rows, wanted)]
+    return replace(found, condition=Q(*conditions) if conditions else None)
+
+
+def uses(db: str, handles: list[str]) -> dict[str, int]:
+    """How many times an agent used each of these contents; one more than are counted: there are more."""
+    with connections[db].cursor() as cursor:
+        cursor.execute(USES, [artifact_markup.USES_COUNTED + 1, orjson.dumps(handles).decode()])
+        return dict(cursor.fetchall())
+
+
+def _counted(agent, budget_ms):
+    """How many contents an agent used; every handle is one step in their index."""
+    handles = Artifact.objects.using(agent.db).values("handle").distinct()
+    return amount(handles, column="handle", budget_ms=budget_ms)
+
+
+def _is_latest(rows, wanted):
+    """No later use of the same content fits. Spelled so that SQLite seeks in the index of handle and time."""
+    others = rows.filter(**{f"{term.column}__{term.lookup}": term.value for term in wanted})
+    others = others.filter(handle=OuterRef("handle"), created_at__gte=OuterRef("created_at"))
+    return ~Exists(others.filter(Q(created_at__gt=OuterRef("created_at")) | Q(id__gt=OuterRef("id"))))
+
+
+def _flagged():
+    one_of = Q(pk__in=[])
+    for kind in sorted(flagging.counted()):
+        one_of |= Q(secret_kinds__contains=f'"{kind}"')
+    return one_of
+
+
+def _shape(row):
+    return {name: row[name] for name in FIELDS} | {"secret_kinds": orjson.loads(row["secret_kinds"])}
+
+
+ARTIFACTS = List(
+    on="artifacts",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s artifact of %(agent)s", "%(shown)s artifacts of %(agent)s", "count"),
+        uncounted=_("Artifacts of %(agent)s"),
+        none=_("No artifacts yet"),
+        how=_("Big outputs of tools come here while a home is collected. Anything else can be stashed by hand:"),
+        command="openclaw-web artifact stash --from FILE",
+        icon="archive-box",
+    ),
+    filters=ArtifactFilters,
+    fits=fits,
+    columns=(
+        ("", _("What it is"), False),
+        ("", _("Kind"), False),
+        ("", _("Tool"), False),
+        ("", _("Session"), False),
+        ("", _("Lines"), True),
+        ("size", _("Size"), True),
+        ("", _("Uses"), True),
+        ("time", _("Last used"), True),
+    ),
+    fields=FIELDS,
+    draw=artifact_markup.artifact_rows,
+    prepare=lambda page, _filters, agent: {"rows": page, "uses": uses(agent.db, [row["handle"] for row in page])},
+    read=lambda rows: rows.values(*SHOWN),
+    count=_counted,
+    file=lambda rows: rows.values("id", *FIELDS),
+    shape=_shape,
+)

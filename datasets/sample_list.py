@@ -1,0 +1,142 @@
+"""The list of samples: its filters and what fits them, its columns, its words and the tabs above it."""
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from django import forms
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from agents.models import Agent
+from openclaw_web.errors import Refused
+from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.filters import DayFilters
+from openclaw_web.lists.paging import Listing, Term, in_order, terms
+from openclaw_web.pages import glyphs
+
+from . import sample_order
+from .models import DatasetSample
+from .review import reasons
+from .sample_markup import sample_rows
+from .sample_order import Filters
+from .words import STATUS_WORDS, TYPE_WORDS
+
+# Beside what `Filters` has.
+COLUMNS = {"by": "annotated_by", "edited": Term("output", "gt", "")}
+
+
+class SampleFilters(DayFilters):
+    """The filters of the list, from its address."""
+
+    ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
+    HIDDEN = ("status", "session")
+    RARE = ("reason",)
+    agent = forms.ChoiceField(label=_("Agent"), required=False)
+    type = forms.ChoiceField(label=_("Type"), required=False, choices=[("", _("All types")), *TYPE_WORDS.items()])
+    status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    by = forms.CharField(label=_("Labelled by"), required=False, max_length=150)
+    reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
+    edited = forms.BooleanField(label=_("Only edited"), required=False)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+        self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
+
+    @cached_property
+    def offered(self):
+        """The reasons that can be given; rows with others, of a setting that changed, can be asked for as well."""
+        return {"reason": list(reasons.choices().items())}
+
+    def in_words(self, name, value):
+        """As every list does it; a reason by its label."""
+        return dict(self.offered["reason"]).get(value, value) if name == "reason" else super().in_words(name, value)
+
+    def filters(self):
+        """The filters in force. Raises Refused for one that does not exist."""
+        if not self.is_valid():
+            raise Refused(_("This address asks for samples that cannot exist. Start again from the list."))
+        return Filters(**{name: self.cleaned_data[name] for name in Filters.NAMES})
+
+
+def fits(_user, *, sort=SampleFilters.DEFAULT, **asked) -> Listing:
+    """The samples that fit."""
+    known = Filters(**{name: asked.get(name) or "" for name in Filters.NAMES})
+    wanted = terms(asked, COLUMNS, moment="created_at")
+    return known.listing(DatasetSample.objects.all(), wanted, order=in_order(SampleFilters.ORDERS, sort))
+
+
+def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
+    """A page of `for_reading` samples as the list shows them: address, status and texts ready to print."""
+    query = filters.query
+    words = {status.value: str(word) for status, word in STATUS_WORDS.items()}
+    found = []
+    for sample in samples:
+        status = sample["annotation_status"] or DatasetSample.Status.PENDING.value
+        is_edited = sample["edited"] is not None
+        row = {
+            "href": f"{quote(sample['id'], safe='')}/{query}",
+            "status": status,
+            "status_word": words[status],
+            "user": glyphs.plain(sample["user"] or "") or sample["id"],
+            "reply": glyphs.plain((sample["edited"] if is_edited else sample["reply"]) or ""),
+            "is_edited": is_edited,
+            "by": sample["annotated_by"] or "–",
+        }
+        found.append(sample | row)
+    return found
+
+
+def _beside(form):
+    """All samples that fit and a tab for each status; their numbers only when they would be those of the list."""
+    filters, counted = form.filters(), all(name in Filters.NAMES for name in form.chosen)
+    words = {"": _("All"), **STATUS_WORDS}
+    amounts = sample_order.amounts([replace(filters, status=status) for status in words])
+    tabs = [
+        {
+            "label": word,
+            "amount": amount if counted else None,
+            "href": form.query_with(status=status or None) or "?",
+            "is_current": status == filters.status,
+        }
+        for (status, word), amount in zip(words.items(), amounts, strict=True)
+    ]
+    return {"chosen": filters, "tabs": tabs, "tabs_label": _("Status")}
+
+
+SAMPLES = List(
+    on="samples",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s sample", "%(shown)s samples", "count"),
+        uncounted=_("Samples"),
+        none=_("There are no samples yet"),
+        how=_(
+            "A sample is one turn of a conversation that somebody judges before it is learnt from. "
+            "Open a session, pick turns, and press “Make samples”."
+        ),
+        icon="check-badge",
+    ),
+    filters=SampleFilters,
+    fits=fits,
+    columns=(
+        ("", _("User"), False),
+        ("", _("Reply"), False),
+        ("", _("Status"), False),
+        ("", _("Agent"), False),
+        ("", _("Labelled by"), False),
+        ("", _("Turn"), True),
+        ("made", _("Made"), True),
+    ),
+    fields=(
+        *("id", "sample_type", "annotation_status", "agent_id", "session_id", "turn_number", "turn_id", "created_at"),
+        *("annotated_by", "annotated_at", "annotation_notes", "reject_reason", "quality_score"),
+        *("user", "reply", "edited"),
+    ),
+    draw=sample_rows,
+    prepare=lambda page, form, _user: {"rows": in_words(page, form.filters())},
+    read=lambda samples: samples.for_reading(),
+    beside=_beside,
+)

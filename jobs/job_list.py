@@ -1,0 +1,68 @@
+"""The list of jobs: its filters and what fits them, its columns and its words."""
+
+from dataclasses import replace
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.filters import DayFilters
+from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+
+from . import kinds as job_kinds
+from .job_markup import job_rows
+from .models import JobRun
+
+SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
+ALL_JOBS = Words(
+    counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
+    uncounted=_("Jobs"),
+    none=_("No jobs yet"),
+    how=_("Collects, exports and other long work are listed here, with progress, log and how they ended."),
+    icon="queue-list",
+)
+OWN_JOBS = replace(
+    ALL_JOBS,
+    counted=ngettext_lazy("%(shown)s job you started", "%(shown)s jobs you started", "count"),
+    uncounted=_("Jobs you started"),
+)
+
+
+class JobFilters(DayFilters):
+    """The filters of the list of jobs."""
+
+    ORDERS, DEFAULT = {"queued": ("created_at", "id")}, "-queued"
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=job_kinds.labels)
+    state = forms.ChoiceField(label=_("State"), required=False, choices=JobRun.State.choices)
+    by = forms.CharField(label=_("Started by"), required=False, max_length=150)
+
+
+def fits(user, *, sort=JobFilters.DEFAULT, **asked) -> Listing:
+    """Those of the runs a person may see that fit, without what is long in them. Below operator that is their own."""
+    own = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
+    wanted = terms(asked, {"kind": "kind", "state": "state", "by": "started_by"}, moment="created_at")
+    rows = JobRun.objects.defer("log", "result_json", "params_json")
+    return narrowed(rows, [*own, *wanted], order=in_order(JobFilters.ORDERS, sort), seeks=SEEKS)
+
+
+JOBS = List(
+    on="jobs",
+    words=ALL_JOBS,
+    filters=JobFilters,
+    fits=fits,
+    columns=(
+        ("", _("Job"), False),
+        ("", _("State"), False),
+        ("", _("Done"), True),
+        ("", _("Last message"), False),
+        ("", _("Started by"), False),
+        ("queued", _("Queued"), False),
+        ("", _("Took"), True),
+    ),
+    fields=(
+        *("id", "kind", "state", "done", "total", "message", "started_by"),
+        *("created_at", "started_at", "finished_at"),
+    ),
+    draw=job_rows,
+)

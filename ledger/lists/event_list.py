@@ -1,0 +1,124 @@
+"""The list of the records of all sessions of an agent: its filters and what fits them, its columns and its words."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from django import forms
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField, When
+from django.db.models.functions import Length, Substr
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from openclaw_web.lists.declaration import List
+from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+
+from ..collectors.records import facts
+from ..models import TranscriptEvent, TranscriptEventIdentity
+from ..words import EVENT_WORDS
+from .agent_filters import AgentFilters
+from .event_markup import event_rows
+from .session_list import SESSIONS, titles
+from .turn_list import FIRST_CHARACTERS
+
+WINDOW = 1_000  # records are big: fewer of them are looked through
+TEXT_WINDOW = 500  # records whose whole text one search reads
+LONGEST_READ = 16_000  # characters of a record that is read to say how it begins
+SEARCHED = _("Words: searches the start of long texts. Search inside a session to cover everything.")
+COLUMNS = {"kind": "kind", "tool": "tool_name", "model": "model", "failed": Term("is_failed", "exact", True)}
+READ = (
+    *("session_id", "seq", "created_at", "turn_number", "kind", "tool_name", "model", "is_failed"),
+    *("total_tokens", "cost_usd"),
+)
+FIELDS = (*READ, "record_id", "text")
+
+
+class EventFilters(AgentFilters):
+    """The filters of the list of records."""
+
+    ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
+    RARE = ("model", "session")
+    OFFERED = {"model": "model"}
+    q = forms.CharField(label=_("Words in the record"), required=False, max_length=200, help_text=SEARCHED)
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=EVENT_WORDS.items())
+    tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
+    model = forms.CharField(label=_("Model"), required=False, max_length=500)
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    failed = forms.BooleanField(label=_("Only failed"), required=False)
+
+
+def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), **asked) -> Listing:
+    """The records of all sessions that fit by time, or of one `session` in its order; of one of `types`."""
+    order = in_order(EventFilters.ORDERS, sort)
+    rows = TranscriptEvent.objects.using(agent.db).placed()
+    if session:  # its records lie together, in the order of their numbers
+        rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}seq",)
+    # A record is JSON: there a quotation mark is written \", a new line \n.
+    words = orjson.dumps(asked.get("q") or "").decode()[1:-1]
+    wanted = terms(asked, COLUMNS, moment="created_at") + ([Term("event_json", "icontains", words)] if words else [])
+    found = narrowed(rows, wanted, order=order, window=TEXT_WINDOW if words else WINDOW)
+    if not types:
+        return found
+    of_types = Q(kind__in=types)
+    return replace(found, condition=found.condition & of_types if found.condition else of_types)
+
+
+def _read(events: QuerySet[TranscriptEvent]) -> QuerySet[TranscriptEvent, dict[str, Any]]:
+    """Records as dictionaries, with `record_id` and `body`: the record's JSON, or how it begins when that is long."""
+    who = TranscriptEventIdentity.objects.using(events.db)
+    who = who.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq")).values("event_id")[:1]
+    short = When(long__lte=LONGEST_READ, then=F("event_json"))
+    return events.alias(long=Length("event_json")).values(
+        *READ,
+        "place",
+        record_id=Subquery(who),
+        body=Case(short, default=Substr("event_json", 1, FIRST_CHARACTERS), output_field=TextField()),
+    )
+
+
+def _beginning(body):
+    try:
+        said = facts(orjson.loads(body))
+    except orjson.JSONDecodeError:  # only its beginning was read
+        return body[:FIRST_CHARACTERS]
+    calls = " ".join(f"{call.name} {orjson.dumps(call.arguments).decode()}" for call in said.calls[:3])
+    return (said.text or calls or said.thinking or said.error or "")[:FIRST_CHARACTERS]
+
+
+def _shape(event):
+    return {name: event[name] for name in FIELDS[:-1]} | {"text": _beginning(event["body"])}
+
+
+def _prepared(page, _filters, agent):
+    for event in page:
+        event["text"] = _beginning(event["body"])
+    return {"rows": page, "titles": titles(agent.db, page)}
+
+
+EVENTS = List(
+    on="events",
+    words=replace(
+        SESSIONS.words,
+        counted=ngettext_lazy("%(shown)s record of %(agent)s", "%(shown)s records of %(agent)s", "count"),
+        uncounted=_("Records of %(agent)s"),
+        none=_("No records yet"),
+    ),
+    filters=EventFilters,
+    fits=fits,
+    columns=(
+        ("time", _("Time (UTC)"), False),
+        ("", _("Begins with"), False),
+        ("", _("Kind"), False),
+        ("", _("Tool or model"), False),
+        ("", _("Session"), False),
+        ("", _("Turn"), True),
+        ("", _("Tokens"), True),
+        ("", _("Cost"), True),
+    ),
+    fields=FIELDS,
+    draw=event_rows,
+    prepare=_prepared,
+    read=_read,
+    file=_read,
+    shape=_shape,
+)

@@ -1,0 +1,110 @@
+"""The list of lines that could not be read: its filters and what fits them, its columns and its words."""
+
+from dataclasses import dataclass
+
+from django import forms
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.filters import ListFilters
+from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.pages import glyphs
+
+from ..models import RejectedRecord, Session
+from ..transcripts.storing import UNKNOWN_ENVELOPE
+from .rejected_markup import rejected_rows
+
+REASONS = {
+    "absurd_number": _("A number too big for any reader"),
+    "too_deep": _("Nested too deep to be a record"),
+    "bad_index": _("The session index cannot be read"),
+    "bad_run": _("Not a record of a scheduled run"),
+    "duplicate_id": _("Another record has the same id"),
+    "glued": _("Several records on one line"),
+    "missing_type": _("A record without a type"),
+    "not_an_object": _("Valid JSON, but not a record"),
+    "not_json": _("Not valid JSON"),
+    "not_utf8": _("Bytes that are not UTF-8"),
+    "nul_bytes": _("NUL bytes, as a crash leaves them"),
+    "too_long": _("Too long for a record"),
+    "truncated": _("Cut off before its end"),
+    "unforeseen": _("A record that this version cannot read"),
+    UNKNOWN_ENVELOPE: _("Stored, with lines of OpenClaw around the words that are not understood"),
+}
+FIRST = 48
+COLUMNS = {"reason": "reason", "session": "session_id", "file": "file__icontains"}
+
+
+class RejectedFilters(ListFilters):
+    """The filters of the list of rejected records of one agent."""
+
+    ORDERS, DEFAULT = {"found": ("id",)}, "-found"
+    PLACE = ("agent",)
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
+    reason = forms.ChoiceField(label=_("Reason"), required=False, choices=REASONS.items())
+    file = forms.CharField(label=_("In the file's name"), required=False, max_length=500)
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+
+
+@dataclass(slots=True)
+class Rejected:
+    """One line as the page shows it; `session_id` only when that session is in the store."""
+
+    row: RejectedRecord
+    session_id: str | None
+    reason: str
+    start: str
+    preview: SafeString
+
+
+def fits(agent, *, sort=RejectedFilters.DEFAULT, **asked) -> Listing:
+    """The rejected records of an agent that fit."""
+    rows = RejectedRecord.objects.using(agent.db).all()
+    return narrowed(rows, terms(asked, COLUMNS), order=in_order(RejectedFilters.ORDERS, sort))
+
+
+def _prepared(page, _filters, agent):
+    asked = {row.session_id for row in page if row.session_id}
+    known = set(Session.objects.using(agent.db).filter(id__in=asked).values_list("id", flat=True))
+    return {"agent": agent, "rows": [_in_words(row, known) for row in page]}
+
+
+def _in_words(row, known_sessions):
+    return Rejected(
+        row=row,
+        session_id=row.session_id if row.session_id in known_sessions else None,
+        reason=REASONS.get(row.reason, row.reason),
+        start=glyphs.plain(row.raw_preview[:FIRST]),
+        preview=glyphs.readable(row.raw_preview),
+    )
+
+
+REJECTED = List(
+    on="rejected",
+    words=Words(
+        counted=ngettext_lazy(
+            "%(shown)s rejected record of %(agent)s", "%(shown)s rejected records of %(agent)s", "count"
+        ),
+        uncounted=_("Rejected records of %(agent)s"),
+        none=_("Nothing of this agent was rejected"),
+        how=_("A line of a transcript that is damaged or no record will be listed here, with its file and the reason."),
+        icon="check-circle",
+    ),
+    filters=RejectedFilters,
+    fits=fits,
+    columns=(
+        ("", _("File"), False),
+        ("", _("Reason"), False),
+        ("", _("Begins with"), False),
+        ("", _("At byte"), True),
+        ("", _("Length"), True),
+        ("found", _("Found"), True),
+    ),
+    fields=(
+        *("id", "file", "byte_offset", "byte_length", "reason", "detail", "raw_preview", "session_id", "created_at"),
+    ),
+    draw=rejected_rows,
+    prepare=_prepared,
+)

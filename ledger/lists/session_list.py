@@ -1,0 +1,112 @@
+"""The list of an agent's sessions: its filters and what fits them, its columns and its words."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from openclaw_web.lists import paging
+from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+
+from ..models import Session
+from ..words import STATE_WORDS
+from .agent_filters import COST, TOKENS, AgentFilters
+from .session_markup import session_rows
+
+WINDOW = paging.WINDOW
+SCATTERED_WINDOW = 2_000  # by another order than activity they do not lie side by side in the file
+COLUMNS = {
+    "channel": "channel_id",
+    "origin": "origin",
+    "model": "model",
+    "state": "source_state",
+    "cost": "cost_usd__gte",
+    "tokens": "total_tokens__gte",
+    "errors": Term("error_count", "gt", 0),
+    "q": "title__icontains",
+}
+SEEKS = ("channel_id", "origin", "model", "source_state", "error_count")  # their indexes go on with activity
+
+
+class SessionFilters(AgentFilters):
+    """The filters of the list of sessions."""
+
+    ORDERS, DEFAULT = (
+        {
+            "activity": ("last_activity_at", "id"),
+            "started": ("created_at", "id"),
+            "cost": ("cost_usd", "id"),
+            "tokens": ("total_tokens", "id"),
+            "errors": ("error_count", "id"),
+            "turns": ("turn_count", "id"),
+        },
+        "-activity",
+    )
+    RARE = ("origin", "state", "cost", "tokens")
+    OFFERED = {"channel": "channel_id", "origin": "origin", "model": "model"}
+    q = forms.CharField(label=_("Words in the title"), required=False, max_length=200)
+    channel = forms.CharField(label=_("Channel"), required=False, max_length=500)
+    origin = forms.CharField(label=_("Origin"), required=False, max_length=500)
+    model = forms.CharField(label=_("Model"), required=False, max_length=500)
+    state = forms.ChoiceField(label=_("Source"), required=False, choices=STATE_WORDS.items())
+    cost = forms.FloatField(**COST)
+    tokens = forms.IntegerField(**TOKENS)
+    errors = forms.BooleanField(label=_("Only with errors"), required=False)
+
+
+def fits(agent, *, sort=SessionFilters.DEFAULT, **asked) -> Listing:
+    """The sessions of an agent that fit, without their metadata; days are those of the last activity."""
+    order = in_order(SessionFilters.ORDERS, sort)
+    seeks, window = (SEEKS, WINDOW) if sort.endswith("activity") else ((), SCATTERED_WINDOW)
+    rows, wanted = Session.objects.using(agent.db).for_reading(), terms(asked, COLUMNS, moment="last_activity_at")
+    return narrowed(rows, wanted, order=order, seeks=seeks, window=window)
+
+
+def titles(db: str, rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The titles of the sessions that rows of a list belong to, by their ids."""
+    ids = {row["session_id"] for row in rows}
+    return dict(Session.objects.using(db).filter(id__in=ids).values_list("id", "title"))
+
+
+SESSIONS = List(
+    on="sessions",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s session of %(agent)s", "%(shown)s sessions of %(agent)s", "count"),
+        uncounted=_("Sessions of %(agent)s"),
+        none=_("No sessions yet"),
+        how=_("What this agent says and does appears here once its home has been collected."),
+        command="openclaw-web collect",
+        icon="chat-bubble-left-right",
+    ),
+    filters=SessionFilters,
+    fits=fits,
+    columns=(
+        ("", _("Session"), False),
+        ("", _("From"), False),
+        ("turns", _("Turns"), True),
+        ("", _("Records"), True),
+        ("tokens", _("Tokens"), True),
+        ("cost", _("Cost"), True),
+        ("errors", _("Errors"), True),
+        ("started", _("Started"), True),
+        ("activity", _("Last activity"), True),
+    ),
+    fields=(
+        *(
+            "id",
+            "title",
+            "session_key",
+            "channel_id",
+            "origin",
+            "source_state",
+            "model",
+            "created_at",
+            "last_activity_at",
+        ),
+        *("turn_count", "record_count", "tool_call_count", "error_count", "input_tokens", "output_tokens"),
+        *("cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd"),
+    ),
+    draw=session_rows,
+)

@@ -1,0 +1,105 @@
+"""The list of the turns of all sessions of an agent: its filters and what fits them, its columns and its words."""
+
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.db.models.functions import Substr
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from openclaw_web.lists.declaration import List
+from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+
+from ..models import ConversationTurn
+from .agent_filters import COST, TOKENS, AgentFilters
+from .session_list import SESSIONS, titles
+from .turn_markup import turn_rows
+
+FIRST_CHARACTERS = 240
+COLUMNS = {
+    "model": "model",
+    "cost": "cost_usd__gte",
+    "tokens": "total_tokens__gte",
+    "errors": Term("error_count", "gt", 0),
+    "q": "user_message_content__icontains",
+}
+READ = (
+    *("id", "session_id", "turn_number", "created_at", "model", "tool_call_count", "error_count"),
+    *("total_tokens", "cost_usd", "latency_ms"),
+)
+FIELDS = (*READ, "user", "reply")
+
+
+class TurnFilters(AgentFilters):
+    """The filters of the list of turns."""
+
+    ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
+    RARE = ("session", "cost", "tokens", "branches")
+    OFFERED = {"model": "model"}
+    q = forms.CharField(label=_("Words of the user"), required=False, max_length=200)
+    model = forms.CharField(label=_("Model"), required=False, max_length=500)
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    cost = forms.FloatField(**COST)
+    tokens = forms.IntegerField(**TOKENS)
+    errors = forms.BooleanField(label=_("Only with errors"), required=False)
+    branches = forms.BooleanField(label=_("Branches that were left, too"), required=False)
+
+
+def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, **asked) -> Listing:
+    """The turns of all sessions that fit by time, or of one `session` by number: of the branches sessions ended with.
+
+    With `branches` those of the branches that were left as well.
+    """
+    order = in_order(TurnFilters.ORDERS, sort)
+    rows = ConversationTurn.objects.using(agent.db).placed()
+    if session:
+        rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}turn_number",)
+    wanted = terms(asked, COLUMNS, moment="created_at")
+    found = narrowed(rows, wanted, order=order)
+    if branches:
+        return found
+    if found.condition is None:  # nearly all turns are active: one that is not is passed over, no search is needed
+        return replace(found, rows=found.rows.active())
+    return narrowed(rows, [*wanted, Term("is_active", "exact", True)], order=order)
+
+
+def _read(turns: QuerySet[ConversationTurn]) -> QuerySet[ConversationTurn, dict[str, Any]]:
+    """Turns as dictionaries, with `user` and `reply`: how both sides' words begin."""
+    return turns.values(
+        *READ,
+        "place",
+        user=Substr("user_message_content", 1, FIRST_CHARACTERS),
+        reply=Substr("agent_message_content", 1, FIRST_CHARACTERS),
+    )
+
+
+TURNS = List(
+    on="turns",
+    words=replace(
+        SESSIONS.words,
+        counted=ngettext_lazy("%(shown)s turn of %(agent)s", "%(shown)s turns of %(agent)s", "count"),
+        uncounted=_("Turns of %(agent)s"),
+        none=_("No turns yet"),
+    ),
+    filters=TurnFilters,
+    fits=fits,
+    columns=(
+        ("time", _("Time (UTC)"), False),
+        ("", _("User and reply"), False),
+        ("", _("Session"), False),
+        ("", _("Model"), False),
+        ("", _("Calls"), True),
+        ("", _("Errors"), True),
+        ("", _("Tokens"), True),
+        ("", _("Cost"), True),
+        ("", _("Took"), True),
+    ),
+    fields=FIELDS,
+    draw=turn_rows,
+    prepare=lambda page, _filters, agent: {"rows": page, "titles": titles(agent.db, page)},
+    read=_read,
+    file=_read,
+    shape=lambda turn: {name: turn[name] for name in FIELDS},
+)

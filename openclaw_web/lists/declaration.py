@@ -1,0 +1,80 @@
+"""What a list is, said once: its name, its filters and what fits them, the columns of its table and of its file.
+
+How to add a list: docs/lists.md.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import URLResolver, get_resolver
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+
+from .counting import Amount
+from .filters import ListFilters
+from .paging import Listing, Page
+
+Text = str | Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a list says: how many rows (a lazy plural of `count`, with `shown`), its title, when empty."""
+
+    counted: Text
+    uncounted: Text
+    none: Text
+    how: Text
+    command: str = ""
+    icon: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class List:
+    """A list: what its page, its file, the API and the views that people keep of it have in common.
+
+    `fits(whose, sort=…, **asked)` is the `Listing` of the rows that fit; `whose` is the agent of a list of one agent,
+    of others the person who looks. `draw(labels, rows=…)` makes the HTML of the rows of a page; what it takes
+    besides, or instead, `prepare(page, filters, whose)` makes. What begins with None or a lambda can be left out.
+    """
+
+    on: str  # its name: of kept views, of files, in the audit log
+    words: Words
+    filters: type[ListFilters]
+    fits: Callable[..., Listing]
+    columns: tuple[tuple[str, Text, bool], ...]  # name in ORDERS or nothing, label, is it a number
+    fields: tuple[str, ...]  # of the file
+    draw: Callable[..., SafeString]
+    prepare: Callable[[Page, ListFilters, Any], Mapping[str, Any]] = lambda page, _filters, _whose: {"rows": page}
+    read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
+    beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
+    # How many rows `whose` list has without filters, counted in so many ms: where there is a quicker way to say it.
+    count: Callable[[Any, int], Amount] | None = None
+    # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.
+    file: Callable[[QuerySet], QuerySet] | None = None
+    shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row
+
+
+def shows(what):
+    """Say of a view which list it shows: that is how the site's addresses know all lists."""
+
+    def mark(view):
+        view.shows = what
+        return view
+
+    return mark
+
+
+def every() -> dict[str, List]:
+    """Every list that an address of the site shows, by its name."""
+    return {what.on: what for what in _shown(get_resolver())}
+
+
+def _shown(resolver):
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from _shown(entry)
+        elif what := getattr(entry.callback, "shows", None):
+            yield what
