@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from .. import reasons
+from . import failures
 
 BUSY_SECONDS = 5
 # The migrations that make triggers of the global file: what they make now is what has to be there.
@@ -38,7 +39,7 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
             check = "integrity_check(1)" if is_deep else "quick_check(1)"
             (answer,) = db.execute(f"PRAGMA {check}").fetchone()
-            found.damage = "" if answer == "ok" else reasons.of_sqlite(answer)
+            found.damage = "" if answer == "ok" else failures.in_words(answer)
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
             found.tables = {name for kind, name, _sql in rows if kind == "table"}
             found.triggers = {name: sql for kind, name, sql in rows if kind == "trigger"}

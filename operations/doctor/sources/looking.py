@@ -20,7 +20,7 @@ from ledger.collectors.records import facts, own_id
 from ledger.models import TranscriptEventIdentity
 from ledger.transcripts import unnamed
 from ledger.transcripts.storing import UNFORESEEN
-from openclaw_web import reasons
+from openclaw_web.sqlite import failures
 
 from .home_sources import Source
 from .places import AgentPlaces, Place
@@ -56,7 +56,7 @@ def _guarded(look, looked, place: Place, session_id, known, rejected):
     except NotReadable as exc:
         place.source.problem = str(exc)
     except Damaged as exc:
-        place.source.problem = reasons.of_sqlite(str(exc))
+        place.source.problem = failures.in_words(str(exc))
         reject(place.source, rejected, 0, "bad_database", place.source.problem)
 
 
