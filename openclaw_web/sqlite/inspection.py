@@ -1,17 +1,16 @@
 """A look into one of our own database files while it is in use. What only SQLite can say stays here."""
 
 import re
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-from .. import reasons
-from . import failures
+from django.db import Error
 
-BUSY_SECONDS = 5
+from .. import reasons
+from . import failures, files
+
 # The migrations that make triggers of the global file: what they make now is what has to be there.
 TRIGGER_MIGRATIONS = (
     "people.migrations.0001_tables",
@@ -36,7 +35,7 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
     """Look into a database. `is_deep` also compares every index with its table, and every reference with its target."""
     found = Inside()
     try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+        with files.opened(file) as db:
             check = "integrity_check(1)" if is_deep else "quick_check(1)"
             (answer,) = db.execute(f"PRAGMA {check}").fetchone()
             found.damage = "" if answer == "ok" else failures.in_words(answer)
@@ -47,7 +46,7 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
                 found.migrations = set(db.execute("SELECT app, name FROM django_migrations"))
             if is_deep:
                 found.dangling = sum(1 for _row in db.execute("PRAGMA foreign_key_check"))
-    except sqlite3.Error as exc:
+    except Error as exc:
         found.damage = reasons.of(exc)
     return found
 
@@ -55,20 +54,31 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
 def session_ids(file: Path) -> list[str]:
     """The sessions of an agent's file, whatever its schema and whoever knows it; none when it is damaged."""
     try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+        with files.opened(file) as db:
             return [session_id for (session_id,) in db.execute("SELECT id FROM sessions ORDER BY id")]
-    except sqlite3.Error:
+    except Error:
         return []
 
 
 def record_count(file: Path) -> int | None:
     """How many records the sessions of an agent's file say they have; None when it cannot be read."""
     try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+        with files.opened(file) as db:
             (count,) = db.execute("SELECT coalesce(sum(record_count), 0) FROM sessions").fetchone()
             return count
-    except sqlite3.Error:
+    except Error:
         return None
+
+
+def holds_only(file: Path, rows: dict[str, str]) -> bool:
+    """Whether tables hold no rows but those for which the condition given for them is true; False when damaged."""
+    try:
+        with files.opened(file) as db:
+            used = ((name, rows.get(name, "FALSE")) for name in files.tables(db))
+            queries = [f'SELECT 1 FROM "{name}" WHERE NOT ({which}) LIMIT 1' for name, which in used]  # noqa: S608
+            return not any(db.execute(query).fetchone() for query in queries)
+    except Error:
+        return False
 
 
 def triggers() -> dict[str, str]:
