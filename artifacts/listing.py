@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import orjson
-from django.db import connections
 from django.db.models import Exists, OuterRef, Q
 
 from openclaw_web.lists import paging
 from openclaw_web.lists.counting import Amount, amount
 from openclaw_web.lists.paging import Listing, Term, narrowed
+from openclaw_web.sqlite import statements, words
 
 from .contents import flagging
 from .models import Artifact
@@ -17,10 +17,10 @@ WINDOW = paging.WINDOW
 SCATTERED_WINDOW = 2_000  # by size they do not lie side by side in the file
 USES_COUNTED = 1_000  # of each content of a page: some are used again with every run of a job
 # One step in the index for each use, and no more than are counted.
-USES = (
-    "SELECT listed.value, (SELECT count(*) FROM (SELECT 1 FROM artifacts WHERE handle = listed.value LIMIT %s)) "
-    "FROM json_each(%s) AS listed"
-)
+USES = f"""
+    SELECT listed.value, (SELECT count(*) FROM (SELECT 1 FROM artifacts WHERE handle = listed.value LIMIT %s) uses)
+    FROM {words.each("listed")}
+"""  # noqa: S608 - constants
 ORDERS = {"time": ("created_at", "id"), "size": ("bytes", "id")}
 NEWEST = "-time"
 # What the pages show of a use; the preview is left where it is.
@@ -52,9 +52,7 @@ def artifacts(db: str, *, sort: str = NEWEST, each: bool = False, flagged: bool 
 
 def uses(db: str, handles: list[str]) -> dict[str, int]:
     """How many times an agent used each of these contents; USES_COUNTED + 1 means more than USES_COUNTED."""
-    with connections[db].cursor() as cursor:
-        cursor.execute(USES, [USES_COUNTED + 1, orjson.dumps(handles).decode()])
-        return dict(cursor.fetchall())
+    return dict(statements.rows(db, USES, [USES_COUNTED + 1, orjson.dumps(handles).decode()]))
 
 
 def counted(db: str, *, budget_ms: int) -> Amount:

@@ -53,21 +53,13 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
 
 def session_ids(file: Path) -> list[str]:
     """The sessions of an agent's file, whatever its schema and whoever knows it; none when it is damaged."""
-    try:
-        with files.opened(file) as db:
-            return [session_id for (session_id,) in db.execute("SELECT id FROM sessions ORDER BY id")]
-    except Error:
-        return []
+    return [session_id for (session_id,) in _asked(file, "SELECT id FROM sessions ORDER BY id") or []]
 
 
 def record_count(file: Path) -> int | None:
     """How many records the sessions of an agent's file say they have; None when it cannot be read."""
-    try:
-        with files.opened(file) as db:
-            (count,) = db.execute("SELECT coalesce(sum(record_count), 0) FROM sessions").fetchone()
-            return count
-    except Error:
-        return None
+    found = _asked(file, "SELECT coalesce(sum(record_count), 0) FROM sessions")
+    return found[0][0] if found else None
 
 
 def holds_only(file: Path, rows: dict[str, str]) -> bool:
@@ -89,3 +81,12 @@ def triggers() -> dict[str, str]:
         import_module(name).add(None, recorder)
     named = ((TRIGGER.match(sql), sql) for sql in made)
     return {match[1]: sql for match, sql in named if match}
+
+
+def _asked(file, query):
+    """All rows of a query; None when the file is damaged."""
+    try:
+        with files.opened(file) as db:
+            return db.execute(query).fetchall()
+    except Error:
+        return None

@@ -62,9 +62,11 @@ def look(copy: Path) -> Look:
     with files.opened(copy, is_still=True) as db:
         db.execute(f"PRAGMA cache_size=-{LOOKING_CACHE_KB}")
         (integrity,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-        rows = {name: _count(db, name) for name in files.tables(db)}
-        migrations = _migrations(db) if "django_migrations" in rows else []
-    return Look(integrity, rows, migrations)
+        quoted = {name: name.replace('"', '""') for name in files.tables(db)}
+        rows = {name: db.execute(f'SELECT count(*) FROM "{told}"').fetchone()[0] for name, told in quoted.items()}  # noqa: S608
+        query = "SELECT app, name FROM django_migrations ORDER BY app, name"
+        seen = db.execute(query) if "django_migrations" in rows else ()
+        return Look(integrity, rows, [f"{app}.{name}" for app, name in seen])
 
 
 def agents_in(copy: Path) -> list[tuple[str, str]]:
@@ -80,12 +82,3 @@ def values(copy: Path, table: str, column: str) -> list[str]:
 def kinds(copy: Path) -> list[tuple[str, str, int]]:
     """How many records of each kind each session has in a copy of an agent's file, as (session, kind, records)."""
     return files.asked(copy, "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind")
-
-
-def _count(db, table):
-    quoted = table.replace('"', '""')
-    return db.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0]  # noqa: S608
-
-
-def _migrations(db):
-    return [f"{app}.{name}" for app, name in db.execute("SELECT app, name FROM django_migrations ORDER BY app, name")]
