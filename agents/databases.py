@@ -1,4 +1,4 @@
-"""One SQLite file and one Django alias per agent. What only SQLite can do stays in this module."""
+"""One file and one Django alias per agent."""
 
 import hashlib
 import os
@@ -12,10 +12,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
 from openclaw_web.errors import Answerable
+from openclaw_web.sqlite import connecting, files, waiting
 from openclaw_web.sqlite.waiting import settings_lock
 
 # Of a new agent's file: a record is often longer than half a page of SQLite's 4,096, which then holds only one.
@@ -125,11 +127,10 @@ def beside(file):
 def build_empty(file):
     """Write a fully migrated, empty agent file, safe to copy: nothing is left in a -wal."""
     name = "agent__template"
-    _register(name, file, first=f"PRAGMA page_size={PAGE_BYTES};", mode="rwc")
+    _register(name, file, is_new=True)
     try:
         _migrate(name)
-        with connections[name].cursor() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        waiting.shorten_log(name)
     finally:
         forget(name)
 
@@ -148,19 +149,18 @@ def _find(name, agent_id):
         _register(name, path(agent_id))
 
 
-def _register(name, file, *, first="", mode="rw"):
-    # "rw": a file that is gone is an error; SQLite would make an empty one.
+def _register(name, file, *, is_new=False):
     # Replace the mapping, never change it: other threads iterate over it at
     # the start and end of every request.
     with settings_lock:
         entry = {
             **connections.settings["default"],
-            "NAME": f"{file.as_uri()}?mode={mode}",
+            "NAME": files.place(file, "rwc" if is_new else "rw"),
             "ATOMIC_REQUESTS": False,
             "CONN_MAX_AGE": 0,
         }
-        options = entry.get("OPTIONS", {})
-        entry["OPTIONS"] = options | {"init_command": first + options.get("init_command", "")}
+        if is_new:
+            entry["OPTIONS"] = connecting.with_pages(entry["OPTIONS"], PAGE_BYTES)
         connections.settings = {**connections.settings, name: entry}
         _files.add(name)
 
@@ -180,9 +180,7 @@ def _known_migrations():
 
 def _refuse_old(name, agent_id):
     try:
-        with connections[name].cursor() as cursor:
-            cursor.execute("SELECT app, name FROM django_migrations")
-            applied = set(cursor.fetchall())
+        applied = set(MigrationRecorder(connections[name]).migration_qs.values_list("app", "name"))
     except DatabaseError as exc:
         raise OldAgentFile(
             f"The file of agent {agent_id} cannot be read: {reasons.of(exc)}. Check the file and its permissions."

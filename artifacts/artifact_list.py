@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import orjson
 from django import forms
-from django.db import connections
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
@@ -14,6 +13,7 @@ from openclaw_web.lists.counting import amount
 from openclaw_web.lists.declaration import List, Words
 from openclaw_web.lists.filters import BIGGEST, DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.sqlite import statements, words
 
 from . import artifact_markup, handles
 from .contents import flagging
@@ -23,10 +23,10 @@ from .models import Artifact
 WINDOW = paging.WINDOW
 SCATTERED_WINDOW = 2_000  # by size they do not lie side by side in the file
 # One step in the index for each use, and no more than are counted.
-USES = (
-    "SELECT listed.value, (SELECT count(*) FROM (SELECT 1 FROM artifacts WHERE handle = listed.value LIMIT %s)) "
-    "FROM json_each(%s) AS listed"
-)
+USES = f"""
+    SELECT listed.value, (SELECT count(*) FROM (SELECT 1 FROM artifacts WHERE handle = listed.value LIMIT %s) uses)
+    FROM {words.each("listed")}
+"""  # noqa: S608 - constants
 COLUMNS = {name: name for name in ("kind", "tool", "content_type")} | {"size": "bytes__gte", "q": "summary__icontains"}
 # What the pages show of a use; the preview is left where it is.
 SHOWN = (
@@ -81,9 +81,8 @@ def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **as
 
 def uses(db: str, handles: list[str]) -> dict[str, int]:
     """How many times an agent used each of these contents; one more than are counted: there are more."""
-    with connections[db].cursor() as cursor:
-        cursor.execute(USES, [artifact_markup.USES_COUNTED + 1, orjson.dumps(handles).decode()])
-        return dict(cursor.fetchall())
+    most = artifact_markup.USES_COUNTED + 1
+    return dict(statements.rows(db, USES, [most, orjson.dumps(handles).decode()]))
 
 
 def _counted(agent, budget_ms):

@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from django.db import OperationalError, connection
+from django.db import DEFAULT_DB_ALIAS, OperationalError
 from django.db.models import QuerySet
 
 from openclaw_web.lists.counting import Amount
 from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
+from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.time_limits import time_box
 
 from .models import DatasetSample, SampleLabel
@@ -46,8 +47,8 @@ class Filters:
     def condition(self) -> tuple[str, list[str]]:
         """The same as SQL with its values, for counts: these need no order."""
         sought, checked = self._columns()
-        sign = "+" if self.session or self.reason else ""
-        names = [f"{name} = %s" for name in sought] + [f"{sign}{name} = %s" for name in checked]
+        names = [f"{name} = %s" for name in sought]
+        names += [f"{words.unindexed(name) if self.session or self.reason else name} = %s" for name in checked]
         return " AND ".join(names) or "TRUE", [*sought.values(), *checked.values()]
 
     def _columns(self):
@@ -91,12 +92,12 @@ def amounts(lists: list[Filters]) -> list[Amount | None]:
     for filters in lists:
         condition, asked_for = filters.condition()
         some = f"SELECT 1 FROM dataset_samples WHERE {condition} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - our own words
-        parts.append(f"(SELECT COUNT(*) FROM ({some}))")  # noqa: S608
+        parts.append(f"(SELECT COUNT(*) FROM ({some}) some)")  # noqa: S608
         values += asked_for
-    with time_box("default", COUNTING_MS) as is_up, connection.cursor() as asked:
+    with time_box(DEFAULT_DB_ALIAS, COUNTING_MS) as is_up:
         try:
-            asked.execute(f"SELECT {', '.join(parts)}", values)
-            return [_capped(count) for count in asked.fetchone()]
+            counts = statements.one(DEFAULT_DB_ALIAS, f"SELECT {', '.join(parts)}", values)
+            return [_capped(count) for count in counts]
         except OperationalError as exc:
             if not is_up(exc):
                 raise

@@ -25,7 +25,7 @@ from people.doors.conduct import conducted
 from .endpoints import promises, spellings
 from .endpoints.problems import answer_to, in_our_words, invalid, not_allowed, not_found, problem, without_csrf_token
 from .errors import Answerable
-from .sqlite import time_limits
+from .sqlite import failures, time_limits
 
 ROUTERS = (
     "agents.api",
@@ -170,7 +170,7 @@ def busy(request, exc):
     """Queries that took longer than they may, or a writer that did; anything else is a bug."""
     if time_limits.is_page_over(exc):
         return problem(503, time_limits.too_slow(), code="too_slow")
-    if "locked" not in str(exc):
+    if not failures.is_locked(exc):
         raise exc
     sentence = _("Another write takes long. Send this again in a moment.")
     return problem(503, sentence, code="busy", headers={"Retry-After": 1})

@@ -1,19 +1,16 @@
 """Why the machine did not do something, in words: what SQLite and the system say is for programs."""
 
 import errno
-import sqlite3
 
-from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
-# What a check of all pages begins its complaints with, or has in them.
-OF_PAGES = ("*** in database", "malformed", "btree", "Tree ", "Page ", "Freelist", "missing from index", "wrong #")
+from .sqlite import failures
 
 
 def of(exc: BaseException) -> str:
     """The end of a sentence about an error of SQLite, of a file, or one that has a sentence of its own."""
-    if isinstance(exc, sqlite3.Error | DatabaseError):
-        return of_sqlite(str(exc))
+    if failures.is_of_database(exc):
+        return failures.in_words(str(exc))
     if isinstance(exc, OSError):
         return of_system(exc)
     return str(exc) or type(exc).__name__
@@ -35,20 +32,3 @@ def of_system(exc: OSError) -> str:
     }
     text = exc.strerror or type(exc).__name__
     return known.get(exc.errno or 0, text[:1].lower() + text[1:])
-
-
-def of_sqlite(text: str) -> str:
-    """What SQLite says of a database; what is not known here stays as it is, so that it can be looked up."""
-    known = (
-        ("not a database", _("it is no SQLite database, or its beginning is damaged")),
-        ("unable to open", _("it cannot be opened")),
-        ("locked", _("another program holds it")),
-        ("disk I/O", _("the disk did not read or write it")),
-        ("full", _("the disk is full")),
-        ("readonly", _("it cannot be written")),
-        ("constraint failed", _("a row contradicts what is there")),
-    )
-    if any(part in text for part in OF_PAGES):
-        return _("its pages are damaged")
-    said = (words for part, words in known if part in text)
-    return next(said, _("SQLite says: %(text)s") % {"text": text[:200]})

@@ -12,6 +12,7 @@ from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
 from .disk import home, reserve
+from .sqlite import connecting
 
 env = environ.Env()
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
@@ -167,34 +168,14 @@ TEMPLATES = [
 ]
 
 
-# A -wal that may grow by megabytes before its content moves to the file would find no room on a full disk.
-SHORT_LOG = "; PRAGMA wal_autocheckpoint=32" if reserve.is_short(HOME_DIR) else ""
-
-
-def sqlite(path, *, timeout=5, kept_seconds=0):
-    """Settings of one SQLite file.
-
-    `timeout` is how many seconds a writer waits for another one, `kept_seconds` how long a thread keeps the file open.
-    """
-    return {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": path,
-        "CONN_MAX_AGE": kept_seconds,
-        "OPTIONS": {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": timeout,
-            # auto_vacuum only takes effect while a file is still empty: it must come before WAL.
-            "init_command": "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-            f"PRAGMA journal_size_limit=67108864{SHORT_LOG}",
-        },
-    }
-
-
 # Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them. The global
 # file stays open: every request asks it, and opening it anew between many writers took longer than their writes.
 DATABASES = {
-    "default": sqlite(
-        HOME_DIR / "state" / "openclaw.sqlite", timeout=env_number("OPENCLAW_WEB_BUSY_SECONDS", 5), kept_seconds=60
+    "default": connecting.database(
+        HOME_DIR / "state" / "openclaw.sqlite",
+        timeout=env_number("OPENCLAW_WEB_BUSY_SECONDS", 5),
+        kept_seconds=60,
+        is_short=reserve.is_short(HOME_DIR),
     )
 }
 DATABASE_ROUTERS = ["agents.routers.AgentRouter"]

@@ -11,11 +11,13 @@ os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 
 from .settings import *  # noqa: F403
-from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES, sqlite
+from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES
+from .sqlite import connecting
 
 atexit.register(shutil.rmtree, HOME_DIR, ignore_errors=True)
 DATABASES |= {
-    f"agent_{name}": sqlite(HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite") for name in ("ada", "bob")
+    f"agent_{name}": connecting.database(HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite")
+    for name in ("ada", "bob")
 }
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

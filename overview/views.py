@@ -1,13 +1,14 @@
 """The first page, the list of agents, and the answer to "are you there"."""
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
 from agents import presence
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.sqlite import statements
 
 from . import markup
 from .activity import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, removed_turns, summaries, sums_in, totals
@@ -57,6 +58,5 @@ def agent_list(request):
 @login_not_required
 def healthz(request):
     """200 while the global file can be read."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+    statements.one(DEFAULT_DB_ALIAS, "SELECT 1")
     return HttpResponse("ok", content_type="text/plain")

@@ -21,8 +21,8 @@ from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
 from ledger.outputs.stashing import Outputs
 from ledger.transcripts import storing
-from openclaw_web import reasons
 from openclaw_web.clock import now_ms
+from openclaw_web.sqlite import failures
 
 from . import consent, counts, databases, packed
 from . import outputs as collect_outputs
@@ -257,7 +257,7 @@ class Source:
         try:
             yield self.database
         except Damaged as exc:
-            self._fail("bad_database", reasons.of_sqlite(str(exc)))
+            self._fail("bad_database", failures.in_words(str(exc)))
 
     def _fail(self, reason, detail):
         self.database = None

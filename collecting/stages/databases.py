@@ -13,7 +13,7 @@ from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import storing
-from openclaw_web import reasons
+from openclaw_web.sqlite import failures
 
 READER = 1  # raised when readers learn to read more: databases that have not changed are then read again
 Stats = tuple[os.stat_result | None, os.stat_result | None]
@@ -37,14 +37,14 @@ def opened(collection: Any, source: Path, tables: Tables) -> Iterator[Database]:
                 copy.is_checked = True
             yield database
     except Damaged as exc:
-        raise Unreadable("bad_database", reasons.of_sqlite(str(exc))) from exc
+        raise Unreadable("bad_database", failures.in_words(str(exc))) from exc
     except (NotReadable, NotCopied) as exc:
         raise Unreadable("database_not_copied", str(exc)) from exc
 
 
 def why(exc: Unreadable | Damaged) -> str:
     """Why a database was not read, as the end of a sentence."""
-    return reasons.of_sqlite(str(exc)) if isinstance(exc, Damaged) else str(exc)
+    return failures.in_words(str(exc)) if isinstance(exc, Damaged) else str(exc)
 
 
 def is_known(collection: Any, source: Path) -> bool:

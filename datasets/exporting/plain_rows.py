@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from django.db import connections
 from django.db.models import QuerySet
+
+from openclaw_web.sqlite import statements
 
 PlainRow = tuple[Any, ...]
 
@@ -25,9 +26,7 @@ class PlainRows:
     def batch(self, rows: QuerySet[Any, Any]) -> tuple[list[PlainRow], bool]:
         """The first of these rows, and whether there may be more."""
         asked = self.size
-        with connections[self.db].cursor() as cursor:
-            cursor.execute(*rows[:asked].query.sql_with_params())
-            batch = cursor.fetchall()
+        batch = statements.rows(self.db, *rows[:asked].query.sql_with_params())
         if batch:
             average = 1 + sum(len(row[self.column] or "") for row in batch) // len(batch)
             self.size = max(self.SMALLEST, min(self.BIGGEST, self.budget // average))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -11,6 +11,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements
 from people.audit import log as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
@@ -153,5 +154,5 @@ def _label(samples, done, by, notes):
         sample.annotation_notes, sample.label_id, sample.reject_reason = notes or None, str(ULID()), None
         labels.append(verdicts.label(sample, before, by=by, at=now, bulk_id=done.bulk_id))
     SampleLabel.objects.bulk_create(labels, batch_size=BATCH)
-    with connection.cursor() as cursor:
-        cursor.executemany(JUDGE, [[done.status, by, now, notes or None, one.label_id, one.id] for one in samples])
+    values = [[done.status, by, now, notes or None, one.label_id, one.id] for one in samples]
+    statements.run_many(DEFAULT_DB_ALIAS, JUDGE, values)

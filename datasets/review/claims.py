@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import statements, writing
 
 from ..models import SampleClaim
 from . import queues
@@ -116,14 +116,14 @@ def holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
     now = clock.now_ms()
     conditions = [queue.condition(status, by=None) for status in queue.statuses]
     fits = " OR ".join(f"({condition})" for condition, _values in conditions)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.claimed_by, MAX(c.expires_at), COUNT(*) FROM sample_claims c"  # noqa: S608 - our own words
-            f" JOIN dataset_samples s ON s.id = c.sample_id WHERE c.expires_at > %s AND c.claimed_by <> %s AND ({fits})"
-            " GROUP BY c.claimed_by ORDER BY c.claimed_by LIMIT 10",
-            [now, besides, *(value for _condition, values in conditions for value in values)],
-        )
-        return [Holder.until(name, until, now, count) for name, until, count in cursor.fetchall()]
+    found = statements.rows(
+        DEFAULT_DB_ALIAS,
+        "SELECT c.claimed_by, MAX(c.expires_at), COUNT(*) FROM sample_claims c"  # noqa: S608 - our own words
+        f" JOIN dataset_samples s ON s.id = c.sample_id WHERE c.expires_at > %s AND c.claimed_by <> %s AND ({fits})"
+        " GROUP BY c.claimed_by ORDER BY c.claimed_by LIMIT 10",
+        [now, besides, *(value for _condition, values in conditions for value in values)],
+    )
+    return [Holder.until(name, until, now, count) for name, until, count in found]
 
 
 def _take_first(queue, by, besides, place, *, backwards):
@@ -150,9 +150,8 @@ def _take_first(queue, by, besides, place, *, backwards):
 
 def _take(which, values, by, claimed_at):
     now = clock.now_ms()
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE.format(which=which, claimed_at=claimed_at), [by, now, now + LIFETIME_MS, *values, now])
-        rows = cursor.fetchall()  # all of them: the statement ends, and with it its transaction
-        if rows:  # nobody holds more than a few, whatever they ask for: the queue is everybody's
-            cursor.execute(LET_GO, [by, by, rows[0][0]])
+    sql = TAKE.format(which=which, claimed_at=claimed_at)
+    rows = statements.rows(DEFAULT_DB_ALIAS, sql, [by, now, now + LIFETIME_MS, *values, now])
+    if rows:  # nobody holds more than a few, whatever they ask for: the queue is everybody's
+        statements.run(DEFAULT_DB_ALIAS, LET_GO, [by, by, rows[0][0]])
     return Claim(*rows[0]) if rows else None

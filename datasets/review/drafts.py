@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import orjson
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import statements, writing
 
 from ..as_typed import as_typed
 from ..models import DatasetSample, SampleDraft, SampleLabel
@@ -24,7 +24,8 @@ from . import parts
 MOST_PAGES = 20  # of one person and sample that differ: nobody has that many tabs
 SHOWN = 20  # samples that the menu of drafts names
 MINE = """SELECT d.sample_id, s.agent_id, s.turn_number, MAX(d.saved_at) AS latest FROM sample_drafts d
-JOIN dataset_samples s ON s.id = d.sample_id WHERE d.username = %s GROUP BY d.sample_id ORDER BY latest DESC LIMIT %s"""
+JOIN dataset_samples s ON s.id = d.sample_id WHERE d.username = %s
+GROUP BY d.sample_id, s.agent_id, s.turn_number ORDER BY latest DESC LIMIT %s"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,7 @@ def of(sample_id: str, *, by: str) -> list[Draft]:
 
 def mine(by: str) -> list[Waiting]:
     """The samples on which this person has drafts, the latest first; one more than SHOWN when there are more."""
-    with connection.cursor() as cursor:
-        cursor.execute(MINE, [by, SHOWN + 1])
-        return [Waiting(*row) for row in cursor.fetchall()]
+    return [Waiting(*row) for row in statements.rows(DEFAULT_DB_ALIAS, MINE, [by, SHOWN + 1])]
 
 
 def save(

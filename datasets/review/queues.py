@@ -3,8 +3,10 @@
 from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from django.urls import reverse
+
+from openclaw_web.sqlite import statements, words
 
 from ..models import DatasetSample
 
@@ -68,9 +70,11 @@ class Queue:
     def condition(self, status: str, *, by: str | None) -> tuple[str, list]:
         """SQL about `dataset_samples s` with its values: of this status, within the filters, skipped by `by` or not."""
         # A session has few samples: SQLite is to read those, not all that wait.
-        sign = "+" if self.session else ""
-        columns = {"s.agent_id": self.agent, f"{sign}s.sample_type": self.type, "s.session_id": self.session}
-        parts, values = [f"{sign}s.annotation_status = %s"], [status]
+        status_column, type_column = "s.annotation_status", "s.sample_type"
+        if self.session:
+            status_column, type_column = words.unindexed(status_column), words.unindexed(type_column)
+        columns = {"s.agent_id": self.agent, type_column: self.type, "s.session_id": self.session}
+        parts, values = [f"{status_column} = %s"], [status]
         for name, value in columns.items():
             if value:
                 parts.append(f"{name} = %s")
@@ -94,19 +98,13 @@ def amount(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: t
 
 def asked(expressions: list[tuple[str, list]]) -> tuple:
     """The values of SQL expressions, in one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT " + ", ".join(sql for sql, _values in expressions),
-            [value for _sql, values in expressions for value in values],
-        )
-        return cursor.fetchone()
+    sql = "SELECT " + ", ".join(sql for sql, _values in expressions)
+    return statements.one(DEFAULT_DB_ALIAS, sql, [value for _sql, values in expressions for value in values])
 
 
 def position(sample_id: str) -> tuple[int, str] | None:
     """Where a sample stands in every queue; None when there is no such sample."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id])
-        return cursor.fetchone()
+    return statements.one(DEFAULT_DB_ALIAS, "SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id])
 
 
 def _query(chosen):

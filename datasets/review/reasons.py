@@ -1,6 +1,5 @@
 """Why a sample was rejected: a code out of a setting, given with the verdict or right after it."""
 
-from django.db import connection
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -69,8 +68,5 @@ def _amend(label, sample):
         clock.now_ms(),
     )
     rows.add(label)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE review_actions SET label_id = %s WHERE actor = %s AND label_id = %s AND state = %s",
-            [label.id, by, first, ReviewAction.State.DONE.value],
-        )
+    done = ReviewAction.objects.filter(actor=by, label_id=first, state=ReviewAction.State.DONE)
+    done.update(label_id=label.id)

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import statements, writing
 from people.audit import log as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
@@ -117,8 +117,7 @@ def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None
         _become(sample, before)
         rows.append(verdicts.label(sample, now, by=by, at=at, label_id=str(ULID()), undoes=label.id, bulk_id=bulk_id))
         values.append([*verdicts.columns(sample).values(), sample.id])
-    with connection.cursor() as cursor:
-        cursor.executemany(verdicts.CHANGE, values)
+    statements.run_many(DEFAULT_DB_ALIAS, verdicts.CHANGE, values)
     SampleLabel.objects.bulk_create(rows, batch_size=BATCH)
     if len(pairs) == 1:
         SampleClaim.objects.filter(sample_id=pairs[0][0].id, claimed_by=by).delete()

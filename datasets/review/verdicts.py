@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import orjson
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Outdated, Refused
-from openclaw_web.sqlite import rows, writing
+from openclaw_web.sqlite import rows, statements, writing
 from people.audit import log as audit
 
 from ..as_typed import as_typed
@@ -35,6 +35,7 @@ CHANGED = (
     "reject_reason",
 )
 CHANGE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in CHANGED)} WHERE id = %s"  # noqa: S608
+LET_GO = "DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s"
 # With who else has it open: asked for in one go, as everybody who labels waits for this transaction.
 SAMPLE = """SELECT s.*, c.claimed_by AS held_by, c.expires_at AS held_until FROM dataset_samples s
 LEFT JOIN sample_claims c ON c.sample_id = s.id AND c.claimed_by <> %s AND c.expires_at > %s WHERE s.id = %s"""
@@ -133,7 +134,7 @@ def label(
 
 def _free_sample(sample_id, by, expected_status, is_version):
     now = clock.now_ms()
-    sample = next(iter(DatasetSample.objects.raw(SAMPLE, [by, now, sample_id])), None)
+    sample = statements.found(DatasetSample, SAMPLE, [by, now, sample_id])
     if sample is None:
         raise NoSuchSample
     if is_version is not None and not is_version(version_of(sample)):
@@ -146,9 +147,8 @@ def _free_sample(sample_id, by, expected_status, is_version):
 
 
 def _store(sample, before, by):
-    with connection.cursor() as cursor:
-        cursor.execute(CHANGE, [*columns(sample).values(), sample.id])
-        cursor.execute("DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s", [sample.id, by])
+    statements.run(DEFAULT_DB_ALIAS, CHANGE, [*columns(sample).values(), sample.id])
+    statements.run(DEFAULT_DB_ALIAS, LET_GO, [sample.id, by])
     rows.add(label(sample, before, by=by, at=sample.annotated_at))
     rows.add(
         ReviewAction(

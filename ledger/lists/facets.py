@@ -1,6 +1,6 @@
 """The values that columns of sessions take, found by hopping through their indexes, however many rows there are."""
 
-from django.db import connections
+from openclaw_web.sqlite import statements
 
 MOST = 50
 # A DISTINCT would walk through every row; this takes one step per value.
@@ -14,8 +14,6 @@ VALUES = (
 def values_of(db: str, columns: list[str]) -> dict[str, list[str]]:
     """The first MOST values of each of these indexed columns of sessions, in order."""
     found: dict[str, list[str]] = {column: [] for column in columns}
-    with connections[db].cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(VALUES.format(column, MOST) for column in columns))
-        for column, value in cursor.fetchall():
-            found[column].append(value)
+    for column, value in statements.rows(db, " UNION ALL ".join(VALUES.format(column, MOST) for column in columns)):
+        found[column].append(value)
     return found

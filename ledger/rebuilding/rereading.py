@@ -10,9 +10,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import orjson
-from django.db import connections, transaction
+from django.db import transaction
 
 from artifacts.models import Artifact
+from openclaw_web.sqlite import statements, upkeep, words
+from openclaw_web.sqlite.words import BESIDE, OURS
 
 from ..collectors.jsonl import Line
 from ..collectors.records import own_id
@@ -33,7 +35,6 @@ from ..transcripts import counting, storing, tool_days, turns, unnamed
 from ..transcripts.storing import Transcript
 from ..transcripts.trimming import untrim
 
-BESIDE = "beside"
 # In the order in which they are put back.
 EXCHANGED = (
     Session,
@@ -193,9 +194,7 @@ def _stored_line(db, session_id, record_id, seq):
 def _numbers(db, session_id):
     """Record -> the number of its turn, from whatever is left: numbers are never given to another turn."""
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id, turn_number__gt=0)
-    with connections[db].cursor() as cursor:
-        numbers = dict(cursor.execute(NUMBERS, [session_id]).fetchall())
-    return numbers | dict(stored.values_list("user_message_id", "turn_number"))
+    return dict(statements.rows(db, NUMBERS, [session_id])) | dict(stored.values_list("user_message_id", "turn_number"))
 
 
 def _seed(db, beside, session_id, entry):
@@ -228,9 +227,8 @@ def _words(db, session_id):
 
 
 def _clear(beside, session_id):
-    with connections[beside].cursor() as cursor:
-        for table in ("artifacts", "rejected_records", *map(_table, reversed(EXCHANGED)), _table(ToolDay)):
-            cursor.execute(f"DELETE FROM {table}")  # noqa: S608 - our tables
+    for table in ("artifacts", "rejected_records", *map(_table, reversed(EXCHANGED)), _table(ToolDay)):
+        statements.run(beside, f"DELETE FROM {table}")  # noqa: S608 - our tables
 
 
 def _table(model):
@@ -245,36 +243,30 @@ class _Exchange:
         self.found = Reread(kept=kept)
 
     def run(self) -> Reread:
-        place = connections[self.beside].settings_dict["NAME"]
-        connections[self.beside].close()
-        with connections[self.db].cursor() as cursor:
-            cursor.execute(f"ATTACH DATABASE %s AS {BESIDE}", [place])
-            try:
-                self._compare(cursor)
-                self._tell(cursor)
-                if self.found.is_changed:
-                    with transaction.atomic(using=self.db, durable=True):
-                        self._exchange(cursor)
-            finally:
-                cursor.execute(f"DETACH DATABASE {BESIDE}")
+        with upkeep.beside(self.db, self.beside):
+            self._compare()
+            self._tell()
+            if self.found.is_changed:
+                with transaction.atomic(using=self.db, durable=True):
+                    self._exchange()
         return self.found
 
-    def _compare(self, cursor):
+    def _compare(self):
         own = [self.session_id]
-        self.found.is_new = not cursor.execute("SELECT 1 FROM main.sessions WHERE id = %s", own).fetchone()
-        self.found.is_changed = self.found.is_new or any(self._differs(cursor, model) for model in EXCHANGED)
-        self.found.is_changed = self.found.is_changed or bool(cursor.execute(ARTIFACTS_DIFFER, own).fetchone())
+        self.found.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
+        self.found.is_changed = self.found.is_new or any(map(self._differs, EXCHANGED))
+        self.found.is_changed = self.found.is_changed or bool(statements.one(self.db, ARTIFACTS_DIFFER, own))
 
-    def _differs(self, cursor, model):
+    def _differs(self, model):
         columns, own = ", ".join(_columns(model)), _own(model)
-        sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in ("main", BESIDE)]  # noqa: S608
+        sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in (OURS, BESIDE)]  # noqa: S608
         both = (f"{one} EXCEPT {other} LIMIT 1" for one, other in (sides, reversed(sides)))
-        return any(cursor.execute(query, [self.session_id] * 2).fetchone() for query in both)
+        return any(statements.one(self.db, query, [self.session_id] * 2) for query in both)
 
-    def _tell(self, cursor):
+    def _tell(self):
+        own = [self.session_id]
         before, now = (
-            dict(cursor.execute(IDS_AND_KINDS.format(where=where), [self.session_id]).fetchall())
-            for where in ("main", BESIDE)
+            dict(statements.rows(self.db, IDS_AND_KINDS.format(where=where), own)) for where in (OURS, BESIDE)
         )
         found = self.found
         found.held = dict(Counter(now.values()))
@@ -284,31 +276,32 @@ class _Exchange:
         ]
         found.withheld_kinds = Counter(before[one] for one in found.withheld if one in before)
         if found.withheld:
-            rows = cursor.execute(HANDLES_OF_WITHHELD, [self.session_id, self.session_id]).fetchall()
+            rows = statements.rows(self.db, HANDLES_OF_WITHHELD, own * 2)
             found.artifacts = sorted(handle for (handle,) in rows)
-            texts = cursor.execute(WORDS_OF_WITHHELD, [self.session_id, self.session_id]).fetchall()
+            texts = statements.rows(self.db, WORDS_OF_WITHHELD, own * 2)
             found.words = {text for both in texts for text in both if text}
 
-    def _exchange(self, cursor):
+    def _exchange(self):
         own = [self.session_id]
         tool_days.take_back(self.db, self.session_id)
-        cursor.execute(REMOVE_CONTEXTS, own * 3)
-        cursor.execute(SET_ASIDE, own * 3)
+        statements.run(self.db, REMOVE_CONTEXTS, own * 3)
+        statements.run(self.db, SET_ASIDE, own * 3)
         for model in reversed(EXCHANGED):
-            cursor.execute(f"DELETE FROM main.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
-        self._bring(cursor, PromptReport, "INSERT OR IGNORE")
+            statements.run(self.db, f"DELETE FROM {OURS}.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
+        self._bring(PromptReport, words.INSERT_OR_LEAVE)
         for model in EXCHANGED:
-            self._bring(cursor, model, "INSERT")
+            self._bring(model, "INSERT")
         tool_days.put_back(self.db, self.session_id)
-        cursor.execute(REMOVE_WITHHELD, own * 2)
-        self._bring(cursor, Artifact, "INSERT OR REPLACE")
+        statements.run(self.db, REMOVE_WITHHELD, own * 2)
+        self._bring(Artifact, words.INSERT_OR_REPLACE)
         for file in self.files:
-            cursor.execute(REMOVE_REJECTED, [*own, file])
-        cursor.execute(BRING_REJECTED)
+            statements.run(self.db, REMOVE_REJECTED, [*own, file])
+        statements.run(self.db, BRING_REJECTED)
 
-    def _bring(self, cursor, model, verb):
+    def _bring(self, model, verb):
         columns = ", ".join(_columns(model))
-        cursor.execute(f"{verb} INTO main.{_table(model)} ({columns}) SELECT {columns} FROM {BESIDE}.{_table(model)}")  # noqa: S608
+        table = _table(model)
+        statements.run(self.db, f"{verb} INTO {OURS}.{table} ({columns}) SELECT {columns} FROM {BESIDE}.{table}")  # noqa: S608
 
 
 def _columns(model):
@@ -337,17 +330,17 @@ WITHHELD_NOW = f"""
     WHERE ids.session_id = %s AND events.kind = '{WITHHELD}'
 """  # noqa: S608 - constants
 HANDLES_OF_WITHHELD = f"""
-    SELECT DISTINCT handle FROM main.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})
+    SELECT DISTINCT handle FROM {OURS}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})
 """  # noqa: S608
 WORDS_OF_WITHHELD = f"""
-    SELECT user_message_content, agent_message_content FROM main.conversation_turns
+    SELECT user_message_content, agent_message_content FROM {OURS}.conversation_turns
     WHERE session_id = %s AND user_message_id IN ({WITHHELD_NOW})
 """  # noqa: S608
 # The messages of turns that are withheld now, by text and moment: what others said alike stays.
 REMOVE_CONTEXTS = f"""
-    DELETE FROM main.conversation_contexts
-    WHERE turn_id IN (SELECT id FROM main.conversation_turns WHERE session_id = %s) AND EXISTS (
-        SELECT 1 FROM main.conversation_turns gone
+    DELETE FROM {OURS}.conversation_contexts
+    WHERE turn_id IN (SELECT id FROM {OURS}.conversation_turns WHERE session_id = %s) AND EXISTS (
+        SELECT 1 FROM {OURS}.conversation_turns gone
         WHERE gone.session_id = %s AND gone.user_message_id IN ({WITHHELD_NOW}) AND (
             (role = 'user' AND message = gone.user_message_content AND timestamp = gone.created_at)
             OR (role = 'agent' AND message = gone.agent_message_content
@@ -355,25 +348,26 @@ REMOVE_CONTEXTS = f"""
 """  # noqa: S608
 # A turn whose user message is no record any more, and that kept messages, which are evidence, refer to.
 SET_ASIDE = f"""
-    UPDATE main.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
+    UPDATE {OURS}.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
         user_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE user_message_content END,
         agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END
     WHERE session_id = %s AND id NOT IN (SELECT id FROM {BESIDE}.conversation_turns)
-        AND id IN (SELECT turn_id FROM main.conversation_contexts)
+        AND id IN (SELECT turn_id FROM {OURS}.conversation_contexts)
 """  # noqa: S608
-REMOVE_WITHHELD = f"DELETE FROM main.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
+REMOVE_WITHHELD = f"DELETE FROM {OURS}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
 ARTIFACTS_DIFFER = f"""
     SELECT 1 FROM {BESIDE}.artifacts made WHERE made.session_id = %s AND NOT EXISTS (
-        SELECT 1 FROM main.artifacts there WHERE there.id = made.id AND there.turn_id IS made.turn_id) LIMIT 1
+        SELECT 1 FROM {OURS}.artifacts there
+        WHERE there.id = made.id AND NOT ({words.differ("there.turn_id", "made.turn_id")})) LIMIT 1
 """  # noqa: S608
 # Lines that can be read by now are rejected no more.
 REMOVE_REJECTED = f"""
-    DELETE FROM main.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
+    DELETE FROM {OURS}.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
         SELECT 1 FROM {BESIDE}.rejected_records made
         WHERE made.file = rejected_records.file AND made.byte_offset = rejected_records.byte_offset
         AND made.reason = rejected_records.reason)
 """  # noqa: S608
 REJECTED = "file, byte_offset, byte_length, reason, detail, raw_preview, session_id, created_at"
 BRING_REJECTED = f"""
-    INSERT OR IGNORE INTO main.rejected_records ({REJECTED}) SELECT {REJECTED} FROM {BESIDE}.rejected_records
+    {words.INSERT_OR_LEAVE} INTO {OURS}.rejected_records ({REJECTED}) SELECT {REJECTED} FROM {BESIDE}.rejected_records
 """  # noqa: S608

@@ -6,13 +6,12 @@ stayed of removed sessions is passed over: their records are gone, so there is n
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db import connections
+from openclaw_web.sqlite import statements, words
 
 from ..transcripts.rows import TOTALS
 from ..transcripts.tool_days import ADDED, TOTAL_PLACE
@@ -21,12 +20,12 @@ from ..transcripts.turns import utc_day
 DAY_MS = 86_400_000
 CLOSE = 1e-9  # dollars: costs are not added up in the same order everywhere
 TOTAL_SQL = {
-    name: f"IFNULL(SUM(CASE WHEN is_synthetic THEN 0 ELSE {'is_failed' if name == 'error_count' else name} END), 0)"
+    name: f"COALESCE(SUM(CASE WHEN is_synthetic THEN 0 ELSE {'is_failed' if name == 'error_count' else name} END), 0)"
     for name in TOTALS
 }
-PROMPT = "IFNULL(input_tokens, 0) + IFNULL(cache_read_tokens, 0) + IFNULL(cache_write_tokens, 0)"
+PROMPT = "COALESCE(input_tokens, 0) + COALESCE(cache_read_tokens, 0) + COALESCE(cache_write_tokens, 0)"
 TURN_SQL = {
-    "is_active": "SUM(kind = 'user' AND is_active)",
+    "is_active": words.count_if("kind = 'user' AND is_active"),
     "first_seq": "MIN(seq)",
     "last_seq": "MAX(seq)",
     "record_count": "COUNT(*)",
@@ -38,13 +37,21 @@ PLACES = {name: place for place, name in enumerate(SUMMED)}
 OF_SESSION = ("record_count", "turn_count", "compaction_count", "withheld_count", *TOTALS)
 OF_DAY = ("record_count", "turn_count", *TOTALS)
 OF_TOOLS = ("call_count", "result_count", "failed_count", "prompt_tokens")
+COUNTED = (
+    "kind = 'user' AND is_active",
+    "kind = 'compaction'",
+    "kind = 'withheld'",
+    "kind = 'tool_result'",
+    "kind = 'tool_result' AND is_failed",
+)
 PROMPTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 def _unlike(name):
     if name == "cost_usd":
-        return f"ABS(of_records.{name} - turns.{name}) > {CLOSE} * MAX(1, ABS(of_records.{name}))"
-    return f"of_records.{name} IS NOT turns.{name}"
+        apart = f"ABS(of_records.{name} - turns.{name})"
+        return f"{apart} > {CLOSE} AND {apart} > {CLOSE} * ABS(of_records.{name})"
+    return words.differ(f"of_records.{name}", f"turns.{name}")
 
 
 # The first column of each is the session, whose order all of them have. What is compared with the records of each turn
@@ -52,13 +59,12 @@ def _unlike(name):
 SOURCES = {
     "parts": f"""
         SELECT session_id, created_at / {DAY_MS}, MIN(created_at), MAX(created_at),
-            COUNT(*), SUM(kind = 'user' AND is_active), SUM(kind = 'compaction'), SUM(kind = 'withheld'),
-            SUM(kind = 'tool_result'), SUM(kind = 'tool_result' AND is_failed), {", ".join(TOTAL_SQL.values())}
+            COUNT(*), {", ".join(map(words.count_if, COUNTED))}, {", ".join(TOTAL_SQL.values())}
         FROM transcript_events GROUP BY 1, 2 ORDER BY 1
     """,  # noqa: S608 - constants of this module
     "turns": f"""
-        SELECT of_records.session_id, COUNT(*), SUM(turns.id IS NULL),
-            {", ".join(f"SUM({_unlike(name)})" for name in TURN_SQL)}
+        SELECT of_records.session_id, COUNT(*), {words.count_if("turns.id IS NULL")},
+            {", ".join(words.count_if(_unlike(name)) for name in TURN_SQL)}
         FROM (
             SELECT session_id, turn_number, {", ".join(f"{sql} AS {name}" for name, sql in TURN_SQL.items())}
             FROM transcript_events WHERE turn_number IS NOT NULL GROUP BY 1, 2
@@ -108,9 +114,9 @@ class Sums:
 
 def quick(db: str) -> Iterator[Wrong]:
     """The sessions with wrong sums, by id, from the numbers beside their records."""
-    with one_moment(db):
-        removed = {session_id for (session_id,) in _rows(db, "SELECT session_id FROM removed_sessions")}
-        sources = {name: _rows(db, query) for name, query in SOURCES.items()}
+    with statements.one_moment(db):
+        removed = {session_id for (session_id,) in statements.walked(db, "SELECT session_id FROM removed_sessions")}
+        sources = {name: statements.walked(db, query) for name, query in SOURCES.items()}
         for session_id, found in _together(sources):
             if session_id not in removed and (names := list(dict.fromkeys(_wrong_of(found)))):
                 yield Wrong(session_id, names)
@@ -120,7 +126,7 @@ def are_tool_days_wrong(db: str) -> bool:
     """Whether `tool_days` are not what `session_tools`, those that stayed of removed sessions too, add up to."""
     different = "SELECT 1 FROM ({} EXCEPT {}) LIMIT 1"
     return any(
-        next(_rows(db, different.format(one, other)), None)
+        next(statements.walked(db, different.format(one, other)), None)
         for one, other in ((BY_DAY, STORED_DAYS), (STORED_DAYS, BY_DAY))
     )
 
@@ -130,27 +136,6 @@ def differ(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float | int):
         return abs(one - other) > CLOSE * max(1, abs(one))
     return bool(one != other)
-
-
-@contextmanager
-def one_moment(db: str) -> Iterator[None]:
-    """Read everything in the block as it is at one moment, while others write. It takes no lock that they wait for."""
-    connection = connections[db]
-    connection.ensure_connection()
-    if connection.connection.in_transaction:
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("BEGIN DEFERRED")
-    try:
-        yield
-    finally:
-        connection.connection.rollback()
-
-
-def _rows(db, query):
-    with connections[db].cursor() as cursor:
-        yield from iter(cursor.execute(query).fetchone, None)
 
 
 def _together(sources: dict[str, Iterable[tuple[Any, ...]]]):

@@ -1,9 +1,11 @@
 """What follows from the records of a session, written again."""
 
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.models import Sum
 
 from artifacts.services import KIND
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.rows import insert_sql
 
 from ..models import (
     ConversationContext,
@@ -16,7 +18,7 @@ from ..models import (
     TranscriptSnapshot,
 )
 from ..transcripts import tool_days
-from ..transcripts.rows import TURN_COLUMNS, insert_sql
+from ..transcripts.rows import TURN_COLUMNS
 from ..transcripts.tool_days import ADDED, TOTAL_PLACE
 from . import deriving
 from .deriving import Derived
@@ -57,8 +59,7 @@ def rebuild_session(db: str, session_id: str) -> None:
     it were kept as evidence (`conversation_contexts`): remove those first if it is to go.
     """
     with transaction.atomic(using=db):
-        with connections[db].cursor() as cursor:
-            cursor.execute(WITHOUT_RECORD, [session_id, session_id])
+        statements.run(db, WITHOUT_RECORD, [session_id, session_id])
         found = deriving.derive(db, session_id)
         if found is None:
             _clear(db, session_id)
@@ -71,8 +72,7 @@ def rebuild_session(db: str, session_id: str) -> None:
         _turns(db, found)
         _days_and_snapshots(db, found)
         tool_days.replace(db, session_id, session.channel_id, found.tools)
-        with connections[db].cursor() as cursor:
-            cursor.execute(TURN_OF_ARTIFACT, [session_id, KIND])
+        statements.run(db, TURN_OF_ARTIFACT, [session_id, KIND])
 
 
 def rebuild_tool_days(db: str) -> None:
@@ -106,22 +106,19 @@ def _clear(db, session_id):
 
 def _places(db, found: Derived):
     changed = [(*place, found.session.id, seq) for seq, place in found.places.items() if found.stored[seq] != place]
-    with connections[db].cursor() as cursor:
-        cursor.executemany(PLACE, changed)
+    statements.run_many(db, PLACE, changed)
 
 
 def _turns(db, found: Derived):
     stored = ConversationTurn.objects.using(db).filter(session_id=found.session.id)
     kept = lonely_turns(db, found.session.id)
     gone = stored.exclude(id__in=kept).values_list("id", flat=True)
-    with connections[db].cursor() as cursor:
-        # Not through the model: contexts, which are evidence, would go with them.
-        cursor.executemany("DELETE FROM conversation_turns WHERE id = %s", [(turn_id,) for turn_id in gone])
-        for number, turn_id in enumerate(sorted(kept), start=1):  # a number that no record of a session gets
-            query = "UPDATE conversation_turns SET turn_number = %s, is_active = %s WHERE id = %s"
-            cursor.execute(query, [-number, False, turn_id])
-        rows = [[*map(turn.get, TURN_COLUMNS)] for turn in found.turns]
-        cursor.executemany(insert_sql("conversation_turns", TURN_COLUMNS), rows)
+    # Not through the model: contexts, which are evidence, would go with them.
+    statements.run_many(db, "DELETE FROM conversation_turns WHERE id = %s", [(turn_id,) for turn_id in gone])
+    for number, turn_id in enumerate(sorted(kept), start=1):  # a number that no record of a session gets
+        stored.filter(id=turn_id).update(turn_number=-number, is_active=False)
+    rows = [[*map(turn.get, TURN_COLUMNS)] for turn in found.turns]
+    statements.run_many(db, insert_sql("conversation_turns", TURN_COLUMNS), rows)
 
 
 def _days_and_snapshots(db, found: Derived):

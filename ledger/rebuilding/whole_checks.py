@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import connections
+from openclaw_web.sqlite import statements
 
 from ..models import Session
 from ..transcripts.rows import TURN_COLUMNS
 from ..transcripts.tool_days import ADDED
 from . import deriving
 from .deriving import Derived
-from .sum_checks import Wrong, differ, one_moment
+from .sum_checks import Wrong, differ
 
 SNAPSHOT = ("snapshot_id", "reason", "event_count", "created_at", "metadata_json")
 TOOLS = (*ADDED, "open_chars")
@@ -19,7 +19,7 @@ TOOLS = (*ADDED, "open_chars")
 def whole(db: str) -> Iterator[Wrong]:
     """The sessions of an agent of which a derived column is not what follows from the records, by id."""
     for session_id in Session.objects.using(db).order_by("id").values_list("id", flat=True).iterator():
-        with one_moment(db):
+        with statements.one_moment(db):
             found = deriving.derive(db, session_id)
             names = list(dict.fromkeys(_wrong_of(db, found))) if found else []
         if names:
@@ -56,9 +56,7 @@ def _wrong_of(db, found: Derived):
 
 def _stored(db, table, columns, session_id) -> list[dict[str, Any]]:
     query = f"SELECT {', '.join(columns)} FROM {table} WHERE session_id = %s"  # noqa: S608 - our tables
-    with connections[db].cursor() as cursor:
-        cursor.execute(query, [session_id])
-        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    return [dict(zip(columns, row, strict=True)) for row in statements.rows(db, query, [session_id])]
 
 
 def _unlike(table, wanted, stored, key):

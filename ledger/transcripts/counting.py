@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 import orjson
-from django.db import connections
+from django.db.models import Count
 
 from ..models import Session, TranscriptEvent
 
@@ -24,16 +24,10 @@ def add(session: Session, kinds: Mapping[str, int]) -> None:
 
 def rows_of(db: str, session_id: str | None = None) -> dict[str, Counter[str]]:
     """Session -> kind -> rows that are in the file now, of one session or of all. Reads every row's first columns."""
-    where, values = ("WHERE session_id = %s", [session_id]) if session_id else ("", [])
-    table = TranscriptEvent._meta.db_table
+    rows = TranscriptEvent.objects.using(db).filter(**({"session_id": session_id} if session_id else {}))
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    with connections[db].cursor() as cursor:
-        cursor.execute(
-            f"SELECT session_id, kind, count(*) FROM {table} {where} GROUP BY session_id, kind",  # noqa: S608 - constants
-            values,
-        )
-        for name, kind, count in cursor:
-            found[name][kind] = count
+    for name, kind, count in rows.order_by().values_list("session_id", "kind").annotate(count=Count("*")):
+        found[name][kind] = count
     return found
 
 

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from django.db import connections, transaction
+from django.db import transaction
+
+from openclaw_web.sqlite import statements
 
 from ..models import SessionDay
 from . import turns
@@ -12,9 +14,10 @@ from .rows import TOTALS, Sums
 ADDED = (*TOTALS, "record_count")
 # Days of removed sessions stay as they were; all others add up to what their sessions say.
 DIFFER = """
-    SELECT (SELECT TOTAL(turn_count) FROM sessions)
-        <> (SELECT TOTAL(turn_count) FROM session_days)
-         - (SELECT TOTAL(turn_count) FROM session_days WHERE session_id IN (SELECT session_id FROM removed_sessions))
+    SELECT (SELECT COALESCE(SUM(turn_count), 0) FROM sessions)
+        <> (SELECT COALESCE(SUM(turn_count), 0) FROM session_days)
+         - (SELECT COALESCE(SUM(turn_count), 0) FROM session_days
+            WHERE session_id IN (SELECT session_id FROM removed_sessions))
 """
 DIFFERENT = """
     SELECT sessions.id FROM sessions JOIN session_days ON session_days.session_id = sessions.id
@@ -44,11 +47,9 @@ def settle_turns(db: str) -> None:
 
     Older versions also counted turns of branches that were left.
     """
-    with connections[db].cursor() as cursor:
-        if not cursor.execute(DIFFER).fetchone()[0]:
-            return
-        different = [session_id for (session_id,) in cursor.execute(DIFFERENT).fetchall()]
-    for session_id in different:
+    if statements.one(db, DIFFER) == (False,):
+        return
+    for (session_id,) in statements.rows(db, DIFFERENT):
         with transaction.atomic(using=db):
             add(db, session_id, {}, turns.by_day(db, session_id), is_new=False)
 

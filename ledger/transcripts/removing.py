@@ -5,18 +5,16 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from artifacts.models import Artifact
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import waiting
+from openclaw_web.sqlite import upkeep
 
 from ..models import PromptReport, RemovedSession, Session, SessionDay
 from . import counting, session_rows, tool_days
-
-FREED_PAGES, FEW_PAGES = 2_000, 32  # given back to the file system in one go
 
 
 class Kept(Refused):
@@ -113,15 +111,7 @@ def tidy(db: str, *, little_room: bool = False) -> None:
 
     With `little_room` that is done in steps that take next to none.
     """
-    pages = FEW_PAGES if little_room else FREED_PAGES
     with transaction.atomic(using=db):
         used = Session.objects.using(db).filter(prompt_report__isnull=False).values("prompt_report_id")
         PromptReport.objects.using(db).exclude(id__in=used).delete()
-    with connections[db].cursor() as cursor:
-        while cursor.execute("PRAGMA freelist_count").fetchone()[0]:
-            before = cursor.execute("PRAGMA freelist_count").fetchone()[0]
-            cursor.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
-            if little_room:
-                waiting.shorten_log(db)
-            if cursor.execute("PRAGMA freelist_count").fetchone()[0] >= before:
-                return  # a file that was made without it
+    upkeep.give_back_free_pages(db, little_room=little_room)

@@ -72,12 +72,6 @@ TURN_COLUMNS = (
 )
 
 
-def insert_sql(table: str, columns: tuple[str, ...]) -> str:
-    """An INSERT of one row, for executemany: an import in model objects takes three times as long."""
-    names, marks = ", ".join(columns), ", ".join(["%s"] * len(columns))
-    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names are constants of this package
-
-
 @dataclass(slots=True)
 class Row:
     """One record on its way into the store."""

@@ -9,11 +9,12 @@ from itertools import islice
 from typing import Any
 
 import orjson
-from django.db import connections, models
+from django.db import models
 from django.utils.translation import gettext as _
 
 from artifacts.models import Artifact
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements, words
 
 from ..models import (
     ConversationTurn,
@@ -90,12 +91,10 @@ def lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
     for table in TABLES:
         names = list(table.columns)
         query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
-        with connections[db].cursor() as cursor:
-            cursor.execute(query, [session_id])
-            for values in cursor:
-                row = dict(zip(names, map(_told, values), strict=True))
-                told = {"table": table.name, "row": row}
-                yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+        for values in statements.walked(db, query, [session_id]):
+            row = dict(zip(names, map(_told, values), strict=True))
+            told = {"table": table.name, "row": row}
+            yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def digest(db: str, session_id: str) -> str:
@@ -126,21 +125,19 @@ def insert(db: str, session_id: str, table: Table, rows: Iterable[dict[str, Any]
     A number that another row has by now is given anew.
     """
     columns = table.columns
-    verb = "INSERT OR IGNORE" if table.is_shared else "INSERT"
+    verb = words.INSERT_OR_LEAVE if table.is_shared else "INSERT"
     free = f"(SELECT ours.id FROM (SELECT %s AS id) ours WHERE ours.id NOT IN (SELECT id FROM {table.name}))"  # noqa: S608
     marks = ", ".join(free if table.is_numbered and name == "id" else "%s" for name in columns)
     query = f"{verb} INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
-    with connections[db].cursor() as cursor:
-        waiting = iter(rows)
-        while some := list(islice(waiting, ROWS)):
-            cursor.executemany(query, [_checked(session_id, table, columns, row) for row in some])
+    waiting = iter(rows)
+    while some := list(islice(waiting, ROWS)):
+        statements.run_many(db, query, [_checked(session_id, table, columns, row) for row in some])
 
 
 def delete(db: str, session_id: str) -> None:
     """Delete what goes with a session, in the caller's transaction."""
-    with connections[db].cursor() as cursor:
-        for table in GOING:
-            cursor.execute(f"DELETE FROM {table.name} WHERE {table.condition}", [session_id])  # noqa: S608 - our tables
+    for table in GOING:
+        statements.run(db, f"DELETE FROM {table.name} WHERE {table.condition}", [session_id])  # noqa: S608 - our tables
 
 
 def _told(value):

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import orjson
-from django.db import connections, transaction
+from django.db import transaction
 
 from openclaw_web.clock import now_ms
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.rows import insert_sql
 
 from ..collectors.envelopes import fingerprint
 from ..collectors.jsonl import Line
@@ -21,7 +23,7 @@ from ..models import PromptReport, RejectedRecord, Session
 from ..outputs import stashing
 from ..outputs.stashing import Outputs
 from . import counting, day_sums, removing, tool_days, turns
-from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, insert_sql, row_of, withheld
+from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, row_of, withheld
 from .trees import Node, Tree
 from .unnamed import Unnamed
 from .withholding import Withholding
@@ -291,11 +293,10 @@ def _node(row):
 
 
 def _insert(db, session, rows):
-    with connections[db].cursor() as cursor:
-        cursor.executemany(insert_sql("transcript_events", EVENT_COLUMNS), [row.event(session.id) for row in rows])
-        cursor.executemany(
-            insert_sql("transcript_event_identities", IDENTITY_COLUMNS), [row.identity(session.id) for row in rows]
-        )
+    events = insert_sql("transcript_events", EVENT_COLUMNS)
+    statements.run_many(db, events, [row.event(session.id) for row in rows])
+    identities = insert_sql("transcript_event_identities", IDENTITY_COLUMNS)
+    statements.run_many(db, identities, [row.identity(session.id) for row in rows])
 
 
 def _add_up(db, session, rows, turns_by_day):
@@ -331,9 +332,8 @@ def _store_entries(db, entries, reports):
             new[session.id] = known[session.id] = session
         elif is_changed and session.id not in new:
             changed[session.id] = session
-    with connections[db].cursor() as cursor:
-        cursor.executemany(insert_sql("sessions", SESSION_COLUMNS), _values(new, SESSION_COLUMNS))
-        cursor.executemany(UPDATE_INDEXED, _values(changed, (*INDEXED_COLUMNS, "id")))
+    statements.run_many(db, insert_sql("sessions", SESSION_COLUMNS), _values(new, SESSION_COLUMNS))
+    statements.run_many(db, UPDATE_INDEXED, _values(changed, (*INDEXED_COLUMNS, "id")))
     return len(entries)
 
 

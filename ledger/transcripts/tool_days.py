@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from artifacts.looking import previews
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.rows import insert_sql
 
 from ..collectors.records import facts
 from ..models import ConversationTurn, Session, SessionTool, TranscriptEvent
@@ -37,10 +39,7 @@ PLACE, TOTAL_PLACE = ("session_id", "date", "tool"), ("date", "tool", "channel_i
 def _upsert(table, place, others, last=""):
     columns = (*place, *others, *ADDED)
     added = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in ADDED)
-    return (
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))}) "  # noqa: S608 - constants
-        f"ON CONFLICT ({', '.join(place)}) DO UPDATE SET {added}{last}"
-    )
+    return f"{insert_sql(table, columns)} ON CONFLICT ({', '.join(place)}) DO UPDATE SET {added}{last}"
 
 
 ADD = _upsert("session_tools", PLACE, ("channel_id", "open_chars"), ", open_chars = excluded.open_chars")
@@ -278,13 +277,11 @@ def _open(stored) -> Buckets:
 
 def _add_to_days(db, rows, factor):
     sums = [(*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
-    with connections[db].cursor() as cursor:
-        cursor.executemany(ADD_TOTAL, sums)
-        cursor.executemany(DELETE_NOTHING, [row[:3] for row in sums])
+    statements.run_many(db, ADD_TOTAL, sums)
+    statements.run_many(db, DELETE_NOTHING, [row[:3] for row in sums])
 
 
 def _save(db, session_id, channel, buckets):
     sums = [(key, [getattr(bucket, name) for name in ADDED], bucket.open_chars) for key, bucket in buckets.items()]
-    with connections[db].cursor() as cursor:
-        cursor.executemany(ADD, [(session_id, *key, channel, left, *added) for key, added, left in sums])
-        cursor.executemany(ADD_TOTAL, [(*key, channel, *added) for key, added, _left in sums if any(added)])
+    statements.run_many(db, ADD, [(session_id, *key, channel, left, *added) for key, added, left in sums])
+    statements.run_many(db, ADD_TOTAL, [(*key, channel, *added) for key, added, _left in sums if any(added)])

@@ -7,11 +7,13 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from django.db import connections
+
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.rows import insert_sql
 
 from ..collectors.records import facts, file_lists
 from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
-from .rows import TOTALS, TURN_COLUMNS, Row, Sums, insert_sql
+from .rows import TOTALS, TURN_COLUMNS, Row, Sums
 from .trees import Node, Tree
 from .trimming import CAP
 
@@ -110,10 +112,8 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
             members.setdefault(row.turn_number, []).append(row)
     # As plain rows: of a big import, building and saving model objects would be a third of the time.
     values = [{**_begun(session, turn[0]), **_summed(turn)} for turn in members.values()]
-    with connections[db].cursor() as cursor:
-        cursor.executemany(
-            insert_sql("conversation_turns", TURN_COLUMNS), [[*map(each.get, TURN_COLUMNS)] for each in values]
-        )
+    sql = insert_sql("conversation_turns", TURN_COLUMNS)
+    statements.run_many(db, sql, [[*map(each.get, TURN_COLUMNS)] for each in values])
     if not session.record_count:  # a new session: its turns are at hand
         current = [turn for turn in values if turn["is_active"]]
         days = Counter(utc_day(turn["created_at"]) for turn in current)

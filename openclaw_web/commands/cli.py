@@ -102,11 +102,11 @@ def _run(words):
 def _say_damage(exc):
     from django.conf import settings
 
-    from ..sqlite import damage
+    from ..sqlite import failures
 
-    if not damage.is_damage(exc):
+    if not failures.is_damage(exc):
         raise exc
-    print(damage.sentence(exc, settings.HOME_DIR), damage.way_out(settings.HOME_DIR), file=sys.stderr)  # noqa: T201
+    print(failures.sentence(exc, settings.HOME_DIR), failures.way_out(settings.HOME_DIR), file=sys.stderr)  # noqa: T201
     sys.exit(FAILED)
 
 

@@ -16,7 +16,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connect
 
 from ..disk import home, reserve
 from ..errors import Refused
-from ..sqlite import damage
+from ..sqlite import failures
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
 STATUSES = {
@@ -120,10 +120,10 @@ class Verb(BaseCommand):
             self.is_json = options.get("json", False)
             if reserve.is_full(exc, settings.HOME_DIR):
                 self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
-            if not damage.is_damage(exc):
+            if not failures.is_damage(exc):
                 raise
-            sentence = damage.sentence(exc, settings.HOME_DIR)
-            self.fail(f"{sentence} {damage.way_out(settings.HOME_DIR)}", FAILED)
+            sentence = failures.sentence(exc, settings.HOME_DIR)
+            self.fail(f"{sentence} {failures.way_out(settings.HOME_DIR)}", FAILED)
 
     @contextmanager
     def _working(self, options):
@@ -156,9 +156,9 @@ class Verb(BaseCommand):
         except Refused as refused:
             self.fail(refused.sentence, REFUSED, reasons=refused.reasons)
         except OperationalError as exc:
-            if "no such" in str(exc):  # table or column
+            if failures.is_old(exc):  # table or column
                 self.fail("The database is older than this program. Run: openclaw-web migrate", FAILED)
-            if "locked" in str(exc):
+            if failures.is_locked(exc):
                 self.fail("Another process is writing to the database. Try again in a minute.", FAILED)
             if reserve.is_full(exc, settings.HOME_DIR):
                 self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)

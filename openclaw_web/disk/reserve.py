@@ -10,6 +10,8 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from ..sqlite import failures
+
 FILE = Path("state") / "reserve"
 BYTES = 4 * 1024 * 1024
 TO_READ = 512 * 1024  # what SQLite needs beside the databases that a process opens
@@ -66,5 +68,5 @@ def is_full(exc: BaseException, home: Path) -> bool:
     if isinstance(exc, OSError):
         return exc.errno in FULL
     # SQLite calls it an I/O error when there is no room for the files beside a database.
-    is_odd = "disk I/O error" in str(exc) and shutil.disk_usage(home).free < TO_READ
-    return "disk is full" in str(exc) or is_odd
+    is_odd = failures.is_of_disk(exc) and shutil.disk_usage(home).free < TO_READ
+    return failures.is_full(exc) or is_odd

@@ -1,7 +1,6 @@
 """Room on the disk: looked at before, and said in a sentence when it was not enough after all."""
 
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +38,7 @@ def refusing(folder: Path, nothing: str) -> Iterator[None]:
         if exc.errno not in FULL:
             raise
         raise _full(folder, nothing) from exc
-    except (sqlite3.OperationalError, OperationalError) as exc:
+    except OperationalError as exc:
         if not reserve.is_full(exc, folder):
             raise
         raise _full(folder, nothing) from exc

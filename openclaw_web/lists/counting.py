@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from django.core.exceptions import EmptyResultSet
-from django.db import OperationalError, connections
+from django.db import OperationalError
 from django.utils.translation import gettext as _
 
+from ..sqlite import statements
 from ..sqlite.time_limits import time_box
 
 COUNTED_UP_TO = 10_000
@@ -36,12 +37,12 @@ def amount(rows, *, column="pk", up_to=COUNTED_UP_TO, budget_ms=BUDGET_MS):
         counted, values = rows.order_by().values(column).query.get_compiler(rows.db).as_sql()  # once for all steps
     except EmptyResultSet:
         return Amount(0)
-    with time_box(rows.db, budget_ms) as is_up, connections[rows.db].cursor() as cursor:
+    with time_box(rows.db, budget_ms) as is_up:
         try:
             while True:
                 limit = min(step, up_to)
-                cursor.execute(f"SELECT COUNT(*) FROM ({counted} LIMIT {limit + 1})", values)  # noqa: S608 - by Django
-                count = cursor.fetchone()[0]
+                some = f"SELECT COUNT(*) FROM ({counted} LIMIT {limit + 1}) some"  # noqa: S608 - by Django
+                (count,) = statements.one(rows.db, some, values)
                 if count <= limit:
                     return Amount(count)
                 if limit == up_to:

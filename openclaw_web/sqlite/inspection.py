@@ -1,16 +1,16 @@
 """A look into one of our own database files while it is in use. What only SQLite can say stays here."""
 
 import re
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-from .. import reasons
+from django.db import Error
 
-BUSY_SECONDS = 5
+from .. import reasons
+from . import failures, files
+
 # The migrations that make triggers of the global file: what they make now is what has to be there.
 TRIGGER_MIGRATIONS = (
     "people.migrations.0001_tables",
@@ -35,10 +35,10 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
     """Look into a database. `is_deep` also compares every index with its table, and every reference with its target."""
     found = Inside()
     try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+        with files.opened(file) as db:
             check = "integrity_check(1)" if is_deep else "quick_check(1)"
             (answer,) = db.execute(f"PRAGMA {check}").fetchone()
-            found.damage = "" if answer == "ok" else reasons.of_sqlite(answer)
+            found.damage = "" if answer == "ok" else failures.in_words(answer)
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
             found.tables = {name for kind, name, _sql in rows if kind == "table"}
             found.triggers = {name: sql for kind, name, sql in rows if kind == "trigger"}
@@ -46,28 +46,31 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
                 found.migrations = set(db.execute("SELECT app, name FROM django_migrations"))
             if is_deep:
                 found.dangling = sum(1 for _row in db.execute("PRAGMA foreign_key_check"))
-    except sqlite3.Error as exc:
+    except Error as exc:
         found.damage = reasons.of(exc)
     return found
 
 
 def session_ids(file: Path) -> list[str]:
     """The sessions of an agent's file, whatever its schema and whoever knows it; none when it is damaged."""
-    try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
-            return [session_id for (session_id,) in db.execute("SELECT id FROM sessions ORDER BY id")]
-    except sqlite3.Error:
-        return []
+    return [session_id for (session_id,) in _asked(file, "SELECT id FROM sessions ORDER BY id") or []]
 
 
 def record_count(file: Path) -> int | None:
     """How many records the sessions of an agent's file say they have; None when it cannot be read."""
+    found = _asked(file, "SELECT coalesce(sum(record_count), 0) FROM sessions")
+    return found[0][0] if found else None
+
+
+def holds_only(file: Path, rows: dict[str, str]) -> bool:
+    """Whether tables hold no rows but those for which the condition given for them is true; False when damaged."""
     try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
-            (count,) = db.execute("SELECT coalesce(sum(record_count), 0) FROM sessions").fetchone()
-            return count
-    except sqlite3.Error:
-        return None
+        with files.opened(file) as db:
+            used = ((name, rows.get(name, "FALSE")) for name in files.tables(db))
+            queries = [f'SELECT 1 FROM "{name}" WHERE NOT ({which}) LIMIT 1' for name, which in used]  # noqa: S608
+            return not any(db.execute(query).fetchone() for query in queries)
+    except Error:
+        return False
 
 
 def triggers() -> dict[str, str]:
@@ -78,3 +81,12 @@ def triggers() -> dict[str, str]:
         import_module(name).add(None, recorder)
     named = ((TRIGGER.match(sql), sql) for sql in made)
     return {match[1]: sql for match, sql in named if match}
+
+
+def _asked(file, query):
+    """All rows of a query; None when the file is damaged."""
+    try:
+        with files.opened(file) as db:
+            return db.execute(query).fetchall()
+    except Error:
+        return None

@@ -12,6 +12,8 @@ from django.db import OperationalError, connections
 from django.db.backends.signals import connection_created
 from django.utils.translation import ngettext
 
+from . import failures
+
 STEPS = 5_000
 NEVER = float("inf")
 
@@ -60,7 +62,7 @@ def lift_page_limit():
 
 def is_page_over(exc):
     """Whether this failure of a query is the limit of the page, and no fault."""
-    return isinstance(exc, OperationalError) and _is_interrupted(exc) and time.monotonic() > _limits.page
+    return isinstance(exc, OperationalError) and failures.is_interrupted(exc) and time.monotonic() > _limits.page
 
 
 @contextmanager
@@ -72,7 +74,7 @@ def time_box(db, budget_ms):
     _limits.boxes += 1
     _watch(connections[db])
     try:
-        yield lambda exc: _is_interrupted(exc) and not is_page_over(exc)
+        yield lambda exc: failures.is_interrupted(exc) and not is_page_over(exc)
     finally:
         _limits.box = before
         _limits.boxes -= 1
@@ -83,10 +85,6 @@ def time_box(db, budget_ms):
 def is_boxed():
     """Whether this thread is inside a time box."""
     return _limits.boxes > 0
-
-
-def _is_interrupted(exc):
-    return "interrupted" in str(exc)
 
 
 def _is_over():

@@ -4,6 +4,8 @@ import threading
 
 from django.db import connections
 
+from . import statements
+
 settings_lock = threading.RLock()
 
 
@@ -21,26 +23,22 @@ def wait_for_writers(seconds):
 
 def expect_many_writes(name):
     """Let this connection write more before pages move from the -wal to the file: a hot page then moves once."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_autocheckpoint=4096")
-        cursor.execute("PRAGMA cache_size=-24576")
+    statements.run(name, "PRAGMA wal_autocheckpoint=4096")
+    statements.run(name, "PRAGMA cache_size=-24576")
 
 
 def expect_little_room(name):
     """Keep the -wal of this connection short: the disk is nearly full. `shorten_log` makes it empty."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_autocheckpoint=32")
+    statements.run(name, "PRAGMA wal_autocheckpoint=32")
 
 
 def shorten_log(name):
     """Move what is in the -wal to the file and give its room back, as far as nobody reads it."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    statements.rows(name, "PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def expect_few_writes(name):
     """Undo `expect_many_writes` or `expect_little_room`, and give the memory back."""
-    with connections[name].cursor() as cursor:
-        cursor.execute("PRAGMA wal_autocheckpoint=1000")
-        cursor.execute("PRAGMA cache_size=-2000")
-        cursor.execute("PRAGMA shrink_memory")
+    statements.run(name, "PRAGMA wal_autocheckpoint=1000")
+    statements.run(name, "PRAGMA cache_size=-2000")
+    statements.run(name, "PRAGMA shrink_memory")

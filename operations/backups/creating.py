@@ -1,7 +1,6 @@
 """Writing a backup while everybody goes on working, and opening it again before it counts as one."""
 
 import os
-import sqlite3
 import stat
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO
 
 import orjson
 from django.conf import settings
+from django.db import DatabaseError, OperationalError
 from django.utils.translation import gettext as _
 
 from artifacts.store import inventory, layout, locks
@@ -175,9 +175,9 @@ def _take(work, home, path):
     snapshot = work.folder / f"{path.replace('/', '-')}.snapshot"
     try:
         snapshots.take(home / path, snapshot)
-    except sqlite3.OperationalError:  # a full disk, or a database that is busy: others have words for it
+    except OperationalError:  # a full disk, or a database that is busy: others have words for it
         raise
-    except sqlite3.DatabaseError as exc:
+    except DatabaseError as exc:
         raise Refused(_("%(path)s is damaged: %(why)s") % {"path": path, "why": exc}) from exc
     return snapshot
 

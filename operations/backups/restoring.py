@@ -8,11 +8,10 @@ import ctypes
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +27,7 @@ from openclaw_web.disk import home as homes
 from openclaw_web.disk import locks, room
 from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import inspection
 
 from . import opening, parts, verifying
 
@@ -38,7 +38,7 @@ BLANK = re.compile(
     r"|copies/lock|reserve|openclaw\.sqlite-(?:wal|shm))"
 )
 GLOBAL = "state/openclaw.sqlite"
-OF_EVERY_HOME = {"django_migrations", "sqlite_sequence", "django_content_type", "auth_permission"}
+OF_EVERY_HOME = dict.fromkeys(("django_migrations", "django_content_type", "auth_permission"), "TRUE")
 # Rows of who looked at backups before restoring one, which is the right order on a new machine.
 OF_LOOKING = {"backup_runs": "TRUE", "job_runs": "kind IN ('backup_verify', 'backup_drill')"}
 
@@ -121,14 +121,7 @@ def _is_blank(home, file):
 
 def _is_unused(file):
     """Whether the global database holds no rows but those that every new one has, or that looking at backups makes."""
-    try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            used = {name: OF_LOOKING.get(name, "FALSE") for name in tables if name not in OF_EVERY_HOME}
-            queries = [f'SELECT 1 FROM "{name}" WHERE NOT ({how}) LIMIT 1' for name, how in used.items()]  # noqa: S608 - names of tables
-            return not any(database.execute(query).fetchone() for query in queries)
-    except sqlite3.Error:
-        return False
+    return inspection.holds_only(file, OF_EVERY_HOME | OF_LOOKING)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import sqlite3
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from artifacts import handles
@@ -101,7 +101,7 @@ def look_at(file: Path, name: str) -> snapshots.Look:
     """What is in a database that nobody uses. Raises Refused when it is damaged."""
     try:
         look = snapshots.look(file)
-    except sqlite3.DatabaseError as exc:
+    except DatabaseError as exc:
         raise Refused(_("%(path)s is no database that can be read: %(why)s") % {"path": name, "why": exc}) from exc
     if look.integrity != "ok":
         raise Refused(_("%(path)s is damaged: %(why)s") % {"path": name, "why": look.integrity[:300]})

@@ -11,15 +11,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db import DEFAULT_DB_ALIAS, models
+from django.db.models import Max, Q, QuerySet, Value
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
 
 from artifacts import handles
 from artifacts.models import Artifact
 from artifacts.store import blobs, garbage, layout
 from openclaw_web.disk import packing
+from openclaw_web.sqlite.fields import Place
 
 # Apps whose tables are looked through, all of them and every text; of the global ones only these tables.
 AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts")
@@ -39,18 +44,22 @@ LONGEST = handles.LENGTH
 class Table:
     """A table and its columns that hold texts; `packed` is one of compressed bytes."""
 
-    name: str
+    model: type[models.Model]
     columns: tuple[str, ...]
     packed: str = ""
 
     @property
-    def query(self) -> str:
+    def name(self) -> str:
+        """What it is called in its file."""
+        return self.model._meta.db_table
+
+    def rows(self, db: str, start: int, stop: int) -> QuerySet[Any, Any]:
         """Those of its rows in a range that may mention a handle: texts are searched by SQLite, packed ones by us."""
-        names = [f'"{name}"' for name in (*self.columns, self.packed) if name]
-        hits = [f'instr("{name}", %s)' for name in self.columns]
-        hits += [f'"{self.packed}" IS NOT NULL'] if self.packed else []
-        rows = f'SELECT {", ".join(names)} FROM "{self.name}"'  # noqa: S608 - names of our own tables
-        return f"{rows} WHERE rowid > %s AND rowid <= %s AND ({' OR '.join(hits)})"
+        hits = Q(**{f"{self.packed}__isnull": False}) if self.packed else Q()
+        for name in self.columns:
+            hits |= Q(GreaterThan(StrIndex(name, Value(handles.PREFIX)), 0))
+        rows = self.model._base_manager.using(db).alias(place=Place()).filter(place__gt=start, place__lte=stop)
+        return rows.filter(hits).values_list(*self.columns, *filter(None, [self.packed]))
 
 
 @dataclass(slots=True)
@@ -90,9 +99,9 @@ def tables(labels: Iterable[str], names: Iterable[str] = ()) -> list[Table]:
     for model in apps.get_models():
         about = model._meta
         if about.managed and not about.proxy and (about.app_label in labels or about.db_table in names):
-            texts = [column.column for column in about.concrete_fields if isinstance(column, models.TextField)]
-            packed = [column.column for column in about.concrete_fields if isinstance(column, models.BinaryField)]
-            found.append(Table(about.db_table, tuple(name for name in texts if name != "handle"), *packed))
+            texts = [column.name for column in about.concrete_fields if isinstance(column, models.TextField)]
+            packed = [column.name for column in about.concrete_fields if isinstance(column, models.BinaryField)]
+            found.append(Table(model, tuple(name for name in texts if name != "handle"), *packed))
     return [table for table in found if table.columns or table.packed]
 
 
@@ -135,13 +144,10 @@ def _new_ones(mentions):
 def _rows(mentions, db, table):
     """What the rows of a table mention that are newer than those read before."""
     first = 0 if table.name in CHANGED_IN_PLACE else mentions._marks.get((db, table.name), 0)
-    with connections[db].cursor() as cursor:
-        cursor.execute(f'SELECT max(rowid) FROM "{table.name}"')  # noqa: S608 - a table of ours
-        last = cursor.fetchone()[0] or 0
-        for start in range(first, last, STEP):
-            cursor.execute(table.query, [start, start + STEP, *[handles.PREFIX] * len(table.columns)])
-            for row in cursor:
-                yield from map(_in_value, row)
+    last = table.model._base_manager.using(db).aggregate(last=Max(Place()))["last"] or 0
+    for start in range(first, last, STEP):
+        for row in table.rows(db, start, start + STEP).iterator():
+            yield from map(_in_value, row)
     mentions._marks[db, table.name] = max(last, first)
 
 
@@ -153,7 +159,7 @@ def _in_value(value):
 
 def _contents(db, before):
     """What the contents mention that the agent's newer rows refer to: a stashed output is part of its record."""
-    rows = Artifact.objects.using(db).extra(where=["rowid > %s"], params=[before])
+    rows = Artifact.objects.using(db).alias(place=Place()).filter(place__gt=before)
     for handle in rows.filter(bytes__gte=LONGEST).values_list("handle", flat=True).distinct().iterator(5_000):
         yield in_content(handle[-64:])
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from ulid import ULID
 
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import adopted, damage, inspection, snapshots
+from openclaw_web.sqlite import adopted, failures, inspection, snapshots
 
 from .store import own_store
 
@@ -24,7 +24,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
     inside = inspection.look(file)
     if inside.damage:
         sentence = _("The global database is damaged: %(why)s.") % {"why": inside.damage[:300]}
-        raise Refused(f"{sentence} {damage.way_out(settings.HOME_DIR)}")
+        raise Refused(f"{sentence} {failures.way_out(settings.HOME_DIR)}")
     if not own_store.pending(inside, is_global=True):
         return
     adopted.refuse_half_migrated(connections[DEFAULT_DB_ALIAS])

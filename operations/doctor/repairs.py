@@ -8,14 +8,14 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection, connections, transaction
+from django.db import connections
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import databases, services
 from agents.models import Agent
 from artifacts import services as services_of_artifacts
-from openclaw_web.sqlite import inspection
+from openclaw_web.sqlite import upkeep
 from overview import summaries
 from overview.models import AgentSummary
 
@@ -40,10 +40,7 @@ def migrate_agents(finding: Finding) -> str:
 
 def triggers(finding: Finding) -> str:
     """Make every trigger of the global file what its migration makes it."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        for name, sql in inspection.triggers().items():
-            cursor.execute(f"DROP TRIGGER IF EXISTS {name}")
-            cursor.execute(sql)
+    upkeep.make_triggers()
     return _("The triggers that keep rows from being changed are in place.")
 
 

@@ -24,6 +24,7 @@ from ledger.transcripts.trimming import stashed
 from openclaw_web import reasons
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import failures
 from overview import summaries
 from people.audit import log as audit
 from people.configuration import keys as configuration
@@ -150,7 +151,7 @@ def _restore(path, summary: Summary) -> str:
         with room.refusing(path.parent, nothing), files.opened(path) as archive:
             _put_back(db, archive, summary)
     except (DatabaseError, OverflowError) as exc:
-        if "full" in str(exc):
+        if failures.is_full(exc):
             raise
         raise Refused(_("Its rows do not fit here: %(reason)s.") % {"reason": reasons.of(exc)}) from exc
     return "restored"

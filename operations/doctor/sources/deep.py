@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import connections
-
 from agents.homes import NotReadable
 from ledger.collectors.database import Damaged
 from ledger.collectors.envelopes import content_digest
@@ -16,6 +14,7 @@ from ledger.transcripts.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, Row, row_of
 from ledger.transcripts.storing import UNFORESEEN
 from ledger.transcripts.trimming import untrim
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements
 
 from ..store.losses import Counts, Loss
 from .places import AgentPlaces, Place
@@ -27,6 +26,7 @@ TEXTS = {"trim_json", "event_json", "full_zstd"}
 OWN = {"session_id", "seq", "event_id", "turn_number", "is_active", "created_at"} | TEXTS
 COMPARED = [name for name in EVENT_COLUMNS if name not in OWN]
 LINKS = [name for name in IDENTITY_COLUMNS if name not in OWN]
+COLUMNS = ("event_id", "event_json", "trim_json", "full_zstd", "created_at", *COMPARED, *LINKS)
 STORED = (
     "SELECT i.event_id, e.event_json, e.trim_json, e.full_zstd, e.created_at, "  # noqa: S608 - names are constants
     + ", ".join([*(f"e.{name}" for name in COMPARED), *(f"i.{name}" for name in LINKS)])
@@ -175,10 +175,8 @@ def _count_nameless(looked, session_id, one):
 
 def _stored(db: str, session_id: str, names: list[str]) -> dict[str, dict[str, Any]]:
     marks = ", ".join(["%s"] * len(names))
-    with connections[db].cursor() as cursor:
-        cursor.execute(f"{STORED}{marks})", [session_id, *names])
-        columns = [column[0] for column in cursor.description]
-        return {row[0]: dict(zip(columns, row, strict=True)) for row in cursor}
+    rows = statements.rows(db, f"{STORED}{marks})", [session_id, *names])
+    return {row[0]: dict(zip(COLUMNS, row, strict=True)) for row in rows}
 
 
 def _is_same(line, row, wanted):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django.db import connections
 
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
@@ -20,7 +19,7 @@ from ledger.collectors.records import facts, own_id
 from ledger.models import TranscriptEventIdentity
 from ledger.transcripts import unnamed
 from ledger.transcripts.storing import UNFORESEEN
-from openclaw_web import reasons
+from openclaw_web.sqlite import failures
 
 from .home_sources import Source
 from .places import AgentPlaces, Place
@@ -56,7 +55,7 @@ def _guarded(look, looked, place: Place, session_id, known, rejected):
     except NotReadable as exc:
         place.source.problem = str(exc)
     except Damaged as exc:
-        place.source.problem = reasons.of_sqlite(str(exc))
+        place.source.problem = failures.in_words(str(exc))
         reject(place.source, rejected, 0, "bad_database", place.source.problem)
 
 
@@ -140,10 +139,8 @@ RECORDS = "transcript_events"
 
 def held_ids(db: str, session_id: str, ids: list[str]) -> set[str]:
     """Those of these records of a session that are in the store. At most a few hundred at once."""
-    marks = ", ".join(["%s"] * len(ids))
-    sql = f"SELECT event_id FROM transcript_event_identities WHERE session_id = %s AND event_id IN ({marks})"  # noqa: S608
-    with connections[db].cursor() as cursor:
-        return {name for (name,) in cursor.execute(sql, [session_id, *ids])}
+    rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id__in=ids)
+    return set(rows.order_by().values_list("event_id", flat=True))
 
 
 def _reject(source, rejected, session_id, offset, reason, detail):

@@ -21,7 +21,7 @@ from ledger.collectors.database_tables import AGENT
 from ledger.collectors.jsonl import Line
 from ledger.models import RemovedSession, Session
 from ledger.transcripts import removing
-from openclaw_web import reasons
+from openclaw_web.sqlite import failures
 
 from .home_sources import LEFT, LEFTOVER, Source
 from .rejects import Rejected, reject
@@ -114,7 +114,7 @@ def _opened(stack, collection, source, rejected):
         source.problem = str(exc)
         reject(source, rejected, 0, exc.reason, str(exc))
     except Damaged as exc:
-        source.problem = reasons.of_sqlite(str(exc))
+        source.problem = failures.in_words(str(exc))
         reject(source, rejected, 0, "bad_database", source.problem)
     else:
         return database

@@ -1,24 +1,23 @@
 """Backups that still hold what no source does: opened one after the other, the newest first."""
 
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import snapshots
 
 from ...backups import opening, verifying
 from ...models import BackupRun
 from ..store.losses import Loss
 
 MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
-COUNTS = "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind"
 
 
 def find(losses: list[Loss], progress: Any, *, own: str) -> None:
@@ -61,7 +60,7 @@ def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[s
                 known.add(entry.sha256)
                 if not is_own:
                     yield entry.agent, _counted(path, archive, entry)
-    except (Refused, OSError, sqlite3.Error):  # the next one may be whole
+    except (Refused, OSError, DatabaseError):  # the next one may be whole
         return
 
 
@@ -72,9 +71,8 @@ def _counted(path, archive, entry):
         file = folder / entry.path
         verifying.write(file, archive.database(entry))
         verifying.look_at(file, entry.path)
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
-            for session_id, kind, count in db.execute(COUNTS):
-                held[session_id][kind] = count
+        for session_id, kind, count in snapshots.kinds(file):
+            held[session_id][kind] = count
     return held
 
 

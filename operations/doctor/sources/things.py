@@ -21,7 +21,7 @@ from ledger.collectors import agent_database, around, jsonl, session_index, traj
 from ledger.collectors.database import Damaged
 from ledger.collectors.database_tables import MEMORY, STATE
 from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
-from openclaw_web import reasons
+from openclaw_web.sqlite import failures
 
 from .home_sources import TRAJECTORY, Source
 from .places import AgentPlaces, alias, tell_about
@@ -128,7 +128,7 @@ class Looker:
             source.problem = str(exc)
             reject(source, self.rejected, 0, exc.reason, str(exc))
         except Damaged as exc:
-            source.problem = reasons.of_sqlite(str(exc))
+            source.problem = failures.in_words(str(exc))
             reject(source, self.rejected, 0, "bad_database", source.problem)
 
     def _count(self, source, rows: Rows, db: str | None, keys: Iterable[tuple[Key, bool]]):

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import connections
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import holdings
 from ledger.transcripts import counting
+from openclaw_web.sqlite import statements, words
 
 from ..findings import NOTE, Finding
 
@@ -18,11 +18,10 @@ AGAIN = "collect_again"  # the repair of findings that reading sources again men
 NAMED = 20  # sessions that findings name, of each agent; the list of losses tells more
 LISTED = 500
 # A record is a row with what it is known by: one without the other cannot be found, or read.
-HELD = """
-SELECT e.session_id, e.kind, count(*),
- sum(EXISTS(SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq))
-FROM transcript_events e GROUP BY e.session_id, e.kind
-"""
+IS_KNOWN = "EXISTS (SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq)"
+HELD = f"""
+SELECT e.session_id, e.kind, {words.count_if(IS_KNOWN)} FROM transcript_events e GROUP BY e.session_id, e.kind
+"""  # noqa: S608 - constants
 
 
 @dataclass(slots=True)
@@ -95,9 +94,8 @@ def _compare(agent_id, session_id, kinds, own, counts):
 def held_rows(db: str) -> dict[str, Counter[str]]:
     """Session -> kind -> records in an agent's file that have what they are known by."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    with connections[db].cursor() as cursor:
-        for session_id, kind, _rows, known in cursor.execute(HELD):
-            found[session_id][kind] = known
+    for session_id, kind, known in statements.walked(db, HELD):
+        found[session_id][kind] = known
     return found
 
 

@@ -17,7 +17,7 @@ from agents import databases, presence
 from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
-from openclaw_web.sqlite import adopted, damage, inspection
+from openclaw_web.sqlite import adopted, failures, inspection
 from overview.models import AgentSummary
 
 from ..findings import NOTE, Finding
@@ -72,7 +72,7 @@ def _global(inside):
     if inside.damage:
         words = {"why": inside.damage[:300]}
         sentence = _("The global database is damaged: %(why)s.") % words
-        yield Finding("integrity", f"{sentence} {damage.way_out(settings.HOME_DIR)}", path)
+        yield Finding("integrity", f"{sentence} {failures.way_out(settings.HOME_DIR)}", path)
         return
     if inside.dangling:
         yield _dangling(inside, path)

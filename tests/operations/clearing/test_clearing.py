@@ -180,7 +180,7 @@ def test_everything_is_read_once_however_many_batches_there_are(root, orphan, mo
     reads = []
 
     def count(execute, sql, params, many, context):
-        if "transcript_events" in sql and "instr" in sql:
+        if "transcript_events" in sql and "INSTR" in sql:
             reads.append(params[:2])
         return execute(sql, params, many, context)
 

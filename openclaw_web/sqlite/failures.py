@@ -1,0 +1,82 @@
+"""What SQLite means by a failure, told from its words: nobody else matches them. What to say of a damaged database."""
+
+import sqlite3
+from pathlib import Path
+
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+# SQLite's words for a file whose header, or whose pages, are not those of a database.
+DAMAGE = ("file is not a database", "malformed", "file is encrypted", "unsupported file format")
+# What a check of all pages begins its complaints with, or has in them.
+OF_PAGES = ("*** in database", "malformed", "btree", "Tree ", "Page ", "Freelist", "missing from index", "wrong #")
+BACKUPS = "openclaw-web-*.tar.zst"  # the moment is in the name
+
+
+def is_of_database(exc: BaseException) -> bool:
+    """Whether a failure is one of a database, of ours or of another program."""
+    return isinstance(exc, DatabaseError | sqlite3.Error)
+
+
+def is_locked(exc: BaseException) -> bool:
+    """Whether somebody else wrote for longer than anybody waits."""
+    return "locked" in str(exc)
+
+
+def is_old(exc: BaseException) -> bool:
+    """Whether a table or a column is not there."""
+    return "no such" in str(exc)
+
+
+def is_interrupted(exc: BaseException) -> bool:
+    """Whether a query was stopped before its end."""
+    return "interrupted" in str(exc)
+
+
+def is_full(exc: BaseException) -> bool:
+    """Whether there was no room left on the disk."""
+    return "disk is full" in str(exc)
+
+
+def is_of_disk(exc: BaseException) -> bool:
+    """Whether the disk did not read or write: also said when files beside a database find no room."""
+    return "disk I/O error" in str(exc)
+
+
+def is_damage(exc: BaseException) -> bool:
+    """Whether a failure says that a file is damaged."""
+    return is_of_database(exc) and any(words in str(exc) for words in DAMAGE)
+
+
+def in_words(text: str) -> str:
+    """What SQLite says of a database; what is not known here stays as it is, so that it can be looked up."""
+    known = (
+        ("not a database", _("it is no SQLite database, or its beginning is damaged")),
+        ("unable to open", _("it cannot be opened")),
+        ("locked", _("another program holds it")),
+        ("disk I/O", _("the disk did not read or write it")),
+        ("full", _("the disk is full")),
+        ("readonly", _("it cannot be written")),
+        ("constraint failed", _("a row contradicts what is there")),
+    )
+    if any(part in text for part in OF_PAGES):
+        return _("its pages are damaged")
+    said = (words for part, words in known if part in text)
+    return next(said, _("SQLite says: %(text)s") % {"text": text[:200]})
+
+
+def way_out(home: Path) -> str:
+    """What to do when the global database is damaged: the command that puts the newest backup in the home back."""
+    newest = max((home / "backups").glob(BACKUPS), default=None)
+    if newest is None:
+        return _(
+            "There is no backup in %(folder)s. Put one back from where the setting backup.folder said: "
+            "openclaw-web backup restore FILE --replace"
+        ) % {"folder": home / "backups"}
+    return _("Put the newest backup back: openclaw-web backup restore %(file)s --replace") % {"file": newest}
+
+
+def sentence(exc: BaseException, home: Path) -> str:
+    """A sentence for whoever met a damaged database of the home."""
+    words = _("A database of %(home)s is damaged: %(why)s. openclaw-web doctor says which.")
+    return words % {"home": home, "why": str(exc).rstrip(".")}
