@@ -12,6 +12,7 @@ import orjson
 
 from operations.backups import parts
 from tests import homes
+from tests.jobs import nursery
 
 ROOT = Path(__file__).resolve().parents[3]
 # What a restored home says otherwise: emptied on purpose, ended, or written by the backup and the restore themselves.
@@ -37,9 +38,7 @@ def environment(home, **more):
 def start(home, *words, **more):
     """`openclaw-web ...` on a home, in a process of its own."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(
-        [sys.executable, "-m", "openclaw_web", *words], cwd=ROOT, env=environment(home, **more), **pipes
-    )
+    return nursery.start("openclaw_web", *words, env=environment(home, **more), **pipes)
 
 
 def are_artifacts_sound(home):
