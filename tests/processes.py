@@ -9,12 +9,13 @@ import signal
 import socket
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+
+from tests.jobs import nursery
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 HANG = 600  # seconds until a wait is given up: a guard, not a measure
@@ -98,11 +99,11 @@ class Process:
     """A command of openclaw-web in a process of its own, with what it has said so far."""
 
     def __init__(self, env, *args, folder=CHECKOUT):
-        command = [sys.executable, "-m", "tests.jobs.jobs_for_tests", *args]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         # A shell that runs the tests in the background makes them, and all below, deaf to Ctrl-C.
         pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-        self.popen = subprocess.Popen(command, env=env, cwd=folder, start_new_session=True, **pipes)
+        module = "tests.jobs.jobs_for_tests"
+        self.popen = nursery.start(module, *args, env=env, cwd=folder, start_new_session=True, **pipes)
         self.pid = self.popen.pid
         self.said = ""
         self.reader = threading.Thread(target=self._read, daemon=True)

@@ -3,18 +3,16 @@
 import os
 import shutil
 import subprocess
-import sys
 import time
 import uuid
-from pathlib import Path
 
 import pytest
 
 from tests.homes import Home, assistant, result, user
+from tests.jobs import nursery
 from tests.processes import Killer, until_met
 from tests.sqlite_homes import SqliteHome
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
 
 
@@ -87,13 +85,8 @@ def test_kills_while_a_database_is_collected(tmp_path):
 def manage(home, *words):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     environment.pop("PYTHONDEVMODE", None)
-    return subprocess.Popen(
-        [sys.executable, "manage.py", *words],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return nursery.start("openclaw_web", *words, env=environment, **nothing)
 
 
 def contents(home):
