@@ -161,20 +161,25 @@ def _become(files, words, env, new_session):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(env)
+    tempfile.tempdir = None  # of this environment, too
     _forget_settings()
     sys.argv = [words[0], *words[1:]]
     runpy.run_module(words[0], run_name="__main__", alter_sys=True)
 
 
 def _forget_settings():
-    """Have the settings read anew, as this environment says."""
-    from django.conf import settings
+    """Have the settings read anew, as this environment says; what packages have added to them stays."""
+    from django.conf import global_settings, settings
     from django.db import connections
     from django.utils.functional import empty
 
-    sys.modules.pop(SETTINGS, None)
+    known = {*vars(global_settings), *vars(sys.modules.pop(SETTINGS))}
+    added = {name: value for name, value in vars(settings._wrapped).items() if name.isupper() and name not in known}
     settings.__dict__.clear()
     settings._wrapped = empty
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)
+    for name, value in added.items():
+        setattr(settings, name, value)
     for alias in connections:
         if hasattr(connections._connections, alias):
             del connections[alias]
