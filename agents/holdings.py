@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import orjson
 from django.db import transaction
-from django.db.models import F, Sum
+from django.db.models import F
 
 from openclaw_web.clock import now_ms
 
@@ -94,12 +94,3 @@ def count_of(agent_id: str, session_id: str) -> int:
 def total(agent_id: str) -> int:
     """How many records an agent's file has to hold."""
     return AgentDatabase.objects.filter(agent_id=agent_id).values_list("record_count", flat=True).first() or 0
-
-
-def total_again(agent_id: str) -> int:
-    """Add up what was noted of each session, and write the sum down; how many records that is."""
-    rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="")
-    with transaction.atomic():
-        count = rows.aggregate(records=Sum("record_count"))["records"] or 0
-        AgentDatabase.objects.filter(agent_id=agent_id).update(record_count=count)
-    return count

@@ -101,8 +101,8 @@ def fill(options):
     from agents.models import Agent
     from artifacts import services
     from benchmarks.artifacts import outputs
+    from benchmarks.bulk import write_bulk_home
     from collecting import collect
-    from demo.bulk import write_bulk_home
     from jobs.progress import Progress
 
     call_command("migrate", verbosity=0)

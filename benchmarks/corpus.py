@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from demo.bulk import write_bulk_home
+from benchmarks.bulk import write_bulk_home
 
 
 def main():

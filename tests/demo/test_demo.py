@@ -15,9 +15,9 @@ from agents.models import Agent
 from artifacts.contents import content_types, secrets
 from artifacts.contents.adoption import wants
 from automation.models import CronJob, CronRunLog, SubagentRun
+from benchmarks.bulk import write_bulk_home
 from collecting import collect
 from demo import program
-from demo.bulk import write_bulk_home
 from demo.files import configuration
 from demo.files.home import DEFAULT_UNTIL_MS, write_home
 from demo.moments import DAY

@@ -1,11 +1,11 @@
-"""Writes a big home for measuring: the same stories, again and again, one session after another."""
+"""Writes a big home to measure with: the stories of the demo again and again, one session after another."""
 
-from .chance import Chance
-from .files.home import DEFAULT_UNTIL_MS, FOLDER, Home
-from .moments import DAY, HOUR
-from .places import Place
-from .screenplay import stories
-from .vocabulary import PEOPLE
+from demo.chance import Chance
+from demo.files.home import DEFAULT_UNTIL_MS, FOLDER, Home
+from demo.moments import DAY, HOUR
+from demo.places import Place
+from demo.screenplay import stories
+from demo.vocabulary import PEOPLE
 
 SPAN_DAYS = 120
 MODELS = ("anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5", "openai/gpt-5.2")
