@@ -58,31 +58,31 @@ class Collected:
 
 
 def collect(
-    result: Collected | None = None,
+    result: Collected,
     *,
     older_than: float = 0,
     also_kept: Callable[[list[str]], Iterable[str]] | None = None,
-) -> Collected:
+) -> None:
     """Remove every content that no agent refers to and that was stashed more than `older_than` seconds ago.
 
-    `result` counts while it goes on, so that whoever is interrupted knows what is gone.
+    `result` counts what it does while it goes on, so that whoever is interrupted knows what is gone; of a dry run, it
+    says what would go.
 
     `also_kept(handles)` names those of these handles that something else refers to: asked once for all that may go,
     while others work on, and once more for each batch just before it goes, while nobody adopts. Raises Refused when
     an agent's file cannot be read: what it refers to is not known then, and nothing is removed.
     """
-    root, result = layout.root(), result or Collected(is_dry_run=False)
+    root = layout.root()
     waiting = _unreferred(root, time.time() - older_than, result)
     if waiting and also_kept:
         result.kept += _take_out(waiting, also_kept([handles.of(sha256) for sha256 in waiting]))
     if result.is_dry_run:
         _count(result, waiting.values())
-        return result
+        return
     todo = iter(waiting.items())
     while batch := dict(islice(todo, BATCH)):
         _remove(root, batch, also_kept, result)
     result.drafts = _remove_drafts(root)
-    return result
 
 
 def referred_among(db: str, wanted: list[str]) -> set[str]:

@@ -105,12 +105,6 @@ class ListFilters(forms.Form):
         return self.cleaned_data.get("sort") or self.DEFAULT
 
     @property
-    def order(self):
-        """The order in force as columns for `page_of`."""
-        sign = "-" if self.sorting.startswith("-") else ""
-        return tuple(f"{sign}{column}" for column in self.ORDERS[self.sorting.removeprefix("-")])
-
-    @property
     def chosen(self):
         """`{name: value}` of every filter in force."""
         left_out = ("sort", "format", *self.PLACE)

@@ -37,12 +37,15 @@ def collect(*, older_than: int, is_dry_run: bool, by: str, progress: Progress | 
         reserve.release(settings.HOME_DIR)
     mentions = Mentions(tell=_telling(progress))
     result = Collected(is_dry_run)
+    is_through = False
     try:
-        return garbage.collect(result, older_than=older_than, also_kept=mentions.among)
-    finally:  # also when it is cancelled: what is gone is gone
-        if not is_dry_run:
+        garbage.collect(result, older_than=older_than, also_kept=mentions.among)
+        is_through = True
+    finally:
+        if not is_dry_run and (is_through or result.removed):  # also when it was interrupted: what is gone is gone
             sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept}
             audit.record(by, "artifacts_cleared", object_type="artifact", older_than_seconds=older_than, **sums)
+    return result
 
 
 def start(*, older_than: int, is_dry_run: bool, by: str) -> JobRun:

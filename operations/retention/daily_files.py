@@ -51,10 +51,14 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     folder = settings.HOME_DIR / "exports"
     done = {"files": 0, "written": 0, "turns": 0, "removed": 0}
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        _export(folder, days, done, progress)
-    finally:  # also when it is cancelled: what is written stays
-        audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
+    with room.refusing(folder, _("Every file is whole: the one of before, or a new one.")):
+        is_through = False
+        try:
+            _export(folder, days, done, progress)
+            is_through = True
+        finally:
+            if is_through or done["written"] or done["removed"]:  # also when it was interrupted: what is written stays
+                audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
     progress.update(len(days), len(days))
     told = {name: f"{number:,}" for name, number in done.items()}
     message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old ones removed: %(removed)s.")
@@ -62,7 +66,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def _export(folder, days, done, progress):
-    with room.refusing(folder, _("The files are what they were.")), draft_of(folder / "conversations") as draft:
+    with draft_of(folder / "conversations") as draft:
         stores = choosing.stores()
         for number, day in enumerate(days):
             progress.update(number, len(days), str(day))

@@ -82,6 +82,13 @@ def test_the_button_goes_with_the_job(as_admin, at_work):
     assert '<section id="job-cancel" hx-swap-oob="true" hidden>' in last and "Cancel this job" not in last
 
 
+def test_a_job_that_was_quicker_says_who_wanted_to_cancel_it(as_admin, at_work):
+    on_page(as_admin, at_work)
+    JobRun.objects.update(state="finished", finished_at=1)
+    page = as_admin.get(at_work.get_absolute_url()).text
+    assert "root asked to cancel it, but it ended before it noticed." in page and "at its next step" not in page
+
+
 @pytest.mark.parametrize("state", ["finished", "refused", "failed"])
 def test_a_job_that_has_ended_stays_what_it_is(as_admin, state):
     job = JobFactory(state=state, message="as it was")

@@ -21,6 +21,8 @@ def test_the_button_ends_a_job_and_goes_with_it(tmp_path, page, migrated):
         expect(page.get_by_text("When it is cancelled: Its lines are kept.")).to_be_visible()
         page.get_by_role("button", name="Cancel this job").click()
         expect(page.get_by_text("ada has cancelled it: it ends at its next step.")).to_be_visible()
+        gate.write_text("21")  # whoever notes that line has asked before whether to go on
+        wait_for(lambda: site.home.job(job)["done"] == 21 or site.home.job(job)["state"] == "cancelled")
         gate.write_text("1000")
         expect(page.get_by_text("Cancelled by ada. Its lines are kept.")).to_be_visible()
         expect(page.get_by_text("it ends at its next step")).to_have_count(0)

@@ -33,10 +33,16 @@ def forget(handle, db=DB):
     services.remove(db, handle)
 
 
+def collect(*, is_dry_run=False, **asked):
+    result = garbage.Collected(is_dry_run)
+    garbage.collect(result, **asked)
+    return result
+
+
 def test_it_works(root):
     gone, kept = stash(b"gone"), stash(b"kept")
     forget(gone)
-    result = garbage.collect()
+    result = collect()
     assert (result.removed, result.kept, result.removed_bytes > 4) == (1, 1, True)
     assert (exists(root, gone), exists(root, kept)) == (False, True)
 
@@ -45,9 +51,9 @@ def test_a_content_that_another_agent_uses_stays(root, bob):
     handle = stash(b"shared")
     stash(b"shared", db="agent_bob")
     forget(handle)
-    assert garbage.collect().removed == 0
+    assert collect().removed == 0
     forget(handle, db="agent_bob")
-    assert garbage.collect().removed == 1
+    assert collect().removed == 1
 
 
 def test_others_may_keep_contents(root):
@@ -55,7 +61,7 @@ def test_others_may_keep_contents(root):
     kept, gone = stash(b"in a sample"), stash(b"in nothing")
     forget(kept)
     forget(gone)
-    result = garbage.collect(also_kept=lambda handles: [asked.extend(handles), kept][1:])
+    result = collect(also_kept=lambda handles: [asked.extend(handles), kept][1:])
     assert (result.removed, result.kept) == (1, 1)
     assert set(asked) == {kept, gone}
     assert exists(root, kept)
@@ -64,7 +70,7 @@ def test_others_may_keep_contents(root):
 def test_others_are_asked_again_just_before(root):
     answers = iter([[], [stash(b"mentioned late")]])
     forget(stash(b"mentioned late"))
-    result = garbage.collect(also_kept=lambda handles: next(answers))
+    result = collect(also_kept=lambda handles: next(answers))
     assert (result.removed, result.kept) == (0, 1)
 
 
@@ -75,7 +81,7 @@ def test_what_cannot_be_removed_is_counted_as_kept(root, tmp_path):
     folder = root / "blobs" / "sha256" / handles[0][-64:][:2] / handles[0][-64:][2:4]
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
-    result = garbage.collect()
+    result = collect()
     assert (result.removed, result.kept) == (2, 1)
     assert list((tmp_path / "elsewhere").iterdir())
 
@@ -87,7 +93,7 @@ def test_only_old_ones_go(root):
     path = root / layout.blob_name(old[-64:], is_compressed=False)
     for name in (path, root / layout.meta_name(old[-64:])):
         os.utime(name, (0, 0))
-    assert garbage.collect(older_than=3600).as_receipt()["young"] == 1
+    assert collect(older_than=3600).as_receipt()["young"] == 1
     assert (exists(root, old), exists(root, young)) == (False, True)
 
 
@@ -97,7 +103,7 @@ def test_using_a_content_again_makes_it_young(root):
     os.utime(root / layout.meta_name(handle[-64:]), (0, 0))
     stash(b"again")
     forget(handle)
-    assert garbage.collect(older_than=3600).removed == 0
+    assert collect(older_than=3600).removed == 0
 
 
 def test_a_dry_run_removes_nothing(root):
@@ -105,7 +111,7 @@ def test_a_dry_run_removes_nothing(root):
     forget(handle)
     (root / "tmp" / "draft").write_bytes(b"half")
     before = sorted(root.rglob("*"))
-    assert garbage.collect(garbage.Collected(is_dry_run=True)).removed == 1
+    assert collect(is_dry_run=True).removed == 1
     assert sorted(root.rglob("*")) == before
 
 
@@ -117,7 +123,7 @@ def test_what_died_half_way_is_cleaned(root):
     (root / layout.blob_name(meta_only[-64:], is_compressed=False)).unlink()
     (root / layout.meta_name(blob_only[-64:])).unlink()
     (root / "tmp" / "123-abc").write_bytes(b"half a blo")
-    result = garbage.collect()
+    result = collect()
     assert (result.removed, result.drafts) == (2, 1)
     left = [path.name for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")]
     assert sorted(left) == [f"{kept[-64:]}.json", f"{kept[-64:]}.txt"]
@@ -129,14 +135,14 @@ def test_a_folder_of_drafts_that_is_a_link_is_not_emptied(root, tmp_path):
     (root / "tmp").symlink_to(elsewhere)
     (elsewhere / "somebody's").write_bytes(b"file")
     with pytest.raises(Refused, match="link"):
-        garbage.collect()
+        collect()
     assert (elsewhere / "somebody's").exists()
 
 
 def test_empty_folders_go_as_well(root):
     handle = stash(b"x")
     forget(handle)
-    garbage.collect()
+    collect()
     assert not (root / "blobs" / "sha256" / handle[-64:][:2] / handle[-64:][2:4]).exists()
     stash(b"x")
 
@@ -146,7 +152,7 @@ def test_what_is_not_ours_is_left_alone(root):
     strange.mkdir(parents=True)
     (strange / "notes.txt").write_text("mine")
     (strange / ("f" * 64 + ".txt")).write_text("in the wrong folder")
-    assert garbage.collect().removed == 0
+    assert collect().removed == 0
     assert len(list(strange.iterdir())) == 2
 
 
@@ -158,7 +164,7 @@ def test_an_agent_whose_file_cannot_be_read_stops_it(root, real_files, settings)
     databases.forget("agent_broken")
     databases.path("broken").write_bytes(b"no database" * 100)
     with pytest.raises(Refused, match="Nothing was removed"):
-        garbage.collect()
+        collect()
     assert exists(root, handle)
 
 
@@ -169,7 +175,7 @@ def test_an_agent_nobody_registered_counts_as_well(root, real_files):
     from agents.models import Agent
 
     Agent.objects.filter(agent_id="ghost").delete()
-    assert garbage.collect().removed == 0
+    assert collect().removed == 0
     assert exists(root, handle)
 
 
@@ -192,7 +198,7 @@ def test_it_waits_for_whoever_is_adopting(root):
         batch.save()
         assert not done.is_set()
     waiting.join()
-    assert garbage.collect().removed == 0
+    assert collect().removed == 0
     assert exists(root, handle)
 
 
@@ -201,7 +207,7 @@ def test_a_content_adopted_after_the_references_were_read_stays(root):
     forget(handle)
     # References are read first; then it looks which contents there are.
     with faults.once("os.scandir", lambda path: path.startswith(str(root)), lambda: stash(b"late")):
-        result = garbage.collect()
+        result = collect()
     assert (result.removed, result.kept + result.young) == (0, 1)
     assert exists(root, handle)
     assert Artifact.objects.using(DB).filter(handle=handle).exists()

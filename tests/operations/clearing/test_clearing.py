@@ -5,6 +5,8 @@ import pytest
 from django.apps import apps
 from django.db import DatabaseError, connections, models
 
+from agents import databases
+from agents import services as agents
 from artifacts import handles, services
 from artifacts.store import garbage, layout
 from jobs import services as jobs
@@ -150,6 +152,17 @@ def test_every_text_of_every_table_is_looked_through():
         and any(isinstance(column, models.TextField | models.BinaryField) for column in model._meta.concrete_fields)
     }
     assert tables - seen == NOT_LOOKED_THROUGH
+
+
+def test_a_clearing_that_is_refused_leaves_no_word_of_one(root, orphan, real_files):
+    root = layout.root()  # the one of the home with real files
+    gone = orphan(b"gone")
+    agents.register("broken")
+    databases.forget("agent_broken")
+    databases.path("broken").write_bytes(b"no database" * 100)
+    with pytest.raises(Refused, match="Nothing was removed"):
+        clear()
+    assert is_there(root, gone) and not AuditEntry.objects.filter(action="artifacts_cleared").exists()
 
 
 def test_a_dry_run_removes_nothing_and_counts_the_same(root, orphan):

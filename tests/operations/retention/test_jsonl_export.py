@@ -149,6 +149,7 @@ def test_a_folder_in_the_place_of_a_file_is_said(exports):
     (exports / "conversations-2026-02-24.jsonl").mkdir(parents=True)
     with pytest.raises(Refused, match="is a folder"):
         write()
+    assert not AuditEntry.objects.filter(action="conversations_exported").exists()
 
 
 def test_days_end_at_midnight_utc(exports):
