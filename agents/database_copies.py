@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
 from openclaw_web.disk import locks
-from openclaw_web.templatetags.formatting import size as in_words
+from openclaw_web.pages.formatting import size as in_words
 
 from .homes import NotReadable, open_regular
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import cell_labels, filled, labelled
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import ago, moment, number, size
+from openclaw_web.pages.formatting import ago, moment, number, size
 
 from .contents import content_types, flagging
 

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from ledger.lists.stored import Shown, row_of
-from openclaw_web.templatetags.formatting import ago, duration, number
+from openclaw_web.pages.formatting import ago, duration, number
 
 from .models import DeliveryQueueEntry, FlowRun, TaskRun
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
-from openclaw_web.templatetags.formatting import at, duration
+from openclaw_web.pages.formatting import at, duration
 
 from .schedules import FAILED, SKIPPED, SUCCEEDED, Numbers, Run
 

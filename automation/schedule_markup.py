@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web.lists.filters import labelled
+from openclaw_web.pages.formatting import duration, moment
 from openclaw_web.pages.glyphs import plain, readable
-from openclaw_web.templatetags.formatting import duration, moment
 
 from .schedules import FAILED, SUCCEEDED, outcome
 

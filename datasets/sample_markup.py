@@ -5,7 +5,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import filled, labelled
-from openclaw_web.templatetags.formatting import ago, number
+from openclaw_web.pages.formatting import ago, number
 
 NOTHING = SafeString("")
 ROW = (

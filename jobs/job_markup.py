@@ -5,7 +5,7 @@ from django.utils.html import format_html
 from openclaw_web.lists.filters import labelled
 from openclaw_web.lists.markup import BADGE, joined
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import ago, duration, number
+from openclaw_web.pages.formatting import ago, duration, number
 
 from . import kinds as job_kinds
 from .models import JobRun

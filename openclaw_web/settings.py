@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "django.forms",  # the templates of form widgets
     "axes",
     "csp",
     "django_htmx",
@@ -147,24 +148,35 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "openclaw_web.urls"
 WSGI_APPLICATION = "openclaw_web.wsgi.application"
+CONTEXT = [
+    "django.contrib.auth.context_processors.auth",
+    "django.contrib.messages.context_processors.messages",
+]
+# Django asks the backends in this order.
 TEMPLATES = [
+    {
+        "BACKEND": "openclaw_web.pages.templates.Templates",
+        "DIRS": [asset_dir("jinja")],
+        "OPTIONS": {
+            "environment": "openclaw_web.pages.templates.environment",
+            "auto_reload": DEBUG,
+            "context_processors": CONTEXT,
+            "filters": ["ledger.markup.filters.FILTERS"],
+        },
+    },
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [asset_dir("templates")],
         "APP_DIRS": True,
         "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-            ],
+            "context_processors": ["django.template.context_processors.request", *CONTEXT],
             "builtins": [
                 "django.templatetags.i18n",
                 "django.templatetags.static",
                 "openclaw_web.templatetags.formatting",
             ],
         },
-    }
+    },
 ]
 
 

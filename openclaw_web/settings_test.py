@@ -11,7 +11,7 @@ os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 
 from .settings import *  # noqa: F403
-from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES
+from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES, TEMPLATES
 from .sqlite import connecting
 
 atexit.register(shutil.rmtree, HOME_DIR, ignore_errors=True)
@@ -22,4 +22,6 @@ DATABASES |= {
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 ALLOWED_HOSTS = ["*"]
+TEMPLATES[0] |= {"BACKEND": "tests.openclaw_web.templates.strict.Templates"}  # every slip in a template is an error
+TEMPLATES[0]["OPTIONS"] |= {"environment": "tests.openclaw_web.templates.strict.environment"}
 STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected in tests, and whitenoise warns of a missing folder

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import filled, labelled
 from openclaw_web.lists.markup import addresses
-from openclaw_web.templatetags.formatting import ago, money, number, tokens
+from openclaw_web.pages.formatting import ago, money, number, tokens
 
 from . import activity
 

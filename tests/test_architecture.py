@@ -9,6 +9,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.urls import URLResolver, get_resolver
+from jinja2 import Environment, nodes
 
 from tests.people.test_roles import PAGES, ROUTES
 
@@ -33,7 +34,9 @@ ORDER = [
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
 MODULES = sorted(f for app in ORDER for f in (ROOT / app).rglob("*.py") if "migrations" not in f.parts)
 ALL_MODULES = MODULES + sorted(f for folder in ("tests", "benchmarks") for f in (ROOT / folder).rglob("*.py"))
-TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+DJANGO_TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+JINJA_TEMPLATES = sorted((ROOT / "jinja").rglob("*.html"))
+TEMPLATES = DJANGO_TEMPLATES + JINJA_TEMPLATES
 SCRIPTS = sorted((ROOT / "static").rglob("*.js"))
 LONG_SCRIPTS = {"review.js": 300}  # all others: 200
 SCRIPT_LINES = 850  # of all together: what needs more may want to be a page
@@ -59,6 +62,7 @@ WORD_ROOMS = {
 # What a person does not read, or what the translators get anyway.
 UNSEEN = re.compile(
     r"\{#.*?#\}|\{% comment.*?endcomment %\}|\{% blocktrans.*?endblocktrans(?:late)? %\}|<!--.*?-->"
+    r"|\{% trans\b.*?endtrans %\}"
     r"|<(script|style|code|pre|kbd)\b.*?</\1>",
     re.DOTALL,
 )
@@ -244,11 +248,11 @@ def without_stem(stem, view):
     place = f"{view.__module__.replace('.', '/')}.py:{view.__code__.co_firstlineno}"
     if view.__name__ != stem:
         yield f"{place}  the view of the page {stem} is called {view.__name__}"
-    found = (path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.name != "templates")
+    found = (path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.parent != ROOT)
     template = next(found, None)
     if template is None:
         yield f"{place}  the page {stem} has no template {stem}.html"
-    elif f'"{template.relative_to(ROOT / "templates")}' not in inspect.getsource(inspect.getmodule(view)):
+    elif f'"{"/".join(template.relative_to(ROOT).parts[1:])}' not in inspect.getsource(inspect.getmodule(view)):
         yield f"{place}  the page {stem} does not draw {where(template, 1)}"
     if not any((ROOT / "tests").rglob(f"test_{stem}.py")):
         yield f"{place}  the page {stem} has no test_{stem}.py"
@@ -299,6 +303,25 @@ def test_templates_speak_through_translation():
         f"{where(path, line)}  “{words.strip()}” is not marked for translation"
         for path in TEMPLATES
         for line, words in untranslated(path)
+        if WORDS.search(NAMES.sub("", words))
+    )
+
+
+def said_as_it_is(path):
+    """Every (line, text) of an expression that begins like a sentence and is not given to a translating function."""
+    tree = Environment(extensions=["jinja2.ext.i18n"]).parse(path.read_text())
+    calls = (call for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name))
+    translated = {id(given) for call in calls if call.node.name in ("_", "ngettext", "gettext") for given in call.args}
+    for text in tree.find_all(nodes.Const):
+        if isinstance(text.value, str) and text.value[:1].isupper() and id(text) not in translated:
+            yield text.lineno, text.value
+
+
+def test_expressions_of_templates_speak_through_translation():
+    fail_for(
+        f"{where(path, line)}  “{words}” is not marked for translation"
+        for path in JINJA_TEMPLATES
+        for line, words in said_as_it_is(path)
         if WORDS.search(NAMES.sub("", words))
     )
 

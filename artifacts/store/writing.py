@@ -20,7 +20,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
-from openclaw_web.templatetags.formatting import size as in_words
+from openclaw_web.pages.formatting import size as in_words
 
 from .. import handles
 from ..contents.measuring import Measure

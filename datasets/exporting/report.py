@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.models import JobRun
-from openclaw_web.templatetags.formatting import size
+from openclaw_web.pages.formatting import size
 
 from ..models import DatasetExport
 from . import exports

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.lists.filters import filled, labelled
 from openclaw_web.lists.markup import NOTHING
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import moment, money, number, tokens
+from openclaw_web.pages.formatting import moment, money, number, tokens
 
 from ..words import EVENT_WORDS, said
 

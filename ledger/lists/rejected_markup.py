@@ -6,7 +6,7 @@ from django.utils.html import format_html
 from openclaw_web.lists.filters import labelled
 from openclaw_web.lists.markup import DETAIL, LINK, NOTHING, joined
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import ago, number, size
+from openclaw_web.pages.formatting import ago, number, size
 
 ROW = (
     '<tr><th scope="row" class="break mono small">{file}</th>'

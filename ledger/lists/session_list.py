@@ -13,7 +13,6 @@ from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from ..models import Session
 from ..words import STATE_WORDS
 from .agent_filters import COST, TOKENS, AgentFilters
-from .session_markup import session_rows
 
 WINDOW = paging.WINDOW
 SCATTERED_WINDOW = 2_000  # by another order than activity they do not lie side by side in the file
@@ -99,5 +98,4 @@ SESSIONS = List(
         *("turn_count", "record_count", "tool_call_count", "error_count", "input_tokens", "output_tokens"),
         *("cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd"),
     ),
-    draw=session_rows,
 )

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web.lists.paging import Page, page_of
-from openclaw_web.templatetags.formatting import ago, number, size
+from openclaw_web.pages.formatting import ago, number, size
 
 from ..models import IndexedFile, VfsEntry
 

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from openclaw_web.lists.filters import filled, labelled
 from openclaw_web.lists.markup import NOTHING
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import duration, moment, money, number, tokens
+from openclaw_web.pages.formatting import duration, moment, money, number, tokens
 
 ROW = (
     '<tr><td class="nowrap"><a href="../sessions/{session}/?turn={number}">{time}</a></td>'

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from openclaw_web import amounts
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import duration, money, tokens
+from openclaw_web.pages.formatting import duration, money, tokens
 
 from ..words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STOP_WORDS
 from ..words import said as _

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import duration, moment, money, tokens
+from openclaw_web.pages.formatting import duration, moment, money, tokens
 
 from ..words import said as _
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import labelled
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import moment, money, tokens
+from openclaw_web.pages.formatting import moment, money, tokens
 
 from ..session import steps
 from ..words import said

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import labelled
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import ago, duration, money, number, tokens
+from openclaw_web.pages.formatting import ago, duration, money, number, tokens
 
 from ..words import said
 

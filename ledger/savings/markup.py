@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.lists.filters import filled, labelled
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import ago, number, tokens
+from openclaw_web.pages.formatting import ago, number, tokens
 
 from .sums import Savings, Sums, Use, tokens_of
 

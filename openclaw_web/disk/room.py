@@ -9,7 +9,7 @@ from django.db.utils import OperationalError
 from django.utils.translation import gettext as _
 
 from ..errors import Refused
-from ..templatetags.formatting import size
+from ..pages.formatting import size
 from . import reserve
 
 FULL = reserve.FULL

@@ -23,13 +23,16 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
         return _file(request, what, filters, found, str(agent or ""))
     page = replace(found, rows=what.read(found.rows)).page(**places(request))
     filters.offer(whose)
+    shown = {"labels": cell_labels(what.columns), **what.prepare(page, filters, whose)}
+    if what.draw:
+        shown["rows"] = what.draw(**shown)
     context |= {
         **({"agent": agent} if agent else {}),
         **_in_words(words or what.words, _known(what, whose, filters, found), page, {"agent": agent}),
         "filters": filters,
         "page": page,
         "heads": filters.heads(what.columns),
-        "rows": what.draw(cell_labels(what.columns), **what.prepare(page, filters, whose)),
+        **shown,
         "window": found.window,
         "bar": _bar(request.user.kept_views(what.on), what.on, filters),
         **what.beside(filters),

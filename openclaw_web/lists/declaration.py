@@ -46,10 +46,10 @@ class List:
     fits: Callable[..., Listing]
     columns: tuple[tuple[str, Text, bool], ...]  # name in ORDERS or nothing, label, is it a number
     fields: tuple[str, ...]  # of the file
-    draw: Callable[..., SafeString]
     prepare: Callable[[Page, ListFilters, Any], Mapping[str, Any]] = lambda page, _filters, _whose: {"rows": page}
     read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
+    draw: Callable[..., SafeString] | None = None
     # How many rows `whose` list has without filters, counted in so many ms: where there is a quicker way to say it.
     count: Callable[[Any, int], Amount] | None = None
     # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.

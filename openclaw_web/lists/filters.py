@@ -44,6 +44,20 @@ class Head:
     href: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A field of the filter form. `kind` is hidden, select, or a type of <input>; `choices` are values and words."""
+
+    name: str
+    label: str
+    kind: str
+    value: str
+    choices: list[tuple[str, str]]
+    longest: int | None
+    is_first: bool
+    has_help: bool
+
+
 class Day(forms.DateField):
     """A UTC day of an address, written like 2026-02-21."""
 
@@ -154,11 +168,21 @@ class ListFilters(forms.Form):
         return found
 
     def controls(self):
+        """The fields of the filter form, as `Control`; those without a value that only links set are left out."""
+        names = [name for name in self.fields if name not in ("sort", "format", *self.RARE)]
+        controls = [self._control_of(name, is_first=name == names[0]) for name in names]
+        return [control for control in controls if control.kind != "hidden" or control.value]
+
+    def rare_controls(self):
+        """The same of the fields that are folded away until they are asked for."""
+        return list(map(self._control_of, self.RARE))
+
+    def drawn_controls(self):
         """The HTML of the fields of the filter form, drawn by hand because widgets and templates of them are slow."""
         names = [name for name in self.fields if name not in ("sort", "format", *self.RARE)]
         return SafeString("".join(self._control(name, is_first=name == names[0]) for name in names))
 
-    def rare_controls(self):
+    def drawn_rare_controls(self):
         """The same of the fields that are folded away until they are asked for."""
         return SafeString("".join(map(self._control, self.RARE)))
 
@@ -170,6 +194,24 @@ class ListFilters(forms.Form):
     def is_rare_chosen(self):
         """Whether one of the filters that are folded away is in force."""
         return any(name in self.RARE for name in self.chosen)
+
+    def _control_of(self, name, *, is_first=False):
+        field, value = self.fields[name], self.data.get(name, "")
+        choices = self.offered.get(name) or getattr(field, "choices", ())
+        choices = [(str(known), word) for known, word in choices if known]
+        if choices and value and value not in dict(choices):
+            choices.append((value, value))
+        kind = "select" if choices else KINDS.get(type(field), "search")
+        return Control(
+            name=name,
+            label=field.label,
+            kind="hidden" if name in (*self.HIDDEN, *self.PLACE) else kind,
+            value=value,
+            choices=choices,
+            longest=getattr(field, "max_length", None),
+            is_first=is_first,
+            has_help=bool(field.help_text),
+        )
 
     def _control(self, name, *, is_first=False):
         field, value = self.fields[name], self.data.get(name, "")

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from jobs.models import JobRun
 from openclaw_web import amounts
-from openclaw_web.templatetags.formatting import at, size
+from openclaw_web.pages.formatting import at, size
 
 from .restoring import Restored
 

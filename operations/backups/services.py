@@ -12,7 +12,7 @@ from openclaw_web import amounts, clock
 from openclaw_web.disk import locks, room
 from openclaw_web.disk.drafts import draft_of, remove_drafts
 from openclaw_web.errors import Refused
-from openclaw_web.templatetags.formatting import size
+from openclaw_web.pages.formatting import size
 from people.configuration import keys as configuration
 
 from ..models import BackupRun

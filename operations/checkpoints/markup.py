@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import filled, labelled
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import moment
+from openclaw_web.pages.formatting import moment
 
 TURN = (
     '<tr><th scope="row">{number}</th>'

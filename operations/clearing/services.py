@@ -15,7 +15,7 @@ from jobs.models import JobRun
 from jobs.progress import Progress
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
-from openclaw_web.templatetags.formatting import size
+from openclaw_web.pages.formatting import size
 from people.audit import log as audit
 
 from .mentions import Mentions

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web import amounts
-from openclaw_web.templatetags.formatting import size
+from openclaw_web.pages.formatting import size
 
 SCHEMA = "openclaw-web.doctor.v1"
 SHOWN = 20

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.lists.filters import labelled
 from openclaw_web.lists.markup import LINK, MUTED, NOTHING, joined
 from openclaw_web.pages import glyphs
-from openclaw_web.templatetags.formatting import moment
+from openclaw_web.pages.formatting import moment
 
 from . import entries
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from openclaw_web import amounts
-from openclaw_web.templatetags.formatting import duration, size
+from openclaw_web.pages.formatting import duration, size
 
 # Name of a detail: what stands before its value.
 LABELS = {

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.endpoints import conditions, spellings, streams
 from openclaw_web.endpoints.problems import invalid, not_allowed, problem
-from openclaw_web.templatetags.formatting import size
+from openclaw_web.pages.formatting import size
 
 from . import idempotency, limits
 

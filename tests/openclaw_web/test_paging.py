@@ -138,11 +138,11 @@ class TestFilters:
 
     def test_nothing_asked_is_the_default(self):
         filters = self.filters("")
-        assert (filters.order, filters.query, filters.chips()) == (ORDER, "", [])
+        assert (filters.sorting, filters.query, filters.chips()) == (filters.DEFAULT, "", [])
 
     def test_the_address_is_kept_but_not_the_place(self):
         filters = self.filters("actor=ada&errors=on&sort=actor&after=x&format=csv&other=1")
-        assert filters.order == ("actor", "id")
+        assert paging.in_order(filters.ORDERS, filters.sorting) == ("actor", "id")
         assert filters.query == "?actor=ada&errors=on&sort=actor"
         assert filters.chips() == [
             ("Who", "ada", "?errors=on&sort=actor"),

@@ -5,12 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment
 
 from openclaw_web import amounts
-from openclaw_web.templatetags.formatting import size
+from openclaw_web.pages.formatting import size
+from tests.test_architecture import ORDER as APPS
 
 ROOT = Path(__file__).parents[2]
-APPS = ("agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations", "openclaw_web")
 ONE_FORM = {"_", "gettext", "gettext_lazy"}
 # A number and a plural after it. Words of what is always more than one, and bounds, are named below.
 PLURAL = re.compile(r"%\((\w+)\)[sd] (?:(?:more|new|of its|of these|damaged) )?([a-z-]+[^s\W]s)\b")
@@ -66,9 +67,23 @@ def test_templates_as_well():
     assert not wrong, "use blocktranslate count:\n" + "\n".join(wrong)
 
 
+def test_every_other_template_as_well():
+    texts = Environment(extensions=["jinja2.ext.i18n"])
+    wrong = [
+        f"{file.name}:{line}: {text}"
+        for file in sorted((ROOT / "jinja").rglob("*.html"))
+        if file.relative_to(ROOT / "jinja").as_posix() not in LONG
+        for line, function, text in texts.extract_translations(file.read_text())
+        if function != "ngettext"
+        for name, noun in PLURAL.findall(text if isinstance(text, str) else text[0])
+        if name not in BOUNDS and noun not in NO_NOUNS and not CUT.search(str(text).lstrip("(\"'"))
+    ]
+    assert not wrong, "use trans with pluralize, or ngettext:\n" + "\n".join(wrong)
+
+
 def test_sizes_count_by_1000_everywhere():
     """One way to say a size, `4.2 kB`: the filter `size`. Django's own counts by 1,024."""
-    files = [file for app in (*APPS, "templates") for file in sorted((ROOT / app).rglob("*.*"))]
+    files = [file for app in (*APPS, "templates", "jinja") for file in sorted((ROOT / app).rglob("*.*"))]
     texts = {file: file.read_text() for file in files if file.suffix in (".py", ".html")}
     assert not [file.name for file, text in texts.items() if "filesizeformat" in text]
     assert (size(4_200), size(1_048_576)) == ("4.2 kB", "1.0 MB")

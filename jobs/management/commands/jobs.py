@@ -1,7 +1,7 @@
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, INTERRUPTED, REFUSED, WRONG_USE
 from openclaw_web.errors import Refused
-from openclaw_web.templatetags.formatting import at, duration
+from openclaw_web.pages.formatting import at, duration
 
 from ... import services as jobs
 from ...models import JobRun

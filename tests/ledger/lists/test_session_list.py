@@ -21,7 +21,7 @@ def client(client, stranger, ada, bob):
 
 def shown(response):
     """The ids of the sessions on a page, in order."""
-    return re.findall(r'<tr><td class="wide"><a class="clamp" href="([^"]+)/">', text_of(response))
+    return re.findall(r'<tr>\s*<td class="wide"><a class="clamp" href="([^"]+)/">', text_of(response))
 
 
 def walk(client, address):

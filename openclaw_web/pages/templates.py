@@ -1,0 +1,146 @@
+"""Our templates: Jinja2 behind Django's template API. `page.html#block` names one block of a page, for HTMX.
+
+Everything that templates can use is named here, but for the filters of apps: settings.TEMPLATES names those.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from urllib.parse import quote
+
+from django.template import defaultfilters
+from django.template.backends.jinja2 import Jinja2, Template
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import translation
+from django.utils.module_loading import import_string
+from django_htmx.jinja import htmx_script
+from jinja2 import Environment, StrictUndefined
+from jinja2.runtime import Macro
+from markupsafe import Markup
+
+from . import formatting, glyphs, icons, navigation
+
+
+class Templates(Jinja2):
+    """Django's backend; the name of a template may end with the block that is wanted."""
+
+    def get_template(self, template_name):
+        name, _hash, block = template_name.partition("#")
+        template = super().get_template(name)
+        return Template(_only(template.template, block.replace("-", "_")), self) if block else template
+
+
+def _only(template, block):
+    """A template that is one block of another, or one that the other inherits."""
+
+    def render(context, *_args):
+        next(template.root_render_func(context), None)  # up to the first output: imports and `set` above the blocks
+        yield from context.blocks[block][0](context)
+
+    part = object.__new__(type(template))  # Jinja2's templates cannot be copied otherwise
+    vars(part).update(vars(template), root_render_func=render)
+    return part
+
+
+class Components:
+    """The macros of templates/ui/, by their names and without an import: `{{ ui.badge(_("Ready"), tone="ok") }}`.
+
+    They see their arguments and nothing else of a page, and are made once per process.
+    """
+
+    def __init__(self, env: Environment):
+        self._env = env
+
+    def __getattr__(self, name: str) -> Macro:
+        try:
+            return (self._read() if self._env.auto_reload else self.macros)[name]
+        except KeyError:
+            raise AttributeError(f"templates/ui/ has no component {name}") from None
+
+    @cached_property
+    def macros(self) -> dict[str, Macro]:
+        """Every component by its name."""
+        return self._read()
+
+    def _read(self):
+        files = self._env.list_templates(filter_func=lambda name: name.startswith("ui/"))
+        modules = (vars(self._env.get_template(file).module) for file in files)
+        return {name: made for module in modules for name, made in module.items() if isinstance(made, Macro)}
+
+
+def environment(*, filters: Iterable[str] = (), cls: type[Environment] = Environment, **options) -> Environment:
+    """What every template can use. `filters` are the places of more of them: dictionaries, as dotted names."""
+    env = cls(
+        **options | {"undefined": StrictUndefined},
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    env.newstyle_gettext = True  # type: ignore[attr-defined]
+    env.globals |= {
+        "_": gettext,
+        "gettext": gettext,
+        "ngettext": ngettext,
+        "language": translation.get_language,
+        "url": url,
+        "static": static,
+        "querystring": querystring,
+        "htmx_script": htmx_script,
+        "heroicon": icons.icon,
+        "rail": navigation.rail,
+        "agent_groups": navigation.agent_groups,
+        "ui": Components(env),
+    }
+    env.filters |= formatting.FILTERS | {"date": defaultfilters.date, "truncatechars": defaultfilters.truncatechars}
+    env.filters |= {"readable": readable, "one_line": one_line, "quoted": quoted}
+    for place in filters:
+        env.filters |= import_string(place)
+    return env
+
+
+def gettext(text, /, **values):
+    """A text in the language of the request. The text is HTML as templates are; values are escaped."""
+    found = _remembered(text, translation.get_language())
+    return found % values if values else found
+
+
+def ngettext(one, many, number, /, **values):
+    """The same for a number of things."""
+    return Markup(translation.ngettext(one, many, number)) % {"num": number, **values}  # noqa: S704 - ours
+
+
+@lru_cache(maxsize=4_000)
+def _remembered(text, _language):
+    found = translation.gettext(text)
+    return Markup(found if "%(" in found else found.replace("%%", "%"))  # noqa: S704 - ours
+
+
+def url(route, *args, **kwargs):
+    """The address of a route."""
+    return reverse(route, args=args, kwargs=kwargs)
+
+
+def querystring(request, **changes):
+    """The query of this address with some changes; None takes a name away. As Django's tag of that name."""
+    query = request.GET.copy()
+    for name, value in changes.items():
+        if value is None:
+            query.pop(name, None)
+        else:
+            query[name] = value
+    return f"?{query.urlencode()}" if query else "?"
+
+
+def readable(text):
+    """A text whose hidden characters are shown as small codes."""
+    return glyphs.readable(text or "")
+
+
+def one_line(text):
+    """A text on one line without hidden characters, for titles and attributes."""
+    return glyphs.plain(text or "")
+
+
+def quoted(name):
+    """A name as one piece of a path."""
+    return quote(name, safe="")

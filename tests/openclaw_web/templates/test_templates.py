@@ -1,0 +1,93 @@
+"""Jinja2 as this site uses it: what a slip in a template comes to, parts of pages, components, words."""
+
+import re
+
+import pytest
+from django.template import engines
+from django.test import RequestFactory
+from django.utils import translation
+from django.utils.html import format_html
+from jinja2 import UndefinedError
+from markupsafe import Markup
+
+from openclaw_web.pages import templates
+from tests.test_architecture import JINJA_TEMPLATES, ROOT, fail_for, where
+
+HOSTILE = "<script>alert(\"1\")</script> & 'x'"
+ESCAPED = "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt; &amp; &#39;x&#39;"
+
+
+class Thing:
+    name = "a thing"
+    nothing = None
+
+    def is_big(self):
+        return False
+
+
+def draw(source, **context):
+    return engines.all()[0].from_string(source).render(context)
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("{{ thing.nam }}", UndefinedError),
+        ("{% if thing.is_big %}{% endif %}", TypeError),
+        ("{{ thing.is_big }}", TypeError),
+        ("{{ thing.nothing }}", TypeError),
+        ("{{ ui.no_such_component() }}", UndefinedError),
+        ('{{ ui.badge("x", colour="red") }}', TypeError),
+        ("{{ ui.badge() }}", UndefinedError),
+    ],
+)
+def test_a_slip_is_an_error(source, error):
+    with pytest.raises(error):
+        draw(source, thing=Thing())
+
+
+def test_texts_are_escaped_and_html_that_was_made_so_is_not():
+    made = format_html("<b>{}</b>", HOSTILE)
+    assert draw("{{ a }}|{{ b }}", a=HOSTILE, b=made) == f"{ESCAPED}|{made}"
+    assert HOSTILE not in draw("{{ ui.badge(a, tone=a, title=a) }}{{ ui.notice(a) }}{{ ui.command(a) }}", a=HOSTILE)
+    assert draw('{{ _("Look for %(name)s", name=a) }}', a=HOSTILE) == f"Look for {ESCAPED}"
+    one = "{% trans count=n, name=a %}{{ name }} once{% pluralize count %}{{ name }} {{ count }} times{% endtrans %}"
+    assert draw(one, n=1, a=HOSTILE) == f"{ESCAPED} once" and draw(one, n=2, a=HOSTILE) == f"{ESCAPED} 2 times"
+
+
+def test_a_percent_sign_is_one():
+    assert draw('{{ _("100%% of it") }}') == "100% of it"
+
+
+def test_words_are_those_of_the_language_that_is_asked_for(monkeypatch):
+    monkeypatch.setattr(translation, "gettext", lambda text: f"{translation.get_language()}:{text}")
+    for language in ("en", "de", "en"):
+        with translation.override(language):
+            assert draw('{{ _("Only of this test") }}') == Markup(f"{language}:Only of this test")
+
+
+@pytest.mark.parametrize(
+    ("address", "changes", "query"),
+    [
+        ("/?a=1&b=2", {"b": None}, "?a=1"),
+        ("/?a=1", {"a": None}, "?"),
+        ("/?a=1&a=2", {"b": "<&>"}, "?a=1&a=2&b=%3C%26%3E"),
+    ],
+)
+def test_a_query_keeps_what_it_is_not_told_to_change(address, changes, query):
+    assert templates.querystring(RequestFactory().get(address), **changes) == query
+
+
+@pytest.mark.django_db
+def test_a_part_of_a_page_is_that_block_alone(as_admin, ada):
+    whole = as_admin.get("/agents/ada/sessions/").text
+    part = as_admin.get("/agents/ada/sessions/", headers={"HX-Request": "true"}).text
+    assert "<html" in whole and "<html" not in part and '<form class="filters"' not in part
+    assert re.search(r'<div id="list-part".*</div>', part, re.DOTALL)[0] in whole
+
+
+def test_nothing_says_of_itself_that_it_is_safe():
+    marks = re.compile(r"\|\s*safe\b|autoescape|\bMarkup\b")
+    lines = ((path, *found) for path in JINJA_TEMPLATES for found in enumerate(path.read_text().split("\n"), 1))
+    fail_for(f"{where(path, number)}  {line.strip()}" for path, number, line in lines if marks.search(line))
+    assert JINJA_TEMPLATES and all(path.is_relative_to(ROOT) for path in JINJA_TEMPLATES)
