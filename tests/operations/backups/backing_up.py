@@ -24,6 +24,7 @@ NOT_COMPARED = {
     *parts.EMPTIED_TABLES,
     *("job_runs", "backup_runs", "operator_audit", "sign_ins", "agent_databases", "sqlite_sequence"),
 }
+CLEAR = "from artifacts.store import garbage; garbage.collect(garbage.Collected(is_dry_run=False))"
 ARTIFACTS = """
 from artifacts import services
 with services.stashing("agent_main") as batch:

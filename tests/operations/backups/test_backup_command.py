@@ -209,7 +209,7 @@ def test_a_backup_while_others_write(tmp_path):
     )
     made = [Path(receipt(home, "create")["backup"]["path"])]
     while collecting.poll() is None or stashing.poll() is None:
-        clearing = start(home, "shell", "--no-imports", "-c", "from artifacts.store import garbage; garbage.collect()")
+        clearing = start(home, "shell", "--no-imports", "-c", backing_up.CLEAR)
         made.append(Path(receipt(home, "create")["backup"]["path"]))
         assert clearing.communicate() and clearing.returncode == 0
     for process in (collecting, stashing):

@@ -80,7 +80,7 @@ def test_what_is_restored_is_what_was_there(home):
     before = tables(home)
     stored = backing_up.artifacts(home)
     receipt(home, *AGE)
-    backing_up.python(home, "from artifacts.store import garbage; garbage.collect()")
+    backing_up.python(home, backing_up.CLEAR)
     assert not backing_up.artifacts(home)
     sound = receipt(home, "verify", str(home / "archive"))
     assert (sound["sound"], sound["failed"]) == (3, [])
