@@ -11,7 +11,6 @@ from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from . import kinds as job_kinds
-from .job_markup import job_rows
 from .models import JobRun
 
 SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
@@ -64,5 +63,5 @@ JOBS = List(
         *("id", "kind", "state", "done", "total", "message", "started_by"),
         *("created_at", "started_at", "finished_at"),
     ),
-    draw=job_rows,
+    prepare=lambda page, _filters, _whose: {"rows": page, "label_of": job_kinds.label_of},
 )

@@ -41,7 +41,7 @@ def job_detail(request, job_id):
         "result": _in_words(job, kind, result),
         "log": "\n".join(reversed(job.log.splitlines())),
     }
-    response = render_page(request, "jobs/job_detail.html", context, partial="job-state")
+    response = render_page(request, "jobs/job_detail.html", context, partial="job_state")
     return stop_polling(response) if request.htmx and job.has_ended else response
 
 

@@ -281,5 +281,5 @@ def test_a_job_of_a_kind_that_is_gone_is_called_what_it_was(as_admin):
     job = JobFactory(kind="defragment", state="finished", result_json='{"sectors": 7}')
     audit.record("mei", "defragment_started", object_type="job", object_id=job.id)
     assert "defragment" in as_admin.get("/operations/jobs/").text
-    assert "&quot;sectors&quot;: 7" in as_admin.get(job.get_absolute_url()).text
+    assert "&#34;sectors&#34;: 7" in as_admin.get(job.get_absolute_url()).text
     assert "defragment_started" in as_admin.get("/operations/audit/").text
