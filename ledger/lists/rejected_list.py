@@ -14,7 +14,6 @@ from openclaw_web.pages import glyphs
 
 from ..models import RejectedRecord, Session
 from ..transcripts.storing import UNKNOWN_ENVELOPE
-from .rejected_markup import rejected_rows
 
 REASONS = {
     "absurd_number": _("A number too big for any reader"),
@@ -105,6 +104,5 @@ REJECTED = List(
     fields=(
         *("id", "file", "byte_offset", "byte_length", "reason", "detail", "raw_preview", "session_id", "created_at"),
     ),
-    draw=rejected_rows,
     prepare=_prepared,
 )
