@@ -13,7 +13,6 @@ from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 
 from ..models.kept import AuditEntry
 from . import entries
-from .audit_markup import audit_rows
 
 COLUMNS = {name: name for name in ("actor", "action", "object_type", "object_id")} | {"agent": "agent_id"}
 FIELDS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
@@ -69,7 +68,7 @@ AUDIT = List(
         ("", _("How"), False),
     ),
     fields=FIELDS,
-    draw=audit_rows,
+    prepare=lambda page, _filters, _whose: {"rows": page, "entries": entries},
     file=lambda rows: rows.values(),
     shape=shape,
 )
