@@ -10,7 +10,6 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from openclaw_web.sqlite import statements
 
-from . import markup
 from .activity import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, removed_turns, summaries, sums_in, totals
 
 AGENTS_SHOWN = 20
@@ -25,8 +24,7 @@ def overview(request):
     rows = summaries("-last_activity_at")
     context = {
         "agents": rows[:AGENTS_SHOWN],
-        "rows": markup.agent_rows(rows[:AGENTS_SHOWN]),
-        "columns": COLUMNS.items(),
+        "columns": COLUMNS,
         "totals": totals(rows),
         "removed_turns": removed_turns(rows),
         "chart": activity(chosen, rows),
@@ -44,13 +42,11 @@ def agent_list(request):
     period = read_period(request.GET.get("from", ""), request.GET.get("to", ""))
     order = request.GET.get("sort", "")
     order = order if order.removeprefix("-") in COLUMNS else "agent_id"
-    context = {"period": period, "columns": COLUMNS.items(), "order": order, "problems": presence.told()}
+    context = {"period": period, "columns": COLUMNS, "order": order, "problems": presence.told()}
     if period:
-        sums = sums_in(period)
-        context |= {"sums": sums, "rows": markup.agent_day_rows(sums, period)}
+        context["sums"] = sums_in(period)
     else:
-        agents = summaries(order)
-        context |= {"agents": agents, "rows": markup.agent_rows(agents)}
+        context["agents"] = summaries(order)
     return render_page(request, "overview/agent_list.html", context)
 
 
