@@ -10,7 +10,7 @@ from urllib.parse import quote
 from django.template import defaultfilters
 from django.template.backends.jinja2 import Jinja2, Template
 from django.templatetags.static import static
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import translation
 from django.utils.module_loading import import_string
 from django_htmx.jinja import htmx_script
@@ -83,6 +83,7 @@ def environment(*, filters: Iterable[str] = (), cls: type[Environment] = Environ
         "ngettext": ngettext,
         "language": translation.get_language,
         "url": url,
+        "url_or_none": url_or_none,
         "addresses": addresses,
         "static": static,
         "querystring": querystring,
@@ -119,6 +120,14 @@ def _remembered(text, _language):
 def url(route, *args, **kwargs):
     """The address of a route."""
     return reverse(route, args=args, kwargs=kwargs)
+
+
+def url_or_none(route, *args, **kwargs):
+    """The address of a route, none where there is none: names of files and sessions may be ones no address can hold."""
+    try:
+        return reverse(route, args=args, kwargs=kwargs)
+    except NoReverseMatch:
+        return None
 
 
 def addresses(route):
