@@ -91,7 +91,8 @@ def _shape(event):
 def _prepared(page, _filters, agent):
     for event in page:
         event["text"] = _beginning(event["body"])
-    return {"rows": page, "titles": titles(agent.db, page)}
+    words = {kind: str(EVENT_WORDS.get(kind, kind)) for kind in {event["kind"] for event in page}}
+    return {"rows": page, "titles": titles(agent.db, page), "kinds": words}
 
 
 EVENTS = List(

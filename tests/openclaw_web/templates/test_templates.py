@@ -18,9 +18,9 @@ HOSTILE = "<script>alert(\"1\")</script> & 'x'"
 ESCAPED = "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt; &amp; &#39;x&#39;"
 
 TAG = re.compile(
-    r"(?<!P)</?(?:a(?=[ {])|article|b|br|button|circle|code|dd|del|details|div|dl|dt|em|form|g|h[1-6]|header|i|img|input|ins"
-    r"|kbd|label|li|line|main|mark|nav|ol|option|p|path|pre|rect|script|section|select|small|span|strong|style|summary"
-    r"|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul|use)(?=[\s/>{]|$)"
+    r"(?<!P)</?(?:a(?=[ {])|article|b|br|button|circle|code|dd|del|details|div|dl|dt|em|form|g|h[1-6]|header|i|img"
+    r"|input|ins|kbd|label|li|line|main|mark|nav|ol|option|p|path|pre|rect|script|section|select|small|span|strong"
+    r"|style|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul|use)(?=[\s/>{]|$)"
 )
 # What makes HTML of texts, and the pages that agents of the demo look at: that is no page of ours.
 TEXTS_AS_HTML = {
