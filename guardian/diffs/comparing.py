@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
+from . import cutting
 from .word_marks import Effort, Part, pairs, parts
 
 FINE_CHARACTERS = 1_000_000  # of both texts
@@ -29,6 +30,15 @@ class Line:
     number: int
     text: str
     parts: tuple[Part, ...] = ()
+
+    @property
+    def lacks_newline(self) -> bool:
+        """Whether its text ends with it."""
+        return not self.text.endswith("\n")
+
+    def pieces(self, ending: str) -> list[cutting.Shown]:
+        """What a page shows of it, without an `ending` that says nothing."""
+        return cutting.pieces(self.text, self.parts, ending)
 
 
 @dataclass(frozen=True, slots=True)

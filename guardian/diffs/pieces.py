@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from .comparing import lines_of
+from .cutting import LONGEST, cut
 
 LINES = 1_000
 CHARACTERS = 120_000
-LONGEST = 4_000  # characters that are shown of one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,13 @@ class Piece:
     def next(self):
         """The number of the line that comes after it, None at the end."""
         return self.last + 1 if self.last < self.count else None
+
+    @property
+    def rows(self):
+        """Every line as its number, what is shown of it, how many characters are left out."""
+        for number, line in enumerate(self.lines, start=self.first):
+            text, _is_marked, left_out, _rest = cut(line, LONGEST)
+            yield number, text, left_out
 
     @property
     def is_whole(self):

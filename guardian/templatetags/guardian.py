@@ -1,19 +1,13 @@
-"""How files and diffs are spelled on pages. Formatting only: no queries."""
+"""The rows of a diff for the page of components, until that is Jinja2 as well."""
 
 from django import template
-
-from ..diffs import markup as diff_markup
+from django.template import engines
 
 register = template.Library()
-
-
-@register.filter
-def numbered_lines(piece):
-    """A piece of a text with line numbers."""
-    return diff_markup.lines(piece)
 
 
 @register.simple_tag
 def diff_rows(view, diff, prefix=""):
     """The rows of a diff; `prefix` keeps the ids of two diffs of one page apart."""
-    return diff_markup.diff(view, diff, prefix=prefix)
+    components = engines.all()[0].env.globals["ui"]
+    return components.diff_rows(view.sections, "\r\n" if diff.has_one_ending else "\n", prefix)

@@ -17,7 +17,6 @@ from ..collectors.records import facts
 from ..models import TranscriptEvent, TranscriptEventIdentity
 from ..words import EVENT_WORDS
 from .agent_filters import AgentFilters
-from .event_markup import event_rows
 from .session_list import SESSIONS, titles
 from .turn_list import FIRST_CHARACTERS
 
@@ -92,7 +91,8 @@ def _shape(event):
 def _prepared(page, _filters, agent):
     for event in page:
         event["text"] = _beginning(event["body"])
-    return {"rows": page, "titles": titles(agent.db, page)}
+    words = {kind: str(EVENT_WORDS.get(kind, kind)) for kind in {event["kind"] for event in page}}
+    return {"rows": page, "titles": titles(agent.db, page), "kinds": words}
 
 
 EVENTS = List(
@@ -116,7 +116,6 @@ EVENTS = List(
         ("", _("Cost"), True),
     ),
     fields=FIELDS,
-    draw=event_rows,
     prepare=_prepared,
     read=_read,
     file=_read,

@@ -299,8 +299,11 @@ def filled(row, **cells):
 
 
 def cell_labels(columns):
-    """The labels of all columns but the first, whose cell needs none; `columns` are those of `ListFilters.heads`."""
-    return [label for _name, label, _is_number in columns[1:]]
+    """The labels of all columns but the first, whose cell needs none; `columns` are those of `ListFilters.heads`.
+
+    They are texts in the language of the request already: every row says them again.
+    """
+    return [str(label) for _name, label, _is_number in columns[1:]]
 
 
 def file_name(*parts):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guardian.diffs import comparing, unified, word_marks
-from guardian.diffs.markup import diff as markup
+from tests.openclaw_web.templates.test_templates import draw
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "a b c", "the quick fox", "the slow fox", "早上好", "\r", "x\x00y"]))
 TEXTS = st.one_of(LINES.map("\n".join), LINES.map("\r\n".join), st.text(), st.text(alphabet="ab \n"))
@@ -17,9 +17,13 @@ def rebuilt(diff):
     return ["".join(line.text for line in side if line) for side in zip(*((r.old, r.new) for r in rows), strict=True)]
 
 
+def drawn(view, diff, prefix=""):
+    return draw("{{ ui.diff(view, diff, prefix=prefix) }}", view=view, diff=diff, prefix=prefix)
+
+
 def shown(old, new):
     diff = comparing.compare(old, new)
-    return markup(comparing.view(diff), diff)
+    return drawn(comparing.view(diff), diff)
 
 
 def patched(old, patch):
@@ -159,10 +163,10 @@ def test_huge_texts_are_compared_coarsely_and_drawn_small(old, new):
     view = comparing.view(diff)
     assert diff.is_coarse
     assert "".join(row.new.text for row in diff.rows() if row.new) == new
-    assert len(markup(view, diff)) < 2_000_000
-    drawn = sum(row.is_changed for section in view.sections for row in section.rows)
-    assert drawn <= comparing.SHOWN_ROWS
-    assert view.left == sum(row.is_changed for row in diff.rows()) - drawn
+    assert len(drawn(view, diff)) < 2_000_000
+    rows = sum(row.is_changed for section in view.sections for row in section.rows)
+    assert rows <= comparing.SHOWN_ROWS
+    assert view.left == sum(row.is_changed for row in diff.rows()) - rows
 
 
 def test_a_long_line_is_shown_around_its_change():
@@ -174,4 +178,4 @@ def test_a_long_line_is_shown_around_its_change():
 
 def test_two_diffs_of_one_page_are_kept_apart():
     diff = comparing.compare("a\n", "b\n")
-    assert 'id="d-old-L1"' in markup(comparing.view(diff), diff, prefix="d-")
+    assert 'id="d-old-L1"' in drawn(comparing.view(diff), diff, prefix="d-")

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.django_db
 PAGE = ROOT / "docs" / "lists.md"
 NAMES = re.compile(r"`([^`]+)`")
 BRACKETS = re.compile(r"\([^)]*\)")
+EXAMPLE = re.compile(r"^```(?:python\n#|jinja\n\{#) (\S+)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NO_FILTERS = ("sort", "format")
 
 
@@ -85,9 +86,9 @@ def test_the_columns_of_files_are_told(as_admin, ada):
 def test_what_is_shown_of_a_list_is_its_code():
     """Each line stands in the module that the example names, but for `…`, which stands for what is left out."""
     problems = []
-    for name, shown in re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL):
+    for name, shown in EXAMPLE.findall(PAGE.read_text()):
         lines = (ROOT / name).read_text().splitlines()
         missing = [line for line in shown.splitlines() if line.strip(" …") and line not in lines]
         problems += [f"docs/lists.md shows what {name} does not say: {line}" for line in missing]
     fail_for(problems)
-    assert "```python" in PAGE.read_text()
+    assert PAGE.read_text().count("```") == 2 * len(EXAMPLE.findall(PAGE.read_text()))

@@ -1,5 +1,6 @@
 """Jinja2 as this site uses it: what a slip in a template comes to, parts of pages, components, words."""
 
+import ast
 import re
 
 import pytest
@@ -11,10 +12,46 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from openclaw_web.pages import templates
-from tests.test_architecture import JINJA_TEMPLATES, ROOT, fail_for, where
+from tests.test_architecture import JINJA_TEMPLATES, MODULES, ROOT, fail_for, where
 
 HOSTILE = "<script>alert(\"1\")</script> & 'x'"
 ESCAPED = "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt; &amp; &#39;x&#39;"
+
+TAG = re.compile(
+    r"(?<!P)</?(?:a(?=[ {])|article|b|br|button|circle|code|dd|del|details|div|dl|dt|em|form|g|h[1-6]|header|i|img"
+    r"|input|ins|kbd|label|li|line|main|mark|nav|ol|option|p|path|pre|rect|script|section|select|small|span|strong"
+    r"|style|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul|use)(?=[\s/>{]|$)"
+)
+# What makes HTML of texts, and the pages that agents of the demo look at: that is no page of ours.
+TEXTS_AS_HTML = {
+    "demo/files/output.py",
+    "ledger/markup/handle_links.py",
+    "ledger/markup/markdown.py",
+    "openclaw_web/pages/formatting.py",
+    "openclaw_web/pages/glyphs.py",
+}
+# What still draws parts of pages in Python. A name only ever leaves this list.
+NOT_YET_TEMPLATES = {
+    "artifacts/artifact_markup.py",
+    "automation/schedule_charts.py",
+    "automation/schedule_markup.py",
+    "datasets/diff_markup.py",
+    "datasets/exporting/export_markup.py",
+    "datasets/exporting/forms.py",
+    "datasets/review/views.py",
+    "datasets/sample_markup.py",
+    "datasets/views.py",
+    "ledger/markup/message_markup.py",
+    "ledger/markup/section_markup.py",
+    "ledger/markup/step_markup.py",
+    "ledger/markup/table_markup.py",
+    "ledger/savings/markup.py",
+    "ledger/session/minimap.py",
+    "openclaw_web/lists/filters.py",
+    "openclaw_web/lists/markup.py",
+    "openclaw_web/pages/chart_markup.py",
+    "operations/checkpoints/markup.py",
+}
 
 
 class Thing:
@@ -91,3 +128,23 @@ def test_nothing_says_of_itself_that_it_is_safe():
     lines = ((path, *found) for path in JINJA_TEMPLATES for found in enumerate(path.read_text().split("\n"), 1))
     fail_for(f"{where(path, number)}  {line.strip()}" for path, number, line in lines if marks.search(line))
     assert JINJA_TEMPLATES and all(path.is_relative_to(ROOT) for path in JINJA_TEMPLATES)
+
+
+def strings(module):
+    """Every text in a module that is not its documentation, with its line."""
+    nodes = list(ast.walk(ast.parse(module.read_text())))
+    told = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = (node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return [(node.lineno, node.value) for node in texts if id(node) not in told]
+
+
+def test_pages_are_drawn_by_templates():
+    found = {}
+    for module in MODULES:
+        for line, text in strings(module):
+            if tag := TAG.search(text):
+                problem = f"{where(module, line)}  {tag[0]}: HTML belongs into a template"
+                found.setdefault(module.relative_to(ROOT).as_posix(), []).append(problem)
+    known = TEXTS_AS_HTML | NOT_YET_TEMPLATES
+    fail_for(problem for name, problems in found.items() if name not in known for problem in problems)
+    fail_for(f"{name} holds no HTML any more: take it off the list" for name in sorted(known - set(found)))
