@@ -1,10 +1,9 @@
 """How long the runs of a job took, drawn: a chart for its page, a few small bars for the list. Pure."""
 
 from collections.abc import Mapping
-from html import escape
 from math import sqrt
+from typing import NamedTuple
 
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -17,6 +16,25 @@ BARS = 50
 SMALL_BARS = 20
 WIDTH, GAP, HEIGHT, BASE = 5, 2, 24, 19  # pixels; failed runs hang below the base line, so that colour is not alone
 TONES = {SUCCEEDED: "ok", FAILED: "bad"}
+
+
+class SmallBar(NamedTuple):
+    """A run: a class `series--<tone>`, and where its bar is, in pixels."""
+
+    tone: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+class SmallBars(NamedTuple):
+    """A picture of a few runs, in pixels, and what it shows in words."""
+
+    words: str
+    width: int
+    height: int
+    bars: list[SmallBar]
 
 
 def durations(numbers: Numbers, addresses: Mapping[str, str]) -> Chart:
@@ -34,18 +52,17 @@ def durations(numbers: Numbers, addresses: Mapping[str, str]) -> Chart:
     return chart
 
 
-def small_bars(numbers: Numbers) -> SafeString:
-    """The last runs as an SVG, the oldest first; a word about them for who cannot see it."""
+def small_bars(numbers: Numbers) -> SmallBars | None:
+    """The last runs, the oldest first, and a word about them for who cannot see it; None when there are none."""
     runs = numbers.runs[:SMALL_BARS][::-1]
     if not runs:
-        return SafeString("–")
+        return None
     longest = max((run.duration_ms or 0 for run in runs), default=0)
-    bars = "".join(_bar(run, place, longest) for place, run in enumerate(runs))
-    width = len(runs) * (WIDTH + GAP) - GAP
-    words = escape(_spoken(runs))
-    return SafeString(
-        f'<svg class="runs" width="{width}" height="{HEIGHT}" role="img" aria-label="{words}">'
-        f"<title>{words}</title>{bars}</svg>"
+    return SmallBars(
+        words=_spoken(runs),
+        width=len(runs) * (WIDTH + GAP) - GAP,
+        height=HEIGHT,
+        bars=[_bar(run, place, longest) for place, run in enumerate(runs)],
     )
 
 
@@ -71,10 +88,7 @@ def _bar(run: Run, place, longest):
     height = max(2, round(BASE * share))
     below = HEIGHT - BASE if run.outcome == FAILED else 0
     tone = TONES.get(run.outcome, "muted")
-    return (
-        f'<rect class="chart__bar series--{tone}" x="{place * (WIDTH + GAP)}" y="{BASE - height}" '
-        f'width="{WIDTH}" height="{height + below}"/>'
-    )
+    return SmallBar(tone, place * (WIDTH + GAP), BASE - height, WIDTH, height + below)
 
 
 def _spoken(runs):

@@ -9,7 +9,7 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import linting, schedule_charts, schedule_markup, schedules, subagent_runs
+from . import linting, schedule_charts, schedules, subagent_runs
 
 
 @require_safe
@@ -21,7 +21,7 @@ def cron_list(request, agent):
     job_id = schedules.job_of_session(agent, session) if session else None
     if job_id:
         return redirect("automation:cron_detail", agent.agent_id, job_id)
-    context = {"agent": agent, "session": session[: schedules.LONGEST_NAME]}
+    context = {"agent": agent, "session": session[: schedules.LONGEST_NAME], "jobs": []}
     if not session:
         context["jobs"] = schedules.page(agent, **places(request))
         for job in context["jobs"]:
@@ -52,7 +52,8 @@ def cron_detail(request, agent, job_id):
         "counted_up_to": schedules.COUNTED_UP_TO,
         "chart": schedule_charts.durations(numbers, addresses),
         "runs": page,
-        "rows": schedule_markup.runs(page, addresses),
+        "addresses": addresses,
+        "outcome_of": schedules.outcome,
     }
     return render_page(request, "automation/cron_detail.html", context)
 
