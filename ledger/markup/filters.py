@@ -19,4 +19,12 @@ def copy_word(model):
     return COPY_WORDS.get(model, model)
 
 
-FILTERS = {made.__name__: made for made in (rich, state_word, copy_word)}
+def share_of(part, whole):
+    """A part in hundredths of the whole: `12%`, `<1%`, `–` of nothing."""
+    if not whole:
+        return "–"
+    share = 100 * part / whole
+    return "<1%" if 0 < share < 1 else f"{share:.0f}%"
+
+
+FILTERS = {made.__name__: made for made in (rich, state_word, copy_word, share_of)}

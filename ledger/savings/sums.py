@@ -95,6 +95,11 @@ class Use:
         return self.handle[-64:]
 
     @property
+    def tokens(self) -> int:
+        """What it takes in a prompt."""
+        return tokens_of(self.chars)
+
+    @property
     def wasted_chars(self) -> int:
         """The characters of every time but the first."""
         return (self.uses - 1) * self.chars

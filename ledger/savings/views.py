@@ -48,7 +48,8 @@ def savings(request, agent):
         "days": DAYS,
         "since": scope.since,
         "channels": facets.values_of(agent.db, ["channel_id"])["channel_id"],
-        **_drawn(agent.agent_id, sums.of_agent(scope), request.GET),
+        "uncounted_at_most": sums.UNCOUNTED,
+        **_shown(sums.of_agent(scope)),
     }
     by_day = prompts.of_agent(scope)
     context |= {"prompts": by_day, "chart": prompts.agent_chart(by_day)}
@@ -58,20 +59,16 @@ def savings(request, agent):
 def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
     by_turn = prompts.of_session(session, after=after, before=before)
+    found = sums.of_session(session)
     return {
-        **_drawn(session.agent_id, sums.of_session(session)),
+        **_shown(found),
+        "tool_rows": savings_markup.tool_rows(found),
+        "largest_rows": savings_markup.largest_rows(session.agent_id, found.largest),
+        "repeated_rows": savings_markup.repeated_rows(session.agent_id, found.repeated),
         "prompts": by_turn,
         "chart": prompts.session_chart(by_turn, session.get_absolute_url()),
     }
 
 
-def _drawn(agent_id, found, address=None):
-    return {
-        "savings": found,
-        "chars_per_token": sums.CHARS_PER_TOKEN,
-        "looked_at": sums.LOOKED_AT,
-        "uncounted_at_most": sums.UNCOUNTED,
-        "tool_rows": savings_markup.tool_rows(found, address),
-        "largest_rows": savings_markup.largest_rows(agent_id, found.largest),
-        "repeated_rows": savings_markup.repeated_rows(agent_id, found.repeated),
-    }
+def _shown(found):
+    return {"savings": found, "chars_per_token": sums.CHARS_PER_TOKEN, "looked_at": sums.LOOKED_AT}

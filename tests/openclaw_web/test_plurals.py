@@ -31,7 +31,8 @@ CUT = re.compile(
     r"^(More than|At most|Only the first|The first 50 of|The latest|All |None of these|The lists below)"
     r"|were searched|of {{ all }}|{% plural %}"
 )
-LONG = {"datasets/_message.html", "datasets/_export_facts.html", "ledger/_savings.html"}  # characters of long texts
+# Characters of long texts:
+LONG = {"datasets/_message.html", "datasets/_export_facts.html", "ledger/_savings.html", "ledger/savings_parts.html"}
 BLOCK = re.compile(r"{% blocktranslate(?! count)[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
 
 
