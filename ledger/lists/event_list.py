@@ -17,7 +17,6 @@ from ..collectors.records import facts
 from ..models import TranscriptEvent, TranscriptEventIdentity
 from ..words import EVENT_WORDS
 from .agent_filters import AgentFilters
-from .event_markup import event_rows
 from .session_list import SESSIONS, titles
 from .turn_list import FIRST_CHARACTERS
 
@@ -116,7 +115,6 @@ EVENTS = List(
         ("", _("Cost"), True),
     ),
     fields=FIELDS,
-    draw=event_rows,
     prepare=_prepared,
     read=_read,
     file=_read,

@@ -15,7 +15,6 @@ from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from ..models import ConversationTurn
 from .agent_filters import COST, TOKENS, AgentFilters
 from .session_list import SESSIONS, titles
-from .turn_markup import turn_rows
 
 FIRST_CHARACTERS = 240
 COLUMNS = {
@@ -97,7 +96,6 @@ TURNS = List(
         ("", _("Took"), True),
     ),
     fields=FIELDS,
-    draw=turn_rows,
     prepare=lambda page, _filters, agent: {"rows": page, "titles": titles(agent.db, page)},
     read=_read,
     file=_read,

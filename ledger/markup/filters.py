@@ -1,6 +1,6 @@
 """What templates can do with the words of transcripts. Formatting only: no queries."""
 
-from ..words import COPY_WORDS, STATE_WORDS
+from ..words import COPY_WORDS, EVENT_WORDS, STATE_WORDS
 from . import markdown
 
 
@@ -19,6 +19,11 @@ def copy_word(model):
     return COPY_WORDS.get(model, model)
 
 
+def event_word(kind):
+    """`tool_result` as “Tool result”."""
+    return EVENT_WORDS.get(kind, kind)
+
+
 def share_of(part, whole):
     """A part in hundredths of the whole: `12%`, `<1%`, `–` of nothing."""
     if not whole:
@@ -27,4 +32,4 @@ def share_of(part, whole):
     return "<1%" if 0 < share < 1 else f"{share:.0f}%"
 
 
-FILTERS = {made.__name__: made for made in (rich, state_word, copy_word, share_of)}
+FILTERS = {made.__name__: made for made in (rich, state_word, copy_word, event_word, share_of)}
