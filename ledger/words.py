@@ -1,10 +1,5 @@
 """What states, kinds and reasons are called on pages."""
 
-from functools import lru_cache
-from html import escape
-
-from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from .models import Session, TranscriptEvent
@@ -63,13 +58,3 @@ EVENT_WORDS = {
     TranscriptEvent.Kind.WITHHELD: _("Withheld"),
     TranscriptEvent.Kind.UNKNOWN: _("Unknown"),
 }
-
-
-def said(text: str) -> SafeString:
-    """A text in the language of the request, for HTML; remembered, because a page says the same words often."""
-    return _said(text, get_language())
-
-
-@lru_cache(maxsize=512)
-def _said(text, language):
-    return SafeString(escape(gettext(text)))

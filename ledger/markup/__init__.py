@@ -1,1 +1,1 @@
-"""HTML of records, steps and tables."""
+"""Texts of transcripts for templates: Markdown, handles, the words of values."""

@@ -1,7 +1,14 @@
-"""What templates can do with the words of transcripts. Formatting only: no queries."""
+"""What templates can do with the words of transcripts. Formatting only: no queries, no HTML but Markdown's."""
 
-from ..words import COPY_WORDS, STATE_WORDS
-from . import markdown
+from django.utils.translation import ngettext
+
+from openclaw_web import amounts
+from openclaw_web.pages.formatting import duration, money, tokens
+
+from ..words import COPY_WORDS, EVENT_WORDS, INJECTED_WORDS, KIND_WORDS, STATE_WORDS, STOP_WORDS
+from . import handle_links, markdown
+
+WORDS = 160  # characters of a turn in a table
 
 
 def rich(text):
@@ -19,6 +26,37 @@ def copy_word(model):
     return COPY_WORDS.get(model, model)
 
 
+def event_word(kind):
+    """`tool_result` as “Tool result”."""
+    return EVENT_WORDS.get(kind, kind)
+
+
+def kind_word(kind):
+    """What stands for who speaks in a record that is no message."""
+    return KIND_WORDS.get(kind, kind)
+
+
+def clock(ms):
+    """`11:13:07`, the time of day in UTC."""
+    seconds = ms // 1000 % 86_400
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def characters(count):
+    """`168,894 characters`."""
+    return amounts.of("characters", count)
+
+
+def chars(count):
+    """`168.9k chars`."""
+    return ngettext("%(count)s char", "%(count)s chars", count) % {"count": tokens(count)}
+
+
+def errors(count):
+    """`2 errors`."""
+    return ngettext("%(count)s error", "%(count)s errors", count) % {"count": f"{count:,}"}
+
+
 def share_of(part, whole):
     """A part in hundredths of the whole: `12%`, `<1%`, `–` of nothing."""
     if not whole:
@@ -27,4 +65,47 @@ def share_of(part, whole):
     return "<1%" if 0 < share < 1 else f"{share:.0f}%"
 
 
-FILTERS = {made.__name__: made for made in (rich, state_word, copy_word, share_of)}
+def first_words(text):
+    """The beginning of what was said, on one line."""
+    return " ".join(text[: WORDS * 4].split())[:WORDS]
+
+
+def turn_sums(turn):
+    """What a turn adds up to: `3 calls · 25.6k tokens · $0.07 · 117 ms`."""
+    found = []
+    if calls := turn["tool_call_count"]:
+        found.append(ngettext("%(count)s call", "%(count)s calls", calls) % {"count": f"{calls:,}"})
+    if turn["total_tokens"]:
+        count = turn["total_tokens"]
+        found.append(ngettext("%(count)s token", "%(count)s tokens", count) % {"count": tokens(count)})
+    if turn["cost_usd"]:
+        found.append(money(turn["cost_usd"]))
+    if turn["latency_ms"] is not None:
+        found.append(duration(turn["latency_ms"]))
+    return " · ".join(found)
+
+
+def entry_notes(entry):
+    """What stands beside who speaks in a record (ledger.session.timeline.Entry): `6.4k tokens · $0.02`."""
+    return " · ".join(_notes(entry))
+
+
+def _notes(entry):
+    if entry.sender:
+        injected = entry.sender["injected"]
+        if name := INJECTED_WORDS.get(injected, injected) or entry.sender["name"]:
+            yield str(name)
+    if entry.stop_reason in STOP_WORDS:
+        yield str(STOP_WORDS[entry.stop_reason])
+    if entry.tokens:
+        yield ngettext("%(count)s token", "%(count)s tokens", entry.tokens) % {"count": tokens(entry.tokens)}
+    if entry.cost:
+        yield money(entry.cost)
+    if entry.model and entry.kind == "assistant" and not entry.copy:
+        yield entry.model
+    if before := entry.tokens_before:
+        yield ngettext("%(count)s token before it", "%(count)s tokens before it", before) % {"count": tokens(before)}
+
+
+_WORDS = (state_word, copy_word, event_word, kind_word, characters, chars, errors, clock, share_of, first_words)
+FILTERS = {made.__name__: made for made in (*_WORDS, turn_sums, entry_notes, rich, handle_links.handles)}

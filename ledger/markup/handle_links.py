@@ -1,28 +1,33 @@
-"""Handles of artifacts that stand in what was said become links to the artifact's page."""
+"""Handles of artifacts that stand in what was said, for templates that make links of them."""
 
 import re
+from collections.abc import Iterator
 
 from django.utils.safestring import SafeString
 
-from artifacts import handles
+from artifacts.handles import PREFIX
 
-HANDLE = re.compile(rf"(?<![0-9A-Za-z_]){handles.PREFIX}([0-9a-f]{{64}})(?![0-9a-f])")
+HANDLE = re.compile(rf"(?<![0-9A-Za-z_])({PREFIX}[0-9a-f]{{64}})(?![0-9a-f])")
 TAG = re.compile(r"(<[^>]*>)")
 # Within these a link would be in the way of another one, or of opening a fold.
 CLOSED = ("a", "summary")
 
 
-def linked(html: SafeString, here: str) -> SafeString:
-    """`html`, made of escaped texts, with links; `here` is the session's address, `/agents/<agent>/sessions/<id>/`."""
-    if handles.PREFIX not in html:
-        return html
-    artifacts = here.rstrip("/").rpartition("/sessions/")[0] + "/artifacts/"
-    link = rf'<a class="break" href="{artifacts}\1/">\g<0></a>'
-    parts, closed = TAG.split(html), 0
-    for number, part in enumerate(parts):
+def handles(html: SafeString) -> Iterator[tuple[SafeString, str]]:
+    """`html`, made of escaped texts, in pieces: each with the name of the content when it is a handle, else with ""."""
+    kept, closed = "", 0
+    for number, part in enumerate(TAG.split(html)):
         if number % 2:
             if part.strip("</>").split(" ", 1)[0] in CLOSED:
                 closed += -1 if part.startswith("</") else 1
-        elif not closed:
-            parts[number] = HANDLE.sub(link, part)
-    return SafeString("".join(parts))
+            kept += part
+        elif closed:
+            kept += part
+        else:
+            text, *found = HANDLE.split(part)
+            kept += text
+            for handle, after in zip(found[::2], found[1::2], strict=True):
+                yield SafeString(kept), ""
+                yield SafeString(handle), handle.removeprefix(PREFIX)
+                kept = after
+    yield SafeString(kept), ""

@@ -13,7 +13,6 @@ from openclaw_web.pages.html import render_page
 
 from ..lists import facets
 from ..models import Session
-from . import markup as savings_markup
 from . import prompts, sums
 
 DAYS = (7, 35, 90, 365)
@@ -59,12 +58,8 @@ def savings(request, agent):
 def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
     by_turn = prompts.of_session(session, after=after, before=before)
-    found = sums.of_session(session)
     return {
-        **_shown(found),
-        "tool_rows": savings_markup.tool_rows(found),
-        "largest_rows": savings_markup.largest_rows(session.agent_id, found.largest),
-        "repeated_rows": savings_markup.repeated_rows(session.agent_id, found.repeated),
+        **_shown(sums.of_session(session)),
         "prompts": by_turn,
         "chart": prompts.session_chart(by_turn, session.get_absolute_url()),
     }

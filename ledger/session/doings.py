@@ -17,7 +17,7 @@ KINDS = ("assistant", "tool_result")
 
 
 @dataclass(slots=True)
-class Doings(timeline.Shown):
+class Doings:
     """A turn's entries in order, its calls counted; `left` records are not among the entries.
 
     `session` is None when the store has none, `is_told` false when the turn is not on its active branch (any more):

@@ -103,7 +103,7 @@ def _append(found, way, place, asked):
     found.count, found.later = count, last if has_more else None
     if before:
         found.redo = sections[0].entries.pop(0)
-    if sections and sections[0].turn and asked["into"].split("-")[1:2] == [sections[0].name]:
+    if sections and sections[0].turn and asked["into"].split("-")[1:2] == [str(sections[0].number)]:
         found.turn, found.more = sections[0].turn, sections.pop(0).entries
     elif before and not sections[0].entries:
         sections.pop(0)

@@ -9,8 +9,6 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from django.db.models import Count, F, Max, Min, Q, Sum
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
@@ -50,27 +48,33 @@ class Outline:
         return sum(getattr(part, name) for part in self.parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """What is drawn: where the `page` is (x and width), `marks` as kind and path of SVG, `parts` as x, query
+    and words; `kept` is the end of their queries."""
+
+    page: tuple[float, ...]
+    marks: list[tuple[str, str]]
+    parts: list[tuple[int, str, str]]
+    kept: str
+
+
 def outline(session: Session) -> Outline:
     """The outline of a session, read again only when the session has changed."""
     return _outline(session._state.db, session.id, session.mark())
 
 
-def svg(found: Outline, branch: str, first: int, last: int) -> SafeString:
+def strip(found: Outline, branch: str, first: int, last: int) -> Strip:
     """The strip; `branch` is kept in its links, `first` and `last` are the records on the page."""
-    page = PAGE.format(x=round(first / found.width, 2), width=round(max((last - first + 1) / found.width, 0.6), 2))
-    return SafeString(page if first >= 0 else "") + _drawn(found, branch, get_language())
-
-
-PAGE = '<rect class="map__page" x="{x}" width="{width}" height="32"/>'
-PART = '<a href="?after={after}{keep}" tabindex="-1"><title>{said}</title><rect x="{x}" width="1" height="32"/></a>'
-MARKS = '<path class="map__{}" d="{}"/>'
+    place = (round(first / found.width, 2), round(max((last - first + 1) / found.width, 0.6), 2)) if first >= 0 else ()
+    kept = f"&branch={quote(branch, safe='')}" if branch else ""
+    return Strip(place, *_placed(found, get_language()), kept)
 
 
 @lru_cache(maxsize=KEPT)
-def _drawn(found, branch, language):
-    """The marks, one path for each kind, and a link over each part: the same for everybody until something changes."""
+def _placed(found, _language):
+    """The marks, one path for each kind, and the parts: the same for everybody until something changes."""
     most = max((part.calls for part in found.parts), default=0) or 1
-    keep = f"&amp;branch={quote(branch, safe='')}" if branch else ""
     paths = {
         "compaction": [_box(part, 0.35, 0, 0.3, 32) for part in found.parts if part.compactions],
         "turn": [_box(part, 0.1, 1, 0.8, 4) for part in found.parts if part.turns],
@@ -81,12 +85,8 @@ def _drawn(found, branch, language):
         ],
         "error": [_box(part, 0.1, 26, 0.8, 5) for part in found.parts if part.errors],
     }
-    marks = "".join(MARKS.format(kind, "".join(boxes)) for kind, boxes in paths.items() if boxes)
-    links = (
-        PART.format(after=part.first - 1, keep=keep, said=_said(part), x=part.number).replace("after=-1", "")
-        for part in found.parts
-    )
-    return SafeString(marks + "".join(links))
+    marks = [(kind, "".join(boxes)) for kind, boxes in paths.items() if boxes]
+    return marks, [(part.number, f"after={part.first - 1}" if part.first else "", _said(part)) for part in found.parts]
 
 
 def _box(part, x, y, width, height):
@@ -105,7 +105,7 @@ def _said(part):
     ]
     place = _("Records %(first)s to %(last)s") % {"first": f"{part.first + 1:,}", "last": f"{part.last + 1:,}"}
     words = ", ".join(count for count in counts if count)
-    return format_html("{}: {}", place, words) if words else format_html("{}", place)
+    return f"{place}: {words}" if words else place
 
 
 @lru_cache(maxsize=KEPT)

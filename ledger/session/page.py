@@ -34,7 +34,7 @@ def transcript(session: Session, form, outline) -> dict[str, Any]:
     origins.link_children(session, page.sections)
     if not page.found:
         show_forks(session, page)
-    strip = minimap.svg(outline, page.place.branch, page.first_seq, page.last_seq) if has_map(session) else ""
+    strip = minimap.strip(outline, page.place.branch, page.first_seq, page.last_seq) if has_map(session) else None
     return {
         "page": page,
         "aside_count": page.aside_count,
@@ -65,7 +65,8 @@ def branches(session: Session) -> dict[str, Any]:
 
 def run_steps(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """A page of the steps of a session's runs."""
-    return _aside(session) | {"steps": steps.page(session, after=after, before=before)}
+    page = steps.page(session, after=after, before=before)
+    return _aside(session) | {"steps": page, "rows": [(step, steps.told(step)) for step in page]}
 
 
 def savings(session: Session, *, after: str, before: str) -> dict[str, Any]:

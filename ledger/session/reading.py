@@ -67,7 +67,7 @@ class Page:
     @property
     def sample_turns(self):
         """The turns that begin on it and may have become samples, as the end of an address: `turn=3&turn=4`."""
-        return urlencode([("turn", section.name) for section in self.sections if section.may_be_sample])
+        return urlencode([("turn", section.number) for section in self.sections if section.may_be_sample])
 
     @property
     def last(self):

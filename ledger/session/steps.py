@@ -19,6 +19,7 @@ ORDER = ("created_at", "seq", "place")
 SIZE = 100
 BUDGET_BYTES = 1_000_000  # of facts in one page
 GIVEN = {"systemPrompt": _("System prompt"), "tools": _("Tool schemas")}  # facts that are handles of artifacts
+SHORT = 60  # characters of a word in a list
 BAD = frozenset({"error", "failed", "failure", "aborted", "timeout"})
 ENDS = ("aborted", "externalAbort", "timedOut", "idleTimedOut", "timedOutByRunBudget")
 
@@ -31,6 +32,26 @@ class Told:
     given: list[tuple[Any, str]] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)
     is_failed: bool = False
+
+    @property
+    def line(self):
+        """Its words on one line."""
+        return " · ".join(word[:SHORT] for word in self.words)
+
+    @property
+    def tokens_in(self):
+        """What a model call read; None when that is no number."""
+        return _whole(self.usage.get("input"))
+
+    @property
+    def tokens_out(self):
+        """What a model call wrote."""
+        return _whole(self.usage.get("output"))
+
+    @property
+    def cost(self):
+        """What a model call cost in US dollars."""
+        return _number(self.usage.get("cost"))
 
 
 def of(session: Session):
@@ -77,6 +98,15 @@ def told(step: TrajectoryEvent) -> Told:
 def whole(step: TrajectoryEvent) -> str:
     """All facts of a step as JSON on several lines."""
     return pretty(about(step))
+
+
+def _number(value):
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53 else None
+
+
+def _whole(value):
+    found = _number(value)
+    return None if found is None else int(found)
 
 
 def _sha256(handle):

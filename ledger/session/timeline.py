@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
-from django.utils.safestring import SafeString
 
 from ..collectors.records import Facts, ToolCall, facts, file_lists
 from ..transcripts import trimming
@@ -38,15 +37,8 @@ MAIN_ARGUMENTS = (
 SENDER_NAMES = ("senderName", "name", "sender", "senderUsername", "username", "sender_id", "senderId")
 
 
-class Shown:
-    """What templates ask for an item first, and for an attribute only when that fails: the detour took 3 ms a page."""
-
-    __slots__ = ()
-    __getitem__ = object.__getattribute__
-
-
 @dataclass(slots=True)
-class Preview(Shown):
+class Preview:
     """The beginning of a text; `length` counts the characters of the whole."""
 
     text: str
@@ -59,7 +51,7 @@ class Preview(Shown):
 
 
 @dataclass(slots=True)
-class Result(Shown):
+class Result:
     """What a tool answered."""
 
     record_id: str
@@ -75,7 +67,7 @@ class Result(Shown):
 
 
 @dataclass(slots=True)
-class Call(Shown):
+class Call:
     """One call of a tool, with its result when that is on the page; `number` is its place in its record.
 
     `is_asked` is false for a result that stands alone, because the page does not hold who asked.
@@ -94,7 +86,7 @@ class Call(Shown):
 
 
 @dataclass(slots=True)
-class Entry(Shown):
+class Entry:
     """One record as the page shows it; what a record does not say is empty or None."""
 
     record_id: str
@@ -150,7 +142,7 @@ class Entry(Shown):
 
 
 @dataclass(slots=True)
-class Section(Shown):
+class Section:
     """Records in a row that belong to one turn, or to none; `hidden` counts those that are not shown."""
 
     number: int | None
@@ -158,11 +150,6 @@ class Section(Shown):
     is_continued: bool
     entries: list[Entry] = field(default_factory=list)
     hidden: int = 0
-
-    @property
-    def name(self):
-        """Its number as text: templates localise numbers, which takes longer than everything else on the line."""
-        return str(self.number)
 
     @property
     def html_id(self):
@@ -238,7 +225,7 @@ def _section(row, turn):
 def _entry(row, said: Facts, missing, calls=None):
     entry = Entry(
         record_id=row["record_id"],
-        url_id=SafeString(quote(row["record_id"], safe="")),
+        url_id=quote(row["record_id"], safe=""),
         seq=row["seq"],
         kind=row["kind"],
         role=ROLES.get(row["kind"], "system"),
@@ -343,7 +330,7 @@ def _result(row, said: Facts, missing, outputs):
     diff = said.details.get("diff")
     return Result(
         record_id=row["record_id"],
-        url_id=SafeString(quote(row["record_id"], safe="")),
+        url_id=quote(row["record_id"], safe=""),
         created_at=row["created_at"],
         is_failed=bool(row["is_failed"]),
         text=preview(said.text, SHORT, missing["text"]),

@@ -29,7 +29,7 @@ def session_detail(request, agent, session_id):
     context = _around(request, agent, session)
     context |= page.transcript(session, PlaceForm(request.GET), context["outline"])
     context["kept"] = request.GET
-    return render_page(request, "ledger/session_detail.html", context, partial="transcript-part")
+    return render_page(request, "ledger/session_detail.html", context, partial="transcript_part")
 
 
 @require_safe
@@ -83,7 +83,8 @@ def session_live(request, agent, session_id):
         return HttpResponse(status=204)
     session = Session.objects.using(agent.db).filter(id=session_id).first()
     news = live.news(session, asked) if session else live.gone()
-    context = {"agent": agent, "session": session, "news": news, "kept": form.kept(), "is_poll": True}
+    here = session.get_absolute_url() if session else ""
+    context = {"session": session, "here": here, "news": news, "kept": form.kept()}
     context["may_label"] = request.user.has_role("labeller")
     response = render(request, "ledger/session_live.html", context)
     return stop_polling(response) if news.is_over else response

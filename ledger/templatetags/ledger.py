@@ -1,57 +1,28 @@
-"""How transcripts are spelled on pages. Formatting only: no queries."""
+"""How transcripts are spelled on pages that are Django templates still: the filters and macros of the others."""
 
 from django import template
+from django.template import engines
 
-from openclaw_web.pages import glyphs
+from openclaw_web.pages.templates import one_line, readable
 
-from ..markup import markdown, message_markup, section_markup, step_markup, table_markup
-from ..words import COPY_WORDS, STATE_WORDS
+from ..markup.filters import FILTERS
 
 register = template.Library()
-register.filter(message_markup.again)
-register.filter(message_markup.call)
-register.filter(message_markup.characters)
-register.filter(message_markup.clock)
-register.filter(message_markup.head)
-register.filter(message_markup.images)
-register.filter(message_markup.message)
-register.filter(message_markup.runs)
-register.filter(message_markup.stashed)
-register.filter(section_markup.errors)
-register.filter(section_markup.new_figures)
-register.filter(section_markup.switcher)
-register.filter(section_markup.turn_head)
-register.filter(step_markup.step_rows)
-register.filter(table_markup.branch_rows)
-register.filter(table_markup.turn_rows)
-register.simple_tag(message_markup.more)
+for made in (one_line, readable, *(FILTERS[name] for name in ("rich", "characters", "state_word", "copy_word"))):
+    register.filter(made)
 
 
 @register.filter
-def readable(text):
-    """A text whose hidden characters are shown as small codes."""
-    return glyphs.readable(text or "")
+def call(call, here):
+    """One call of a tool."""
+    return _records().tool_call(call, here)
 
 
-@register.filter
-def one_line(text):
-    """A text on one line without hidden characters, for titles and attributes."""
-    return glyphs.plain(text or "")
+@register.simple_tag
+def more(record, here, field, number=0, length=0):
+    """The way to the whole of a text that is cut."""
+    return _records().more(record, here, field, number, length)
 
 
-@register.filter
-def rich(text):
-    """What an agent wrote in Markdown, as safe HTML."""
-    return markdown.render(text)
-
-
-@register.filter
-def state_word(state):
-    """`reset` as “Reset”."""
-    return STATE_WORDS.get(state, state)
-
-
-@register.filter
-def copy_word(model):
-    """Who wrote a synthetic assistant message."""
-    return COPY_WORDS.get(model, model)
+def _records():
+    return engines.all()[0].env.get_template("ledger/records.html").module

@@ -136,9 +136,9 @@ def addresses(route):
     return lambda name: f"{before}{quoted(name)}{after}"
 
 
-def querystring(request, **changes):
-    """The query of this address with some changes; None takes a name away. As Django's tag of that name."""
-    query = request.GET.copy()
+def querystring(query, **changes):
+    """A query, or that of a request, with some changes; None takes a name away. As Django's tag of that name."""
+    query = getattr(query, "GET", query).copy()
     for name, value in changes.items():
         if value is None:
             query.pop(name, None)

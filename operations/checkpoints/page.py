@@ -10,8 +10,6 @@ from artifacts import handles
 from artifacts.models import Artifact
 from ledger.models import Session
 
-from . import markup as checkpoint_markup
-
 SHOWN = 50  # rows of one list; a pack may hold more
 LISTS = ("turns", "files_read", "files_modified", "decisions", "open_calls", "open_errors", "artifacts")
 
@@ -30,7 +28,6 @@ def shown(agent: Agent, row: Artifact, pack: dict[str, Any]) -> dict[str, Any]:
         "address": address,
         "compaction": {**compaction, **_linked(address, compaction)},
         "lists": lists,
-        "turn_rows": checkpoint_markup.turns(reversed(lists["turns"]["items"])),
         "left_out": ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in _left_out(pack)),
     }
 

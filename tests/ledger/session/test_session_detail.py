@@ -218,7 +218,7 @@ class TestPlaces:
         tell(user("odd") | {"id": 'a/b?c#d "e"'}, {"type": "message", "id": None, "message": {"role": "user"}})
         page = text_of(client.get(PAGE))
         assert "?record=a%2Fb%3Fc%23d%20%22e%22#r-a%2Fb" in page
-        assert 'id="r-a/b?c#d &quot;e&quot;"' in page
+        assert 'id="r-a/b?c#d &#34;e&#34;"' in page
         assert 'id="r-@20"' in page
         assert client.get(PAGE, {"record": 'a/b?c#d "e"'}).status_code == 200
 
