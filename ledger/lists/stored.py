@@ -1,7 +1,7 @@
 """What an agent's own database keeps beside transcripts, as lists bounded by what they hold."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
@@ -20,7 +20,7 @@ BAD = frozenset({"failed", "error", "timed_out", "lost", "dead", "cancelled"})
 
 @dataclass(slots=True)
 class Row:
-    """One row: `cells` are shown behind `title`, in the order of its list's headings; `labelled` is for the page."""
+    """One row: `cells` are shown behind `title`, in the order of its list's headings."""
 
     title: str
     note: str
@@ -28,7 +28,6 @@ class Row:
     state: str
     tone: str
     cells: tuple[str, ...]
-    labelled: list[tuple[Any, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

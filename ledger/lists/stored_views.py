@@ -23,8 +23,4 @@ def tabs_and_rows(request, agent, lists):
     wanted = request.GET.get("kind")
     shown = next((one for one in lists if one.name == wanted), lists[0])
     tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]
-    rows = stored.page(agent, shown, **places(request))
-    headings = shown.headings[1:] if shown.has_state else shown.headings
-    for row in rows:
-        row.labelled = list(zip(headings, row.cells, strict=True))
-    return {"agent": agent, "shown": shown, "rows": rows, "tabs": tabs}
+    return {"agent": agent, "shown": shown, "rows": stored.page(agent, shown, **places(request)), "tabs": tabs}
