@@ -25,7 +25,6 @@ TAG = re.compile(
 # What makes HTML of texts, and the pages that agents of the demo look at: that is no page of ours.
 TEXTS_AS_HTML = {
     "demo/files/output.py",
-    "ledger/markup/handle_links.py",
     "ledger/markup/markdown.py",
     "openclaw_web/pages/formatting.py",
     "openclaw_web/pages/glyphs.py",
@@ -39,16 +38,9 @@ NOT_YET_TEMPLATES = {
     "datasets/review/views.py",
     "datasets/sample_markup.py",
     "datasets/views.py",
-    "ledger/markup/message_markup.py",
-    "ledger/markup/section_markup.py",
-    "ledger/markup/step_markup.py",
-    "ledger/markup/table_markup.py",
-    "ledger/savings/markup.py",
-    "ledger/session/minimap.py",
     "openclaw_web/lists/filters.py",
     "openclaw_web/lists/markup.py",
     "openclaw_web/pages/chart_markup.py",
-    "operations/checkpoints/markup.py",
 }
 
 
