@@ -5,7 +5,7 @@ from django.utils.translation import ngettext
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import duration, money, tokens
 
-from ..words import COPY_WORDS, EVENT_WORDS, INJECTED_WORDS, KIND_WORDS, STATE_WORDS, STOP_WORDS
+from ..words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STATE_WORDS, STOP_WORDS
 from . import handle_links, markdown
 
 WORDS = 160  # characters of a turn in a table
@@ -24,11 +24,6 @@ def state_word(state):
 def copy_word(model):
     """Who wrote a synthetic assistant message."""
     return COPY_WORDS.get(model, model)
-
-
-def event_word(kind):
-    """`tool_result` as “Tool result”."""
-    return EVENT_WORDS.get(kind, kind)
 
 
 def kind_word(kind):
@@ -107,5 +102,5 @@ def _notes(entry):
         yield ngettext("%(count)s token before it", "%(count)s tokens before it", before) % {"count": tokens(before)}
 
 
-_WORDS = (state_word, copy_word, event_word, kind_word, characters, chars, errors, clock, share_of, first_words)
+_WORDS = (state_word, copy_word, kind_word, characters, chars, errors, clock, share_of, first_words)
 FILTERS = {made.__name__: made for made in (*_WORDS, turn_sums, entry_notes, rich, handle_links.handles)}
