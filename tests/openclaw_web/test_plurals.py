@@ -29,7 +29,7 @@ ONLY_MANY = {
 # In a template: lists that were cut, and texts that were, say how many there are; that is never one.
 CUT = re.compile(
     r"^(More than|At most|Only the first|The first 50 of|The latest|All |None of these|The lists below)"
-    r"|were searched|of {{ all }}|{% plural %}"
+    r"|were searched|holds %\(count\)s of these|of {{ all }}|{% plural %}"
 )
 # Characters of long texts:
 LONG = {"datasets/_message.html", "datasets/_export_facts.html", "ledger/savings_parts.html"}
