@@ -155,6 +155,7 @@ CONTEXT = [
 # Django asks the backends in this order.
 TEMPLATES = [
     {
+        "NAME": "jinja2",
         "BACKEND": "openclaw_web.pages.templates.Templates",
         "DIRS": [asset_dir("jinja")],
         "OPTIONS": {

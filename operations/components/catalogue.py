@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from django.contrib.staticfiles import finders
-from django.template.loader import get_template
+from django.template import engines
 
 GROUNDS = ("surface", "raised")
 TOKEN = re.compile(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);")
-FIRST_COMMENT = re.compile(r"\{#\s*(.*?)\s*#\}", re.DOTALL)
-EXAMPLES = "operations/components/{}.html#{}"
+MACRO = re.compile(r"\{#\s*((?:[^#]|#(?!\}))*?)\s*#\}\n\{% macro ([a-z]\w*)\(([^%]*)\) -?%\}")
 
-# (title, the example, the files of templates/components/ that it shows), in the order of the page.
+# (title, the example, the components that it shows), in the order of the page.
 ENTRIES = {
     "controls": [
         ("Button", "button", ("button",)),
@@ -44,7 +43,7 @@ ENTRIES = {
         (
             "List",
             "list",
-            ("filter_form", "list_part", "list_bar", "list_files", "list_tabs", "list_keys"),
+            ("filter_form", "filter_control", "list_bar", "list_title", "list_files", "list_tabs", "list_keys"),
         ),
         ("Facts", "facts", ()),
         ("Bar chart", "bars", ("chart",)),
@@ -57,37 +56,43 @@ ENTRIES = {
         ("Turn with every kind of record", "turn", ()),
         ("Call", "call", ()),
         ("Payload", "payload", ()),
-        ("Diff", "diff", ("diff",)),
+        ("Diff", "difference", ("diff", "diff_rows", "numbered_lines")),
         ("Verdict bar", "verdicts", ()),
         ("Evidence", "evidence", ()),
         ("Lines that lint bans", "lint", ("lint_hits",)),
         ("Text and words", "text", ()),
     ],
 }
-FRAME = ("logo", "nav_item", "rail", "rail_operations")  # around every page, this one too
+FRAME = ("logo", "nav_item", "rail_of")  # around every page, this one too
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A file of templates/components/: its first comment, and the line that includes it."""
+    """A macro of templates/ui/: the comment above it, and its arguments with what they are when left out."""
 
     name: str
     comment: str
+    arguments: str
 
     @property
-    def include(self):
+    def call(self):
         """What to write into a template."""
-        return f'{{% include "components/{self.name}.html" with ... only %}}'
+        return f"{{{{ ui.{self.name}({self.arguments}) }}}}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One example of the page, and what it shows."""
+    """One example of the page: a macro of a file of templates/operations/components/, and what it shows."""
 
     title: str
     anchor: str
-    template: str
+    file: str
     components: tuple[Component, ...]
+
+    @property
+    def macro(self):
+        """The name of the macro."""
+        return self.anchor.replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ class Colour:
 def entries() -> list[Entry]:
     """Every example, in order."""
     return [
-        Entry(title, example, EXAMPLES.format(file, example), tuple(map(component, names)))
+        Entry(title, example, file, tuple(components()[name] for name in names))
         for file, found in ENTRIES.items()
         for title, example, names in found
     ]
@@ -116,10 +121,12 @@ def shown() -> set[str]:
 
 
 @cache
-def component(name: str) -> Component:
-    """A component by the name of its file."""
-    source = get_template(f"components/{name}.html").template.source
-    return Component(name, FIRST_COMMENT.match(source)[1])
+def components() -> dict[str, Component]:
+    """Every component by its name."""
+    env = engines["jinja2"].env
+    files = env.list_templates(filter_func=lambda name: name.startswith("ui/"))
+    macros = (macro for file in files for macro in MACRO.findall(env.loader.get_source(env, file)[0]))
+    return {name: Component(name, comment, arguments) for comment, name, arguments in macros}
 
 
 @cache

@@ -49,7 +49,7 @@ def component_list(request):
     context = {
         "panes": panes,
         "entries": catalogue.entries(),
-        "frame": [catalogue.component(name) for name in catalogue.FRAME],
+        "frame": [catalogue.components()[name] for name in catalogue.FRAME],
         "colours": catalogue.colours(),
         **_things(),
     }
@@ -72,10 +72,10 @@ def _things():
                 "href": "#c-list",
                 "is_current": True,
             },
-            {"label": _("Approved"), "amount": {"count": 7, "is_more": False}, "href": "#c-list"},
+            {"label": _("Approved"), "amount": {"count": 7, "is_more": False}, "href": "#c-list", "is_current": False},
         ],
         "hits": list(lint_text("openclaw sessions list --json")),
-        "reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],
+        "examples_of_reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],
         "diff": diff,
         "diff_view": comparing.view(diff),
         "charts": _charts(),

@@ -1,14 +1,12 @@
-"""The page of components: everything that templates/components/ holds, in both themes."""
-
-from pathlib import Path
+"""The page of components: every macro of templates/ui/, in both themes."""
 
 import pytest
+from django.template import engines
 
 from operations.components import catalogue
 from tests.openclaw_web.test_colours import TOKENS
 
 PAGE = "/operations/components/"
-COMPONENTS = Path(__file__).resolve().parents[3] / "templates" / "components"
 pytestmark = pytest.mark.django_db
 
 
@@ -18,18 +16,19 @@ def test_it_works(as_admin, django_assert_max_num_queries):
         text = as_admin.get(PAGE).content.decode()
     for theme in ("light", "dark"):
         assert text.count(f'data-theme="{theme}"') == len(catalogue.entries())
-    assert "{% include &quot;components/badge.html&quot; with ... only %}" in text
-    assert "A state in one word. Inputs: label;" in text
+    assert "{{ ui.badge(label, tone=&#34;&#34;, title=&#34;&#34;) }}" in text
+    assert "A state in one word. `tone`:" in text
 
 
 def test_every_component_is_shown():
-    assert {file.stem for file in COMPONENTS.glob("*.html")} == catalogue.shown()
+    assert set(engines["jinja2"].env.globals["ui"].macros) == catalogue.shown() == set(catalogue.components())
 
 
-def test_every_component_says_what_it_takes():
-    for name in catalogue.shown():
-        comment = catalogue.component(name).comment
-        assert "nputs" in comment, name
+def test_every_component_says_what_it_is_with_the_arguments_it_has():
+    for name, macro in engines["jinja2"].env.globals["ui"].macros.items():
+        component = catalogue.components()[name]
+        arguments = [argument.partition("=")[0].strip() for argument in component.arguments.split(",")]
+        assert tuple(filter(None, arguments)) == macro.arguments and len(component.comment) > 20, name
 
 
 def test_every_colour_is_shown_with_its_contrast(as_admin):
