@@ -32,7 +32,6 @@ TEXTS_AS_HTML = {
 }
 # What still draws parts of pages in Python. A name only ever leaves this list.
 NOT_YET_TEMPLATES = {
-    "artifacts/artifact_markup.py",
     "automation/schedule_charts.py",
     "automation/schedule_markup.py",
     "datasets/diff_markup.py",
