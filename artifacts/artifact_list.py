@@ -15,12 +15,13 @@ from openclaw_web.lists.filters import BIGGEST, DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.sqlite import statements, words
 
-from . import artifact_markup, handles
+from . import handles
 from .contents import flagging
-from .contents.content_types import KNOWN
+from .contents.content_types import KNOWN, TEXTS
 from .models import Artifact
 
 WINDOW = paging.WINDOW
+USES_COUNTED = 1_000  # of each content of a page: some are used again with every run of a job
 SCATTERED_WINDOW = 2_000  # by size they do not lie side by side in the file
 # One step in the index for each use, and no more than are counted.
 USES = f"""
@@ -81,7 +82,7 @@ def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **as
 
 def uses(db: str, handles: list[str]) -> dict[str, int]:
     """How many times an agent used each of these contents; one more than are counted: there are more."""
-    most = artifact_markup.USES_COUNTED + 1
+    most = USES_COUNTED + 1
     return dict(statements.rows(db, USES, [most, orjson.dumps(handles).decode()]))
 
 
@@ -109,6 +110,17 @@ def _shape(row):
     return {name: row[name] for name in FIELDS} | {"secret_kinds": orjson.loads(row["secret_kinds"])}
 
 
+def _prepared(page, _filters, agent):
+    kinds = flagging.counted()
+    return {
+        "rows": page,
+        "uses": uses(agent.db, [row["handle"] for row in page]),
+        "most_uses": USES_COUNTED,
+        "flagged": {row["handle"] for row in page if flagging.is_flagged(row["secret_kinds"], kinds)},
+        "texts": TEXTS,
+    }
+
+
 ARTIFACTS = List(
     on="artifacts",
     words=Words(
@@ -132,8 +144,7 @@ ARTIFACTS = List(
         ("time", _("Last used"), True),
     ),
     fields=FIELDS,
-    draw=artifact_markup.artifact_rows,
-    prepare=lambda page, _filters, agent: {"rows": page, "uses": uses(agent.db, [row["handle"] for row in page])},
+    prepare=_prepared,
     read=lambda rows: rows.values(*SHOWN),
     count=_counted,
     file=lambda rows: rows.values("id", *FIELDS),

@@ -18,7 +18,7 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, render_page
 
-from . import artifact_markup, audited, downloading, handles
+from . import audited, downloading, handles
 from .artifact_list import ARTIFACTS
 from .contents import flagging
 from .errors import Damaged, NoSuchArtifact
@@ -64,7 +64,7 @@ def artifact_detail(request, agent, row):
     context = {"agent": agent, "row": row, "look": look, "part": "part" in request.GET and bool(request.htmx)}
     if context["part"]:
         # HTMX swaps in what is refused only under this status.
-        return render_page(request, "artifacts/_look.html", context, status=422 if look.problem else 200)
+        return render_page(request, "artifacts/artifact_detail.html#look", context, status=422 if look.problem else 200)
     context |= _about(request, agent, row)
     return render_page(request, "artifacts/artifact_detail.html", context, status=look.status)
 
@@ -123,8 +123,6 @@ def _about(request, agent, row):
         "uses": page,
         "use_count": known.count,
         "use_shown": in_words(known),
-        "use_rows": artifact_markup.use_rows(page),
-        "use_heads": artifact_markup.USE_COLUMNS,
         "kinds": orjson.loads(row.secret_kinds),
         "flags": flags,
         "may_download": not flags or request.user.has_role("admin"),

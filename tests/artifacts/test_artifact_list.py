@@ -231,7 +231,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
 
 
 def test_what_is_used_very_often_is_not_counted_to_the_end(client, monkeypatch):
-    monkeypatch.setattr("artifacts.artifact_markup.USES_COUNTED", 5)
+    monkeypatch.setattr("artifacts.artifact_list.USES_COUNTED", 5)
     for n in range(7):
         stash("again\n", at=T0 + n, session_id=f"s{n}")
     assert re.search(r'data-label="Uses">5\+<', client.get(ADA).text)

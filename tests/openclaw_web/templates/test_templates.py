@@ -31,7 +31,6 @@ TEXTS_AS_HTML = {
 }
 # What still draws parts of pages in Python. A name only ever leaves this list.
 NOT_YET_TEMPLATES = {
-    "artifacts/artifact_markup.py",
     "datasets/diff_markup.py",
     "datasets/exporting/export_markup.py",
     "datasets/exporting/forms.py",
