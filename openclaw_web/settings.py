@@ -98,7 +98,6 @@ INSTALLED_APPS = [
     "django_htmx",
     "heroicons",
     "ninja",
-    "template_partials",
     "people",
     "jobs",
     "agents",
@@ -152,12 +151,12 @@ CONTEXT = [
     "django.contrib.auth.context_processors.auth",
     "django.contrib.messages.context_processors.messages",
 ]
-# Django asks the backends in this order.
+# Django asks them in this order: ours are Jinja2, pages of packages are Django's.
 TEMPLATES = [
     {
         "NAME": "jinja2",
         "BACKEND": "openclaw_web.pages.templates.Templates",
-        "DIRS": [asset_dir("jinja")],
+        "DIRS": [asset_dir("templates")],
         "OPTIONS": {
             "environment": "openclaw_web.pages.templates.environment",
             "auto_reload": DEBUG,
@@ -167,18 +166,12 @@ TEMPLATES = [
     },
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [asset_dir("templates")],
         "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": ["django.template.context_processors.request", *CONTEXT],
-            "builtins": [
-                "django.templatetags.i18n",
-                "django.templatetags.static",
-                "openclaw_web.templatetags.formatting",
-            ],
-        },
+        "OPTIONS": {"context_processors": ["django.template.context_processors.request", *CONTEXT]},
     },
 ]
+# Widgets of forms are drawn by Django's own Jinja2 templates, in an environment of their own.
+FORM_RENDERER = "django.forms.renderers.Jinja2"
 
 
 # Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them. The global

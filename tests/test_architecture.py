@@ -34,9 +34,7 @@ ORDER = [
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
 MODULES = sorted(f for app in ORDER for f in (ROOT / app).rglob("*.py") if "migrations" not in f.parts)
 ALL_MODULES = MODULES + sorted(f for folder in ("tests", "benchmarks") for f in (ROOT / folder).rglob("*.py"))
-DJANGO_TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-JINJA_TEMPLATES = sorted((ROOT / "jinja").rglob("*.html"))
-TEMPLATES = DJANGO_TEMPLATES + JINJA_TEMPLATES
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 SCRIPTS = sorted((ROOT / "static").rglob("*.js"))
 LONG_SCRIPTS = {"review.js": 300}  # all others: 200
 SCRIPT_LINES = 850  # of all together: what needs more may want to be a page
@@ -61,19 +59,16 @@ WORD_ROOMS = {
 
 # What a person does not read, or what the translators get anyway.
 UNSEEN = re.compile(
-    r"\{#.*?#\}|\{% comment.*?endcomment %\}|\{% blocktrans.*?endblocktrans(?:late)? %\}|<!--.*?-->"
-    r"|\{% trans\b.*?endtrans %\}"
+    r"\{#.*?#\}|\{% trans\b.*?endtrans %\}|<!--.*?-->"
     r"|<(script|style|code|pre|kbd)\b.*?</\1>",
     re.DOTALL,
 )
-DJANGO_TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 HTML_TAGS = re.compile(r"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>|&#?\w+;", re.DOTALL)
 TEXT = r"(\"[^\"]*\"|'[^']*')"
 SPOKEN_ATTRIBUTES = re.compile(
     rf"\s(?:title|alt|placeholder|aria-label|aria-description|data-label-\w+|data-done)={TEXT}"
 )
-SPOKEN_INPUTS = re.compile(rf"\s(?:label|title|text|note|action|message|help|hint|caption|heading|what)={TEXT}")
-SPOKEN_DEFAULTS = re.compile(rf"\|(?:default|default_if_none|yesno):{TEXT}")
 NAMES = re.compile(r"\b(OpenClaw( Web)?|[A-Z0-9]{2,}|\w*_\w*)\b")  # and abbreviations, and identifiers
 WORDS = re.compile(r"[^\W\d_]{2,}")
 INLINE = [
@@ -248,11 +243,11 @@ def without_stem(stem, view):
     place = f"{view.__module__.replace('.', '/')}.py:{view.__code__.co_firstlineno}"
     if view.__name__ != stem:
         yield f"{place}  the view of the page {stem} is called {view.__name__}"
-    found = (path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.parent != ROOT)
+    found = (path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.name != "templates")
     template = next(found, None)
     if template is None:
         yield f"{place}  the page {stem} has no template {stem}.html"
-    elif f'"{"/".join(template.relative_to(ROOT).parts[1:])}' not in inspect.getsource(inspect.getmodule(view)):
+    elif f'"{template.relative_to(ROOT / "templates")}' not in inspect.getsource(inspect.getmodule(view)):
         yield f"{place}  the page {stem} does not draw {where(template, 1)}"
     if not any((ROOT / "tests").rglob(f"test_{stem}.py")):
         yield f"{place}  the page {stem} has no test_{stem}.py"
@@ -275,7 +270,7 @@ def lines_matching(text, pattern):
 
 
 def inline_code(path):
-    text = re.sub(r"\{#.*?#\}|\{% comment.*?endcomment %\}", blank, path.read_text(), flags=re.DOTALL)
+    text = re.sub(r"\{#.*?#\}", blank, path.read_text(), flags=re.DOTALL)
     for pattern, what in INLINE:
         for line, _ in lines_matching(text, pattern):
             yield f"{where(path, line)}  {what}: the content security policy forbids it"
@@ -288,12 +283,7 @@ def test_templates_hold_no_inline_code():
 def untranslated(path):
     """Every (line, words) a person would read as written here, in whatever language the page is."""
     text = UNSEEN.sub(blank, path.read_text())
-    for line, tag in lines_matching(text, DJANGO_TAGS):
-        if tag.group().startswith("{% include"):
-            yield from ((line, match.group(1)) for match in SPOKEN_INPUTS.finditer(tag.group()))
-        defaults = (match.group(1) for match in SPOKEN_DEFAULTS.finditer(tag.group()))
-        yield from ((line, words) for words in defaults if words[1:2].isupper() or " " in words)
-    html = DJANGO_TAGS.sub(blank, text)
+    html = TAGS.sub(blank, text)
     yield from ((line, match.group(1)) for line, match in lines_matching(html, SPOKEN_ATTRIBUTES))
     yield from enumerate(HTML_TAGS.sub(blank, html).split("\n"), start=1)
 
@@ -320,7 +310,7 @@ def said_as_it_is(path):
 def test_expressions_of_templates_speak_through_translation():
     fail_for(
         f"{where(path, line)}  “{words}” is not marked for translation"
-        for path in JINJA_TEMPLATES
+        for path in TEMPLATES
         for line, words in said_as_it_is(path)
         if WORDS.search(NAMES.sub("", words))
     )

@@ -24,8 +24,6 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
     page = replace(found, rows=what.read(found.rows)).page(**places(request))
     filters.offer(whose)
     shown = {"labels": cell_labels(what.columns), **what.prepare(page, filters, whose)}
-    if what.draw:
-        shown["rows"] = what.draw(**shown)
     context |= {
         **({"agent": agent} if agent else {}),
         **_in_words(words or what.words, _known(what, whose, filters, found), page, {"agent": agent}),
@@ -37,7 +35,7 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
         "bar": _bar(request.user.kept_views(what.on), what.on, filters),
         **what.beside(filters),
     }
-    response = render_page(request, template, context, partial="list-part", status=status)
+    response = render_page(request, template, context, partial="list_part", status=status)
     if request.htmx:  # the form sends its empty fields as well
         response["HX-Push-Url"] = request.path + filters.query
     return response

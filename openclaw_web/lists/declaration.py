@@ -10,7 +10,6 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import URLResolver, get_resolver
 from django.utils.functional import Promise
-from django.utils.safestring import SafeString
 
 from .counting import Amount
 from .filters import ListFilters
@@ -49,7 +48,6 @@ class List:
     prepare: Callable[[Page, ListFilters, Any], Mapping[str, Any]] = lambda page, _filters, _whose: {"rows": page}
     read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
-    draw: Callable[..., SafeString] | None = None
     # How many rows `whose` list has without filters, counted in so many ms: where there is a quicker way to say it.
     count: Callable[[Any, int], Amount] | None = None
     # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.

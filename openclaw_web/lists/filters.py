@@ -8,12 +8,10 @@ import io
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
 
 import orjson
 from django import forms
 from django.http import QueryDict
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -177,15 +175,6 @@ class ListFilters(forms.Form):
         """The same of the fields that are folded away until they are asked for."""
         return list(map(self._control_of, self.RARE))
 
-    def drawn_controls(self):
-        """The HTML of the fields of the filter form, drawn by hand because widgets and templates of them are slow."""
-        names = [name for name in self.fields if name not in ("sort", "format", *self.RARE)]
-        return SafeString("".join(self._control(name, is_first=name == names[0]) for name in names))
-
-    def drawn_rare_controls(self):
-        """The same of the fields that are folded away until they are asked for."""
-        return SafeString("".join(map(self._control, self.RARE)))
-
     def helps(self):
         """`(id, sentence)` of every text field that says something about itself, for below the fields."""
         return [(f"id_{name}_help", field.help_text) for name, field in self.fields.items() if field.help_text]
@@ -212,30 +201,6 @@ class ListFilters(forms.Form):
             is_first=is_first,
             has_help=bool(field.help_text),
         )
-
-    def _control(self, name, *, is_first=False):
-        field, value = self.fields[name], self.data.get(name, "")
-        choices = self.offered.get(name) or getattr(field, "choices", ())
-        choices = [(str(known), word) for known, word in choices if known]
-        if choices and value and value not in dict(choices):
-            choices.append((value, value))
-        if name in (*self.HIDDEN, *self.PLACE):
-            return f'<input type="hidden" name="{name}" value="{escape(value)}">' if value else ""
-        kind = "select" if choices else KINDS.get(type(field), "search")
-        label = f'<label for="id_{name}">{escape(str(field.label))}</label>'
-        named = f'name="{name}" id="id_{name}"'
-        if kind == "checkbox":
-            checked = " checked" if value else ""
-            return f'<div class="field field--check">{label}<input type="checkbox" {named}{checked}></div>'
-        if kind == "select":
-            control = f"<select {named}>{_options(choices, value)}</select>"
-        else:
-            longest = f' maxlength="{field.max_length}"' if getattr(field, "max_length", None) else ""
-            bounds = ' min="0" step="any"' if kind == "number" else ""
-            key = ' data-key="/"' if is_first else ""
-            told = f' aria-describedby="id_{name}_help"' if field.help_text else ""
-            control = f'<input type="{kind}" {named} value="{escape(value)}"{longest}{bounds}{key}{told}>'
-        return f'<div class="field field--{kind}">{label}{control}</div>'
 
     def chips(self):
         """`(label, value in words, address without it)` of every filter in force."""
@@ -270,32 +235,9 @@ class DayFilters(ListFilters):
         return {name: value for name, value in self.chosen.items() if name not in ("from", "to")} | self.moments
 
 
-def _options(choices, value):
-    chosen = {value: " selected"}
-    first = f'<option value="">{escape(_("Any"))}</option>'
-    return first + "".join(
-        f'<option value="{escape(known)}"{chosen.get(known, "")}>{escape(str(word))}</option>'
-        for known, word in choices
-    )
-
-
 def start_of(day):
     """The first millisecond of a UTC day."""
     return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
-
-
-def labelled(row, labels):
-    """The HTML of a row for `format_html`: its `%s` are the labels of cells, which narrow screens show."""
-    return row % tuple(escape(str(label)).replace("{", "{{").replace("}", "}}") for label in labels)
-
-
-def filled(row, **cells):
-    """A row of `labelled` with its cells. As format_html does it: safe texts stand as they are, all others are escaped.
-
-    In a third of the time: a page fills fifty rows with a dozen cells each.
-    """
-    safe = {name: cell if isinstance(cell, SafeString) else escape(str(cell)) for name, cell in cells.items()}
-    return SafeString(row.format(**safe))
 
 
 def cell_labels(columns):

@@ -1,15 +1,11 @@
 """Charts as numbers for a template: shares of the width in percent, heights in pixels. Pure; knows no tables.
 
-`bar_chart`, `line_chart` and `histogram` are drawn by `components/chart.html`, `heatmap` by `components/heatmap.html`.
+`bar_chart`, `line_chart` and `histogram` are drawn by `ui.chart`, `heatmap` by `ui.heatmap`.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
-
-from django.utils.safestring import SafeString
-
-from . import chart_markup
 
 PLOT_HEIGHT = 140
 ROOM_ABOVE = 26  # the line that a pointed-at bar is read out on
@@ -106,7 +102,7 @@ class Band:
 
 @dataclass(slots=True)
 class Chart:
-    """Everything `components/chart.html` draws; without a single value it has no bars."""
+    """Everything `ui.chart` draws; without a single value it has no bars."""
 
     title: str
     unit: str
@@ -132,16 +128,6 @@ class Chart:
         """Each series with the sum of its values; of a line, its latest value."""
         totals = (f"{total:,}" if isinstance(total, int) else total for total in self.totals)
         return list(zip(self.series, totals, strict=True))
-
-    @property
-    def points(self) -> SafeString:
-        """The HTML of all bars."""
-        return chart_markup.points(self)
-
-    @property
-    def rows(self) -> SafeString:
-        """The HTML of the rows of the table that says the same."""
-        return chart_markup.rows(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +330,7 @@ class Cell:
 
 @dataclass(slots=True)
 class Heatmap:
-    """Everything `components/heatmap.html` draws; without a single value it has no rows."""
+    """Everything `ui.heatmap` draws; without a single value it has no rows."""
 
     title: str
     columns: Sequence[str]

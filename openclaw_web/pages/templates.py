@@ -27,7 +27,7 @@ class Templates(Jinja2):
     def get_template(self, template_name):
         name, _hash, block = template_name.partition("#")
         template = super().get_template(name)
-        return Template(_only(template.template, block.replace("-", "_")), self) if block else template
+        return Template(_only(template.template, block), self) if block else template
 
 
 def _only(template, block):

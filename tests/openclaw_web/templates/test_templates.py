@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from openclaw_web.pages import templates
-from tests.test_architecture import JINJA_TEMPLATES, MODULES, ROOT, fail_for, where
+from tests.test_architecture import MODULES, ROOT, TEMPLATES, fail_for, where
 
 HOSTILE = "<script>alert(\"1\")</script> & 'x'"
 ESCAPED = "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt; &amp; &#39;x&#39;"
@@ -28,18 +28,6 @@ TEXTS_AS_HTML = {
     "ledger/markup/markdown.py",
     "openclaw_web/pages/formatting.py",
     "openclaw_web/pages/glyphs.py",
-}
-# What still draws parts of pages in Python. A name only ever leaves this list.
-NOT_YET_TEMPLATES = {
-    "datasets/diff_markup.py",
-    "datasets/exporting/export_markup.py",
-    "datasets/exporting/forms.py",
-    "datasets/review/views.py",
-    "datasets/sample_markup.py",
-    "datasets/views.py",
-    "openclaw_web/lists/filters.py",
-    "openclaw_web/lists/markup.py",
-    "openclaw_web/pages/chart_markup.py",
 }
 
 
@@ -114,9 +102,9 @@ def test_a_part_of_a_page_is_that_block_alone(as_admin, ada):
 
 def test_nothing_says_of_itself_that_it_is_safe():
     marks = re.compile(r"\|\s*safe\b|autoescape|\bMarkup\b")
-    lines = ((path, *found) for path in JINJA_TEMPLATES for found in enumerate(path.read_text().split("\n"), 1))
+    lines = ((path, *found) for path in TEMPLATES for found in enumerate(path.read_text().split("\n"), 1))
     fail_for(f"{where(path, number)}  {line.strip()}" for path, number, line in lines if marks.search(line))
-    assert JINJA_TEMPLATES and all(path.is_relative_to(ROOT) for path in JINJA_TEMPLATES)
+    assert TEMPLATES and all(path.is_relative_to(ROOT) for path in TEMPLATES)
 
 
 def strings(module):
@@ -134,6 +122,5 @@ def test_pages_are_drawn_by_templates():
             if tag := TAG.search(text):
                 problem = f"{where(module, line)}  {tag[0]}: HTML belongs into a template"
                 found.setdefault(module.relative_to(ROOT).as_posix(), []).append(problem)
-    known = TEXTS_AS_HTML | NOT_YET_TEMPLATES
-    fail_for(problem for name, problems in found.items() if name not in known for problem in problems)
-    fail_for(f"{name} holds no HTML any more: take it off the list" for name in sorted(known - set(found)))
+    fail_for(problem for name, problems in found.items() if name not in TEXTS_AS_HTML for problem in problems)
+    fail_for(f"{name} holds no HTML any more: take it off the list" for name in sorted(TEXTS_AS_HTML - set(found)))
