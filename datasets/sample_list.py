@@ -19,7 +19,6 @@ from openclaw_web.pages import glyphs
 from . import sample_order
 from .models import DatasetSample
 from .review import reasons
-from .sample_markup import sample_rows
 from .sample_order import Filters
 from .words import STATUS_WORDS, TYPE_WORDS
 
@@ -135,7 +134,6 @@ SAMPLES = List(
         *("annotated_by", "annotated_at", "annotation_notes", "reject_reason", "quality_score"),
         *("user", "reply", "edited"),
     ),
-    draw=sample_rows,
     prepare=lambda page, form, _user: {"rows": in_words(page, form.filters())},
     read=lambda samples: samples.for_reading(),
     beside=_beside,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from agents import databases
@@ -30,7 +32,7 @@ def form_of(sample: DatasetSample, typed: Sequence[Draft], keys=None) -> Verdict
 
 
 def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: Sequence[Draft] = ()) -> dict[str, Any]:
-    """The context of `_conversation.html` and `_evidence.html`; `typed` are this person's drafts, the latest first."""
+    """What conversation.html and evidence.html draw; `typed` are this person's drafts, the latest first."""
     body = sample.body
     said = body.get("context") or body.get("conversation") or []
     before = [message for message in said if isinstance(message, dict)] if isinstance(said, list) else []
@@ -50,8 +52,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "form": form,
         "labels": sample_order.history(sample),
         "may_label": may_label,
-        "longest_shown": LONGEST_SHOWN,
-        "longest": f":{LONGEST_SHOWN}",
+        "longest": LONGEST_SHOWN,
         "guide": guide,
         "reasons": configuration.named(known),
         "draft_page": drafts.new_page(),
@@ -76,6 +77,12 @@ def reply(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, An
     }
 
 
+def linked(name: str, address: str, *, before: str = "", after: str = "") -> SafeString:
+    """What was done, with the way back to it: a sentence of a message with a link in it."""
+    parts = {"name": name, "address": address, "before": before, "after": after}
+    return SafeString(render_to_string("datasets/said.html", parts))
+
+
 def unkept(response: HttpResponse) -> HttpResponse:
     """The page, which no browser keeps: Back must not show what was typed on it to whoever signed in since."""
     response["Cache-Control"] = "private, no-store"
@@ -90,4 +97,4 @@ def _done(sample):
         return {"doings": None, "doings_problem": _("The store has no transcripts of this agent.")}
     except databases.OldAgentFile as old:
         return {"doings": None, "doings_problem": str(old)}
-    return {"doings": doings.of_turn(db, sample.session_id, sample.turn_number)}
+    return {"doings": doings.of_turn(db, sample.session_id, sample.turn_number), "doings_problem": ""}

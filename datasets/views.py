@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -92,7 +91,9 @@ def _sample_page(request, sample, form=None, *, status=200):
     may_label = request.user.has_role("labeller")
     typed = drafts.of(sample.id, by=request.user.username) if may_label else []
     context = {
-        **sample_page.shown(sample, form or sample_page.form_of(sample, typed), may_label=may_label, typed=typed),
+        "shown": sample_page.shown(
+            sample, form or sample_page.form_of(sample, typed), may_label=may_label, typed=typed
+        ),
         "filters": filters,
         "before": before,
         "after": after,
@@ -104,13 +105,9 @@ def _sample_page(request, sample, form=None, *, status=200):
 
 def _labelled(sample, filters):
     """What was done, with the way back for whoever pressed the wrong button."""
-    return format_html(
-        '{}: {}. <a href="{}">{}</a>',
-        _("Turn %(number)s") % {"number": sample.turn_number} if sample.turn_number else _("Sample"),
-        STATUS_WORDS[sample.annotation_status],
-        sample.get_absolute_url() + filters.query,
-        _("Change it"),
-    )
+    name = _("Turn %(number)s") % {"number": sample.turn_number} if sample.turn_number else _("Sample")
+    before = f"{name}: {STATUS_WORDS[sample.annotation_status]}. "
+    return sample_page.linked(_("Change it"), sample.get_absolute_url() + filters.query, before=before)
 
 
 def _next_address(sample, filters):

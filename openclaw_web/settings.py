@@ -161,7 +161,7 @@ TEMPLATES = [
             "environment": "openclaw_web.pages.templates.environment",
             "auto_reload": DEBUG,
             "context_processors": CONTEXT,
-            "filters": ["ledger.markup.filters.FILTERS"],
+            "filters": ["ledger.markup.filters.FILTERS", "datasets.filters.FILTERS"],
         },
     },
     {

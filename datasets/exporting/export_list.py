@@ -12,7 +12,6 @@ from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 
 from ..models import DatasetExport, DatasetSample
 from . import words
-from .export_markup import export_rows
 from .options import DEFAULT_TYPES
 
 COLUMNS = {"export_format": "export_format", "task": "task", "state": "state", "by": "exported_by"}
@@ -45,7 +44,7 @@ def state_of(export, is_working):
 
 
 def _with_states(page, _filters, _user):
-    return {"rows": page, "states": [state_of(export, export.state in WORKING) for export in page]}
+    return {"rows": [(export, state_of(export, export.state in WORKING)) for export in page]}
 
 
 def _ready(_filters):
@@ -53,7 +52,7 @@ def _ready(_filters):
     approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
     known = counting.amount(approved, column="id")
     if not known.count:
-        return {}
+        return {"ready": ""}
     told = ngettext(
         "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
     )
@@ -85,7 +84,6 @@ EXPORTS = List(
         *("id", "export_name", "export_format", "task", "state", "total_samples", "approved_samples"),
         *("file_size_bytes", "checksum", "exported_by", "exported_at", "sentence"),
     ),
-    draw=export_rows,
     prepare=_with_states,
     beside=_ready,
 )

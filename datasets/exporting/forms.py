@@ -1,32 +1,12 @@
 """What people choose for an export, as values."""
 
 from django import forms
-from django.forms.utils import flatatt
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
 from .words import FORMAT_WORDS, TASK_WORDS
-
-SELECTED = SafeString(" selected")
-
-
-class LongSelect(forms.Select):
-    """A choice of some hundred options, drawn in Python: a template for each option takes longer than the page."""
-
-    def render(self, name, value, attrs=None, renderer=None):
-        """The HTML of the field."""
-        chosen = "" if value is None else str(value)
-        options = format_html_join(
-            "",
-            '<option value="{}"{}>{}</option>',
-            ((known, SELECTED if str(known) == chosen else "", word) for known, word in self.choices),
-        )
-        about = flatatt({"name": name, **self.build_attrs(self.attrs, attrs)})
-        return format_html("<select{}>{}</select>", about, options)
 
 
 class ExportForm(forms.Form):
@@ -37,7 +17,7 @@ class ExportForm(forms.Form):
     )
     format = forms.ChoiceField(label=_("Format"), choices=list(FORMAT_WORDS.items()))
     task = forms.ChoiceField(label=_("Task"), choices=list(TASK_WORDS.items()))
-    agent = forms.ChoiceField(label=_("Agent"), required=False, widget=LongSelect)
+    agent = forms.ChoiceField(label=_("Agent"), required=False)
     only_approved = forms.BooleanField(
         label=_("Only approved samples"),
         required=False,

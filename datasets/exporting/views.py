@@ -75,7 +75,7 @@ def export_detail(request, export_id):
         "is_for_admins": flagged.rows_with_flagged(export) and not request.user.has_role("admin"),
         **_contents(export),
     }
-    response = render_page(request, "datasets/export_detail.html", context, partial="export-state")
+    response = render_page(request, "datasets/export_detail.html", context, partial="export_state")
     return response if is_working or not request.htmx else stop_polling(response)
 
 

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -73,7 +72,7 @@ def review_undo(request):
         done = undo.undo(request.user.username)
     except Refused as refused:
         if request.htmx:
-            return _step(request, queue, {"said": refused.sentence, "said_tone": "warning"}, status=422)
+            return _step(request, queue, {"said": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
     said = _undone(done, queue)
     if not request.htmx:
@@ -93,7 +92,7 @@ def review_reason(request):
         judged = reasons.give(request.POST.get("label", ""), chosen, by=request.user.username)
     except Refused as refused:
         if request.htmx:
-            return _step(request, queue, {"said": refused.sentence, "said_tone": "warning"}, status=422)
+            return _step(request, queue, {"said": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
     what = _("Rejected, %(reason)s") % {"reason": reasons.choices()[chosen]}
     said = _said(what, judged, queue)
@@ -162,7 +161,8 @@ def _ahead(request, queue, claim):
 def _asked(judged):
     """What the page asks after a reject: why. A reason that came with it is not asked for again."""
     is_open = judged.annotation_status == DatasetSample.Status.REJECTED and not judged.reject_reason
-    return {"ask_reason": judged.label_id, "reasons": reasons.choices()} if is_open else {}
+    known = reasons.choices() if is_open else {}
+    return {"asked": {"label": judged.label_id, "reasons": known}} if known else {}
 
 
 def _next_page(request, queue, claim, ahead, said, **more):
@@ -183,18 +183,17 @@ def _step(request, queue, found, *, status=200):
     by = request.user.username
     numbers = progress.of(queue, by)
     context = {
+        **dict.fromkeys(("said", "is_warning", "asked", "rest", "shown")),
         "queue": queue,
+        "agents": Agent.objects.order_by("agent_id").values_list("agent_id", flat=True),  # asked for by whole pages
+        "types": TYPE_WORDS.items(),
         "progress": numbers,
         "badge": progress.badge_of(numbers.everywhere),
         "my_drafts": drafts.mine(by),
+        "keys": _keys(request),
+        **found,
     }
-    context |= {"keys": _keys(request), **found}
-    if not request.htmx:
-        context["agents"] = list(Agent.objects.order_by("agent_id").values_list("agent_id", flat=True))
-        context["types"] = TYPE_WORDS.items()
-        context["without"] = {name: queue.without(name) for name in ("agent", "type", "session", "skipped")}
-        context["filters_query"] = queue.query_of_filters
-    response = render_page(request, "datasets/review.html", context, partial="review-step", status=status)
+    response = render_page(request, "datasets/review.html", context, partial="review_step", status=status)
     return response if request.htmx else sample_page.unkept(response)
 
 
@@ -206,22 +205,20 @@ def _sample(request, queue, sample_id, claim, form=None):
     typed = drafts.of(sample.id, by=by)
     form = form or sample_page.form_of(sample, typed, _keys(request))
     return {
-        **sample_page.shown(sample, form, may_label=True, typed=typed),
+        "shown": sample_page.shown(sample, form, may_label=True, typed=typed),
         "claim": claim or (None if other else claims.take(sample.id, by=by)),
         "held": claims.held_sentence(other) if other else "",
         "address": queue.address(sample=sample.id),
         "next_address": queue.address(after=sample.id),
         "previous_address": queue.address(before=sample.id),
         "name": undo.name_of(sample),
-        "is_review": True,
     }
 
 
 def _empty(request, queue):
     by = request.user.username
-    rest = progress.rest(queue, by)
     holders = claims.holders(queue, besides=by)
-    return {"is_empty": True, "rest": rest, "holders": holders, "skipped_address": queue.address(skipped="1")}
+    return {"rest": progress.rest(queue, by), "holders": holders, "skipped_address": queue.address(skipped="1")}
 
 
 def _keys(request):
@@ -237,10 +234,10 @@ def _keys_page(request, form, *, status=200):
 
 def _said(what, sample, queue):
     """What was done, with the way back to it."""
-    return format_html('{}: <a href="{}">{}</a>.', what, queue.address(sample=sample.id), undo.name_of(sample))
+    name, address = undo.name_of(sample), queue.address(sample=sample.id)
+    return sample_page.linked(name, address, before=f"{what}: ", after=".")
 
 
 def _undone(done, queue):
-    if done.sample_id:
-        return format_html('<a href="{}">{}</a>', queue.address(sample=done.sample_id), done.sentence)
-    return format_html('<a href="{}">{}</a>', reverse("datasets:sample_list"), done.sentence)
+    address = queue.address(sample=done.sample_id) if done.sample_id else reverse("datasets:sample_list")
+    return sample_page.linked(done.sentence, address)

@@ -118,7 +118,7 @@ def test_turns_that_cannot_be_samples_are_left_out_with_the_reason(as_admin, ada
     for sentence in (
         "1 sample made, 4 turns left out.",
         "Turn 1: It is on a branch that the conversation left.",
-        "Turn 3: The user&#x27;s message has no text.",
+        "Turn 3: The user&#39;s message has no text.",
         "Turn 4: It has no reply.",
         "Turn 99: There is no such turn.",
     ):

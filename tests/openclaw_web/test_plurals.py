@@ -32,7 +32,7 @@ CUT = re.compile(
     r"|were searched|of {{ all }}|{% plural %}"
 )
 # Characters of long texts:
-LONG = {"datasets/_message.html", "datasets/_export_facts.html", "ledger/savings_parts.html"}
+LONG = {"datasets/conversation.html", "datasets/export_detail.html", "ledger/savings_parts.html"}
 BLOCK = re.compile(r"{% blocktranslate(?! count)[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
 
 

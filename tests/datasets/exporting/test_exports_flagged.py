@@ -71,7 +71,7 @@ def entries(action):
 def test_it_works(as_reviewer):
     export = make(as_reviewer)
     assert export.total_samples == 1
-    assert "With a tool&#x27;s output that may hold secrets" in as_reviewer.get(export.get_absolute_url()).text
+    assert "With a tool&#39;s output that may hold secrets" in as_reviewer.get(export.get_absolute_url()).text
     assert "api_key" not in content(as_reviewer.get(rows_of(export)))
     assert not entries("exported_flagged")
 

@@ -56,5 +56,5 @@ def test_a_key_can_be_any_character_and_does_nothing_else(as_reviewer, ada):
     SampleFactory()
     save(as_reviewer, approve='"', reject="<")
     page = as_reviewer.get("/review/").text
-    assert 'data-key="&quot;"' in page
+    assert 'data-key="&#34;"' in page
     assert 'data-key="&lt;"' in page

@@ -3,16 +3,20 @@
 from itertools import pairwise
 
 import pytest
+from django.template.loader import get_template
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.diff_markup import word_changes
 from datasets.word_diff import pieces
 
 words = st.sampled_from(
     ["alpha", "beta ", "  ", "\n", "\n\n", "gamma", "**b**", "，", "好", "é", "\t", "<b>", "\u202e", ".", " "]
 )
 texts = st.one_of(st.lists(words, max_size=60).map("".join), st.text(max_size=80))
+
+
+def word_changes(found):
+    return str(get_template("datasets/verdict.html").template.module.word_changes(found))
 
 
 def joined(found, *kinds):

@@ -32,12 +32,6 @@ TEXTS_AS_HTML = {
 # What still draws parts of pages in Python. A name only ever leaves this list.
 NOT_YET_TEMPLATES = {
     "artifacts/artifact_markup.py",
-    "datasets/diff_markup.py",
-    "datasets/exporting/export_markup.py",
-    "datasets/exporting/forms.py",
-    "datasets/review/views.py",
-    "datasets/sample_markup.py",
-    "datasets/views.py",
     "openclaw_web/lists/filters.py",
     "openclaw_web/lists/markup.py",
     "openclaw_web/pages/chart_markup.py",
