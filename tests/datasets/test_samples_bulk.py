@@ -45,6 +45,11 @@ def test_it_works(as_reviewer, samples):
     assert '"samples":6' in entry.detail_json
 
 
+def test_both_ways_back_lead_to_the_list_as_it_was(as_reviewer, samples):
+    page = as_reviewer.get("/samples/bulk/?agent=bob&verdict=approved").text
+    assert page.count('href="/samples/?agent=bob"') == 2
+
+
 def test_who_may_not(client, stranger, samples):
     client.force_login(stranger)
     assert client.get("/samples/bulk/?verdict=approved").status_code == 403
