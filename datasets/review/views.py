@@ -217,8 +217,7 @@ def _sample(request, queue, sample_id, claim, form=None):
 
 def _empty(request, queue):
     by = request.user.username
-    holders = claims.holders(queue, besides=by)
-    return {"rest": progress.rest(queue, by), "holders": holders, "skipped_address": queue.address(skipped="1")}
+    return {"rest": progress.rest(queue, by), "holders": claims.holders(queue, besides=by)}
 
 
 def _keys(request):
