@@ -1,7 +1,5 @@
 """What templates can do with the words of samples. Formatting only: no queries."""
 
-from ledger.markup import message_markup
-
 from .words import PART_WORDS, STATUS_WORDS, TYPE_WORDS
 
 
@@ -21,4 +19,3 @@ def part_word(label):
 
 
 FILTERS = {made.__name__: made for made in (status_word, type_word, part_word)}
-FILTERS |= {"tool_call": message_markup.call, "more": message_markup.more}
