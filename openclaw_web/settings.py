@@ -160,6 +160,7 @@ TEMPLATES = [
         "OPTIONS": {
             "environment": "openclaw_web.pages.templates.environment",
             "auto_reload": DEBUG,
+            "kept_in": HOME_DIR / "state",
             "context_processors": CONTEXT,
             "filters": ["ledger.markup.filters.FILTERS", "datasets.filters.FILTERS"],
         },

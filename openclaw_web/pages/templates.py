@@ -5,9 +5,10 @@ Everything that templates can use is named here, but for the filters of apps: se
 
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
+from pathlib import Path
 from urllib.parse import quote
 
-from django.template import defaultfilters
+from django.template import defaultfilters, engines
 from django.template.backends.jinja2 import Jinja2, Template
 from django.templatetags.static import static
 from django.urls import NoReverseMatch, reverse
@@ -19,6 +20,7 @@ from jinja2.runtime import Macro
 from markupsafe import Markup
 
 from . import formatting, glyphs, icons, navigation
+from .compiled import Compiled
 
 
 class Templates(Jinja2):
@@ -68,14 +70,22 @@ class Components:
         return {name: made for module in modules for name, made in module.items() if isinstance(made, Macro)}
 
 
-def environment(*, filters: Iterable[str] = (), cls: type[Environment] = Environment, **options) -> Environment:
-    """What every template can use. `filters` are the places of more of them: dictionaries, as dotted names."""
-    env = cls(
-        **options | {"undefined": StrictUndefined},
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
-    )
+def environment(
+    *,
+    filters: Iterable[str] = (),
+    kept_in: Path | None = None,
+    cls: type[Environment] = Environment,
+    **options,
+) -> Environment:
+    """What every template can use.
+
+    `filters` are the places of more of them: dictionaries, as dotted names. What is compiled is kept in `kept_in`.
+    """
+    # Not optimized: filters of constants would be run while compiling, and what is kept would outlive their code.
+    options |= {"undefined": StrictUndefined, "extensions": ["jinja2.ext.i18n"], "optimized": False}
+    options |= {"trim_blocks": True, "lstrip_blocks": True}
+    about = sorted((name, str(value)) for name, value in options.items() if name != "loader")
+    env = cls(**options, bytecode_cache=Compiled(kept_in, about) if kept_in else None)
     env.newstyle_gettext = True  # type: ignore[attr-defined]
     env.globals |= {
         "_": gettext,
@@ -98,6 +108,15 @@ def environment(*, filters: Iterable[str] = (), cls: type[Environment] = Environ
     for place in filters:
         env.filters |= import_string(place)
     return env
+
+
+def compile_all() -> None:
+    """Compile every template of ours, or read its code, and remove what was kept of other versions."""
+    env = engines["jinja2"].env
+    for name in env.list_templates():
+        env.get_template(name)
+    if env.bytecode_cache:
+        env.bytecode_cache.tidy()
 
 
 def gettext(text, /, **values):

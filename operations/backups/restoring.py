@@ -35,7 +35,7 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What a process makes in a home by only looking at it, or makes again.
 BLANK = re.compile(
     r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite"
-    r"|copies/lock|reserve|openclaw\.sqlite-(?:wal|shm))"
+    r"|templates-\w+|templates-\w+/.*|copies/lock|reserve|openclaw\.sqlite-(?:wal|shm))"
 )
 GLOBAL = "state/openclaw.sqlite"
 OF_EVERY_HOME = dict.fromkeys(("django_migrations", "django_content_type", "auth_permission"), "TRUE")

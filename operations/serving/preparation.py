@@ -15,7 +15,6 @@ from django.contrib.staticfiles import finders
 from django.core.management import CommandError, call_command
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
-from django.template.loader import get_template
 from django.urls import get_resolver
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
@@ -24,6 +23,7 @@ from agents import databases, presence
 from agents.models import Agent
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
+from openclaw_web.pages import templates
 from openclaw_web.sqlite import adopted
 
 from .processes import die_with_parent
@@ -68,7 +68,7 @@ def load_site() -> None:
     """Import everything a request or a job needs, so that the forks share it."""
     import_string("openclaw_web.wsgi.application")
     _touch(get_resolver().url_patterns)
-    get_template("base.html")  # and with it every tag library
+    templates.compile_all()
     databases.schema_version()  # reads the migrations once for everybody
     connections.close_all()
     gc.collect()

@@ -1,0 +1,153 @@
+"""Compiled templates are kept in the home, read only when they are whole and ours, and never needed."""
+
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+
+import pytest
+import zstandard
+from jinja2 import DictLoader
+
+from openclaw_web.pages import templates
+from openclaw_web.pages.compiled import Compiled
+from tests.operations.backups import backing_up
+
+SOURCE = {"a.html": "{% for one in found %}<p>{{ one }}</p>{% endfor %}"}
+
+
+def env(home, **source):
+    return templates.environment(kept_in=home, loader=DictLoader(source or SOURCE), autoescape=True)
+
+
+def draw(home):
+    """What the template makes, and whether it was compiled for that."""
+    made = env(home)
+    compiled = []
+    compile_it = made.compile
+    made.compile = lambda *args, **more: compiled.append(args) or compile_it(*args, **more)
+    return made.get_template("a.html").render(found=["<1>", 2]), bool(compiled)
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """The file of the template, which is there."""
+    assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", True)
+    (folder,) = tmp_path.glob("templates-*")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    (file,) = folder.iterdir()
+    return file
+
+
+def test_it_works(tmp_path, kept):
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", False)
+
+
+def test_another_source_is_compiled(tmp_path, kept):
+    assert env(tmp_path, **{"a.html": "{{ 1 }}"}).get_template("a.html").render() == "1"
+
+
+@pytest.mark.parametrize("place", [0, 5, 31, 32, 40, -1])
+def test_what_is_damaged_is_compiled_again(tmp_path, kept, place):
+    content = bytearray(kept.read_bytes())
+    content[place] ^= 1
+    kept.write_bytes(content)
+    assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", True)
+    assert draw(tmp_path)[1] is False
+
+
+@pytest.mark.parametrize("length", [0, 10, 32, 100])
+def test_what_is_cut_off_is_compiled_again(tmp_path, kept, length):
+    os.truncate(kept, length)
+    assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", True)
+
+
+def test_what_others_may_write_is_not_believed(tmp_path, kept):
+    kept.chmod(0o620)
+    assert draw(tmp_path)[1] is True
+    kept.chmod(0o600)
+    kept.parent.chmod(0o770)
+    assert draw(tmp_path)[1] is True
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_links_are_not_followed(tmp_path, kept, what):
+    place = kept if what == "file" else kept.parent
+    elsewhere = tmp_path / "elsewhere"
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    assert draw(tmp_path)[1] is True
+
+
+@pytest.mark.parametrize("what", ["a folder", "a pipe"])
+def test_what_is_no_file_holds_nobody_up(tmp_path, kept, what):
+    kept.unlink()
+    kept.mkdir() if what == "a folder" else os.mkfifo(kept)
+    assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", True)
+
+
+def test_without_a_place_it_is_compiled_each_time(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    for _ in range(2):
+        assert draw(tmp_path / "file") == ("<p>&lt;1&gt;</p><p>2</p>", True)
+        assert draw(tmp_path / "missing" / "folder") == ("<p>&lt;1&gt;</p><p>2</p>", True)
+
+
+FULL = """
+import sys
+from pathlib import Path
+from tests.openclaw_web.templates.test_compiled import draw
+home = Path(sys.argv[1])
+(home / "ballast").write_bytes(b"x" * (home.stat().st_blksize * 10))
+try:
+    with (home / "ballast").open("ab") as ballast:
+        while True:
+            ballast.write(b"x" * 4096)
+            ballast.flush()
+except OSError:
+    pass
+assert draw(home) == ("<p>&lt;1&gt;</p><p>2</p>", True)
+assert not [file for folder in home.glob("templates-*") for file in folder.iterdir()]
+(home / "ballast").unlink()
+assert draw(home)[1] is True and draw(home)[1] is False
+"""
+
+
+def test_a_full_disk_costs_nothing_but_time(tmp_path):
+    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("this system has no user namespaces")
+    mounted = f'mount -t tmpfs -o size=256k none {tmp_path} && exec "$@"'
+    words = ["unshare", "-Urm", "sh", "-c", mounted, "sh", sys.executable, "-c", f"import django;django.setup(){FULL}"]
+    done = subprocess.run([*words, str(tmp_path)], capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+
+
+def test_those_of_other_versions_go(tmp_path, kept):
+    for name in ("templates-0123456789abcdef", "templates-old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "code").write_bytes(b"x")
+    old, new = kept.with_name(".killed"), kept.with_name(".being-written")
+    old.write_bytes(b"")
+    new.write_bytes(b"")
+    os.utime(old, (0, 0))
+    env(tmp_path).bytecode_cache.tidy()
+    assert list(tmp_path.glob("templates-*")) == [kept.parent]
+    assert set(kept.parent.iterdir()) == {kept, new}
+
+
+def test_options_have_folders_of_their_own(tmp_path):
+    assert Compiled(tmp_path, ["a"]).folder != Compiled(tmp_path, ["b"]).folder
+
+
+def test_a_home_that_was_served_keeps_them_and_no_backup_has_them(tmp_path):
+    home = tmp_path / "own"
+    backing_up.fill(home)
+    backing_up.python(home, "from openclaw_web.pages import templates; templates.compile_all()")
+    (folder,) = (home / "state").glob("templates-*")
+    assert len(list(folder.iterdir())) > 80
+    archive = backing_up.receipt(home, "create")["backup"]["path"]
+    with zstandard.open(archive) as packed, tarfile.open(fileobj=packed, mode="r|") as members:
+        names = members.getnames()
+    assert "state/openclaw.sqlite" in str(names) and "templates-" not in str(names)
