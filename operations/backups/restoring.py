@@ -217,7 +217,8 @@ def _revive(home, backup_id, by, path, lacks):
         "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), *sys.path])),
     }
-    command = [sys.executable, "-m", "operations.backups.reviving", backup_id, by, str(path), lacks]
+    words = (backup_id, by, str(path), lacks, str(os.getpid()))
+    command = [sys.executable, "-m", "operations.backups.reviving", *words]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         why = (done.stderr.strip().splitlines() or [_("it was killed")])[-1]

@@ -1,4 +1,4 @@
-"""`python -m operations.backups.reviving BACKUP BY ARCHIVE LACKS`: make a home that was just unpacked a usable one.
+"""`python -m operations.backups.reviving BACKUP BY ARCHIVE LACKS PARENT`: make a home that was unpacked a usable one.
 
 It runs in the restored home (`OPENCLAW_WEB_HOME`) before anybody else can: schemas are brought up to date, what was
 under way when the backup was made has ended, sums are made again. Starting has made new keys already.
@@ -9,8 +9,11 @@ from pathlib import Path
 
 import orjson
 
+from ..serving.processes import die_with_parent
+
 
 def main() -> None:
+    die_with_parent(int(sys.argv[5]), "reviving")  # nobody else writes where a restore that died left its draft
     import django
 
     django.setup()
