@@ -26,5 +26,5 @@ def agent_list(request, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def agent_detail(request, agent):
-    """One agent and the file that holds what it did."""
+    """An agent and its database."""
     return agent

@@ -102,7 +102,7 @@ class Copies:
                 copy = self._copied(root, source, known)
             except _Torn as exc:
                 if pause is None:
-                    raise NotCopied(_("it was written to all the time while it was copied")) from exc
+                    raise NotCopied(_("the file kept changing while it was copied")) from exc
                 time.sleep(pause)
             except OSError as exc:
                 raise NotCopied(reasons.of_system(exc)) from exc
@@ -110,7 +110,7 @@ class Copies:
                 if self.is_kept:
                     self._known[source] = copy
                 return copy
-        raise NotCopied(_("it was written to all the time while it was copied"))
+        raise NotCopied(_("the file kept changing while it was copied"))
 
     def _copied(self, root, source, known):
         with open_regular(root, source) as database:
@@ -146,7 +146,7 @@ class Copies:
         free = shutil.disk_usage(self._own_folder()).free
         if size + SPARE_BYTES > free:
             sizes = {"size": in_words(size), "spare": in_words(SPARE_BYTES), "free": in_words(free)}
-            words = _("a copy needs %(size)s, %(spare)s have to stay free, and only %(free)s are free")
+            words = _("a copy needs %(size)s and must leave %(spare)s free, but only %(free)s are free")
             raise NotCopied(words % sizes)
 
     def _place(self, source, known):

@@ -182,13 +182,14 @@ def _refuse_old(name, agent_id):
     try:
         applied = set(MigrationRecorder(connections[name]).migration_qs.values_list("app", "name"))
     except DatabaseError as exc:
-        raise OldAgentFile(
-            f"The file of agent {agent_id} cannot be read: {reasons.of(exc)}. Check the file and its permissions."
-        ) from exc
+        sentence = _("The database of agent %(agent)s was not read: %(reason)s. Check the file and its permissions.")
+        raise OldAgentFile(sentence % {"agent": agent_id, "reason": reasons.of(exc)}) from exc
     if _known_migrations() - applied:
-        raise OldAgentFile(f"The file of agent {agent_id} is older than this version. Run: openclaw-web migrate_agents")
+        sentence = _("The database of agent %(agent)s is older than this version. Run: openclaw-web migrate_agents")
+        raise OldAgentFile(sentence % {"agent": agent_id})
     if {node for node in applied if node[0] in settings.AGENT_APPS} - _known_migrations():
-        raise OldAgentFile(f"The file of agent {agent_id} was written by a newer version. Update openclaw-web.")
+        sentence = _("The database of agent %(agent)s was written by a newer version. Update OpenClaw Web.")
+        raise OldAgentFile(sentence % {"agent": agent_id})
 
 
 def _template():

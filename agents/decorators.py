@@ -2,7 +2,7 @@
 
 from functools import wraps
 
-from django.shortcuts import get_object_or_404
+from openclaw_web.pages.missing import Missing
 
 from . import presence
 from .models import Agent
@@ -16,7 +16,9 @@ def agent_view(view):
 
     @wraps(view)
     def wrapper(request, agent, *args, **kwargs):
-        found = get_object_or_404(Agent.objects.select_related("database"), agent_id=agent)
+        found = Agent.objects.select_related("database").filter(agent_id=agent).first()
+        if found is None:
+            raise Missing("agent")
         request.agent_problem = presence.problem_of(found)
         return view(request, found, *args, **kwargs)
 

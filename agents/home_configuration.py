@@ -39,7 +39,7 @@ def read(root: Path, open_bytes: Callable[[Path, int], bytes]) -> Configured:
     reader, found = _Reader(root, open_bytes), Configured()
     config = reader.file(root / NAME, 0, ())
     if not isinstance(config, dict):
-        reader.problems.append(_problem(NAME, _("it holds no object")))
+        reader.problems.append(_problem(NAME, _("the file does not contain an object")))
     section = _object(_object(config).get("agents"))
     for name, entry in _entries(section):
         workspace = entry.get("workspace")
@@ -78,7 +78,7 @@ class _Reader:
         try:
             data = self.open_bytes(path, MOST_BYTES + 1)
             if len(data) > MOST_BYTES:
-                raise NotUsable(_("it has more than %(size)s MB") % {"size": MOST_BYTES // 1024**2})
+                raise NotUsable(_("the file is larger than %(size)s MB") % {"size": MOST_BYTES // 1024**2})
             value = loose_json.loads(data)
         except (NotUsable, loose_json.NotJson) as exc:
             self.problems.append(_problem(name, exc))
@@ -114,7 +114,7 @@ class _Reader:
         if isinstance(name, str) and "\0" not in name:
             path = Path(_normal(chain[-1].parent / name))
         if path is None or not path.is_relative_to(self.root):
-            reason = _("only files of the home are read")
+            reason = _("only files in the OpenClaw folder are read")
         elif path in chain or len(chain) > MOST_DEEP or self.count > MOST_FILES:
             reason = _("too many files include each other")
         else:
@@ -151,5 +151,5 @@ def merged(first: Any, second: Any, depth: int = LAST_LEVEL) -> Any:
 
 
 def _problem(name, reason):
-    words = _("%(file)s was not read, because %(reason)s: agents and workspaces that only it names are missing.")
+    words = _("%(file)s was not read because %(reason)s: agents and workspaces named only there are missing.")
     return words % {"file": name, "reason": reason}

@@ -82,7 +82,7 @@ def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> Bina
     _refuse_secrets(root, path)
     try:
         if path.parent.resolve(strict=True) != _real(root, path):
-            raise NotReadable(_("a folder on the way is a link"))
+            raise NotReadable(_("a folder in the path is a link"))
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, RuntimeError) as exc:  # RuntimeError: links in a circle
         raise NotReadable(reasons.of_system(exc) if isinstance(exc, OSError) else type(exc).__name__) from exc
@@ -117,20 +117,20 @@ def names_in(folder: Path | None, notes: list[str]) -> list[str]:
 
 def gone(name: str) -> str:
     """The sentence about a file that was listed and is not there when it is to be read."""
-    return _("%(file)s was not read: it was renamed or removed in this moment.") % {"file": name}
+    return _("%(file)s was not read: the file was renamed or removed in the meantime.") % {"file": name}
 
 
 def read_home(root: Path) -> Home:
     """The agents of the home at `root`. Raises NoHome when there are none."""
     if not root.is_dir():
-        raise NoHome(_("There is no folder %(path)s. Name OpenClaw's home with --source.") % {"path": root})
+        raise NoHome(_("There is no OpenClaw folder at %(path)s. Choose another location.") % {"path": root})
     home = Home(root)
     listed = _configured(home)
     folders = {folder.name: folder for folder in _folders(root / "agents", home.notes)}
     for name in sorted({*listed, *folders}):
         if not AGENT_ID.fullmatch(normalise_or_empty(name)):
             home.notes.append(
-                _("The folder agents/%(name)s is not an agent's name and was left alone.") % {"name": name}
+                _("The folder agents/%(name)s was skipped: its name is not a valid agent name.") % {"name": name}
             )
             continue
         found = _agent(name, folders.get(name), _workspace(root, name, listed.get(name)))
@@ -139,8 +139,8 @@ def read_home(root: Path) -> Home:
     if not home.agents:
         raise NoHome(
             _(
-                "%(path)s holds no OpenClaw agents (there is no agents/<name>/sessions and no "
-                "agents/<name>/agent/openclaw-agent.sqlite in it)."
+                "There are no OpenClaw agents in %(path)s (no agents/<name>/sessions and no "
+                "agents/<name>/agent/openclaw-agent.sqlite)."
             )
             % {"path": root}
         )
@@ -175,16 +175,16 @@ def normalise_or_empty(name: str) -> str:
 
 def _why_not(found, may_be_linked):
     if not stat.S_ISREG(found.st_mode):
-        return _("not a regular file")
+        return _("the path is not a regular file")
     if found.st_nlink > 1 and not may_be_linked:
-        return _("it is a hard link, another name of which may be that of a secret; put a copy in its place")
+        return _("the file is a hard link and may be a secret under another name; replace it with a copy")
     return ""
 
 
 def _refuse_secrets(root, path):
     inside = path.relative_to(root).parts if path.is_relative_to(root) else path.parts[-2:]
     if path.name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside[:-1]):
-        raise NotReadable(_("never read: it may hold secrets"))
+        raise NotReadable(_("such files may contain secrets and are never read"))
 
 
 def _real(root, path):

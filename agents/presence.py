@@ -29,7 +29,7 @@ def problem_of(agent: Agent) -> str:
     if held is None or held >= noted:
         return ""
     words = {"agent": agent.agent_id, "held": f"{held:,}", "noted": amounts.of("records", noted)}
-    sentence = _("The file of agent %(agent)s holds %(held)s of %(noted)s that it held before.")
+    sentence = _("The database of agent %(agent)s contains only %(held)s of %(noted)s stored before.")
     return f"{sentence % words} {_ways_out(agent.agent_id)}"
 
 
@@ -37,7 +37,7 @@ def gone(agent_id: str, noted: int | None = None) -> str:
     """The sentences for an agent whose file is not there; `noted` is how many records it held, if that is known."""
     noted = holdings.total(agent_id) if noted is None else noted
     words = {"agent": agent_id, "noted": amounts.of("records", noted)}
-    sentence = _("The file of agent %(agent)s is gone, and %(noted)s with it.")
+    sentence = _("The database of agent %(agent)s is missing, and %(noted)s with it.")
     return f"{sentence % words} {_ways_out(agent_id)}"
 
 
@@ -54,7 +54,7 @@ def told() -> list[str]:
     rest = len(sentences) - SHOWN
     if rest <= 0:
         return sentences
-    more = _("Also wrong: the files of %(agents)s.") % {"agents": amounts.of("agents", rest)}
+    more = _("Also affected: the databases of %(agents)s.") % {"agents": amounts.of("agents", rest)}
     return [*sentences[:SHOWN], more]
 
 
@@ -67,7 +67,7 @@ def _noted(agent):
 
 def _ways_out(agent_id):
     return _(
-        "Restore a backup, or import the agent again: on the page Doctor, or in a terminal with "
+        "Restore a backup, or import the agent again: on the Doctor page, or in a terminal with "
         "“openclaw-web backup restore FILE” or “openclaw-web collect --again --agent %(agent)s”."
     ) % {"agent": agent_id}
 

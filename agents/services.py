@@ -23,7 +23,7 @@ def normalise_agent_id(name: str) -> str:
     """
     agent_id = re.sub(r"[^a-z0-9_-]+", "-", name.strip().lower()).lstrip("-_")[:56].rstrip("-")
     if not AGENT_ID.fullmatch(agent_id):
-        raise Refused(_("“%(name)s” cannot be an agent's name. Use letters, digits, - and _.") % {"name": name})
+        raise Refused(_("“%(name)s” is not a valid agent name. Use letters, digits, - and _.") % {"name": name})
     return agent_id
 
 
@@ -34,7 +34,7 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
     `anew` makes one all the same, for whoever fills it again.
     """
     if not AGENT_ID.fullmatch(agent_id):
-        raise Refused(_("“%(name)s” cannot be an agent's name. Use letters, digits, - and _.") % {"name": agent_id})
+        raise Refused(_("“%(name)s” is not a valid agent name. Use letters, digits, - and _.") % {"name": agent_id})
     if not anew and is_lost(agent_id):
         raise databases.LostAgentFile(presence.gone(agent_id))
     with suppress(databases.AgentExists):

@@ -218,14 +218,17 @@ def names_here(home: Home, *, as_name: str | None = None) -> dict[str, str]:
     for name in names:
         if as_name is not None and mine.get(name, wanted[name]) != wanted[name]:
             raise Refused(
-                _("This home is here already; its agent “%(name)s” is called “%(agent)s”. Collect it without --as.")
+                _(
+                    "This OpenClaw folder is already imported; its agent “%(name)s” is called “%(agent)s”. Import "
+                    "the folder without another name."
+                )
                 % {"name": name, "agent": mine[name]}
             )
         agent_id = wanted[name] = mine.get(name, wanted[name])
         holder = claims.get(agent_id)
         if holder and (holder.root, holder.path) != (str(home.root), name):
             raise Refused(
-                _("The agent “%(agent)s” was collected from %(root)s. Give these agents another name with --as NAME.")
+                _("The agent “%(agent)s” was imported from %(root)s. Import these agents under another name.")
                 % {"agent": agent_id, "root": holder.root}
             )
     return wanted

@@ -38,7 +38,7 @@ ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 @agent_view
 @needs("viewer")
 def artifact_list(request, agent, filters: Query[ArtifactQuery]):
-    """Artifacts of an agent, the last used first. A search may answer fewer than `limit`, and a `next`."""
+    """Artifacts of an agent, last used first. A search may return fewer than `limit`, and a `next`."""
     page = ARTIFACTS.fits(agent, **filters.asked()).page(**filters.place)
     times, kinds = uses(agent.db, [row.handle for row in page]), flagging.counted()
     for row in page:
@@ -47,11 +47,13 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
     return listed(page)
 
 
-@router.post("/agents/{agent}/artifacts", StashReceipt | NotStashed, 404, 503, exclude_unset=True)
+@router.post(
+    "/agents/{agent}/artifacts", StashReceipt | NotStashed, 404, 503, exclude_unset=True, summary="Artifact Store"
+)
 @agent_view
 @needs("operator")
 def artifact_stash(request, agent, wanted: StashIn):
-    """Stash a text or bytes. With `auto`, what the adoption rule does not want is answered with its summary only."""
+    """Store a text or bytes. With `auto`, content that the adoption rule excludes is only summarized."""
     content = wanted.content
     if wanted.auto and not adoption.wants(content.decode("utf-8", "replace"), injected=wanted.injected):
         return _not_stashed(content, wanted.exit_code)
@@ -72,7 +74,7 @@ def artifact_stash(request, agent, wanted: StashIn):
 @agent_view
 @needs("viewer")
 def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
-    """A small preview of a content and what is known of it. `handle` may be its SHA-256 alone."""
+    """A short preview of an artifact and its details. `handle` may be the SHA-256 alone."""
     with _read(request, agent, handle) as row:
         return fetching.peek(agent.db, row.handle, chars=asked.preview_chars)
 
@@ -81,7 +83,7 @@ def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
 @agent_view
 @needs("viewer")
 def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
-    """A bounded part of a content, what was left out, and the selector that goes on."""
+    """A part of an artifact, limited in size, with what was left out and the selector of the next part."""
     with _read(request, agent, handle) as row:
         told = {"by": request.user.username, "agent_id": agent.agent_id}
         return fetching.fetch(agent.db, row.handle, asked.selector(), **told).as_receipt()
@@ -99,7 +101,7 @@ def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
 @agent_view
 @needs("viewer")
 def artifact_content(request, agent, handle: str):
-    """The whole content as an attachment, verified before it is sent. Flagged ones are for admins (403)."""
+    """The full content as an attachment, verified before it is sent. Flagged artifacts are for admins (403)."""
     with _read(request, agent, handle) as row:
         downloading.check(row, request.user, agent_id=agent.agent_id)
         return downloading.answer(row)
@@ -109,7 +111,7 @@ def artifact_content(request, agent, handle: str):
 @agent_view
 @needs("admin")
 def artifact_remove(request, agent, handle: str):
-    """Take every reference of the agent to a content away; `gc` removes the content when nobody else has one."""
+    """Remove every reference of the agent to an artifact; `gc` removes the content when no other reference is left."""
     handle = handles.named(handle)
     return receipts.removed(handle, audited.remove(agent, handle, by=request.user.username))
 
@@ -118,7 +120,7 @@ def artifact_remove(request, agent, handle: str):
 @agent_view
 @needs("admin")
 def artifact_verify(request, agent, handle: str):
-    """Read a content in full and compare it with its handle; `problems` says what is wrong."""
+    """Read an artifact in full and compare it with its handle; `problems` says what is wrong."""
     row = fetching.find(agent.db, handles.named(handle))
     return audited.verify(agent, row.handle, by=request.user.username).as_receipt()
 

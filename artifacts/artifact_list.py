@@ -10,15 +10,16 @@ from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists import paging
 from openclaw_web.lists.counting import amount
-from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.declaration import PLAIN, List, Words
 from openclaw_web.lists.filters import BIGGEST, DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.sqlite import statements, words
 
-from . import handles
+from . import handles, naming
 from .contents import flagging
-from .contents.content_types import KNOWN, TEXTS
+from .contents.content_types import KNOWN
 from .models import Artifact
+from .services import KIND
 
 WINDOW = paging.WINDOW
 USES_COUNTED = 1_000  # of each content of a page: some are used again with every run of a job
@@ -32,7 +33,7 @@ COLUMNS = {name: name for name in ("kind", "tool", "content_type")} | {"size": "
 # What the pages show of a use; the preview is left where it is.
 SHOWN = (
     *("id", "handle", "kind", "content_type", "bytes", "lines", "summary", "preview", "secret_kinds"),
-    *("session_id", "tool", "created_at"),
+    *("session_id", "record_id", "tool", "tool_call_id", "created_at"),
 )
 FIELDS = (
     *("handle", "kind", "content_type", "bytes", "stored_bytes", "chars", "lines", "summary", "secret_kinds"),
@@ -45,12 +46,13 @@ class ArtifactFilters(DayFilters):
 
     ORDERS, DEFAULT = {"time": ("created_at", "id"), "size": ("bytes", "id")}, "-time"
     RARE = ("kind", "session", "size", "each")
-    q = forms.CharField(label=_("Words, or a handle"), required=False, max_length=200)
+    CHIPS = {"q": _("Summary or handle")}
+    q = forms.CharField(label=_("Search summaries, or enter a handle"), required=False, max_length=200)
     content_type = forms.ChoiceField(label=_("Type"), required=False, choices=[(name, name) for name in KNOWN])
     tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
     kind = forms.CharField(label=_("Kind"), required=False, max_length=100)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
-    size = forms.IntegerField(label=_("Bytes at least"), required=False, min_value=0, max_value=BIGGEST)
+    size = forms.IntegerField(label=_("Minimum bytes"), required=False, min_value=0, max_value=BIGGEST)
     flagged = forms.BooleanField(label=_("Only flagged"), required=False)
     each = forms.BooleanField(label=_("Every use"), required=False)
 
@@ -114,10 +116,11 @@ def _prepared(page, _filters, agent):
     kinds = flagging.counted()
     return {
         "rows": page,
+        "names": naming.of(agent.db, page),
         "uses": uses(agent.db, [row["handle"] for row in page]),
         "most_uses": USES_COUNTED,
         "flagged": {row["handle"] for row in page if flagging.is_flagged(row["secret_kinds"], kinds)},
-        "texts": TEXTS,
+        "tool_output": KIND,
     }
 
 
@@ -127,21 +130,19 @@ ARTIFACTS = List(
         counted=ngettext_lazy("%(shown)s artifact of %(agent)s", "%(shown)s artifacts of %(agent)s", "count"),
         uncounted=_("Artifacts of %(agent)s"),
         none=_("No artifacts yet"),
-        how=_("Big outputs of tools come here while a home is collected. Anything else can be stashed by hand:"),
+        how=_("Large tool outputs appear here after an import. To store anything else:"),
         command="openclaw-web artifact stash --from FILE",
         icon="archive-box",
     ),
     filters=ArtifactFilters,
     fits=fits,
     columns=(
-        ("", _("What it is"), False),
-        ("", _("Kind"), False),
-        ("", _("Tool"), False),
+        ("", _("Artifact"), False),
+        ("", _("Tool"), False, PLAIN),
         ("", _("Session"), False),
-        ("", _("Lines"), True),
-        ("size", _("Size"), True),
+        ("size", _("Size"), True, PLAIN),
         ("", _("Uses"), True),
-        ("time", _("Last used"), True),
+        ("time", _("Last used"), True, PLAIN),
     ),
     fields=FIELDS,
     prepare=_prepared,

@@ -71,7 +71,7 @@ def check(row: Artifact, user, *, agent_id: str) -> None:
         told = {"object_type": "artifact", "object_id": row.handle, "agent_id": agent_id}
         audit.record(user.get_username(), "download_refused", **told, kinds=", ".join(kinds))
         raise Withheld(
-            _("This artifact may hold secrets (%(kinds)s): only admins may download it. Parts of it can be looked at.")
+            _("This artifact may contain secrets (%(kinds)s): only admins may download it. Parts can be viewed.")
             % {"kinds": ", ".join(kinds)}
         )
 

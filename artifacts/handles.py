@@ -26,7 +26,11 @@ def parse(handle: object) -> str:
     match = _HANDLE.fullmatch(handle) if isinstance(handle, str) and len(handle) == LENGTH else None
     if match is None:
         raise NotAHandle(
-            _("This is not a handle: it is “%(prefix)s” and 64 lower-case digits of a SHA-256.") % _SPELLED
+            _(
+                "This is not a handle: a handle is “%(prefix)s” followed by the 64 lowercase hexadecimal digits "
+                "of a SHA-256."
+            )
+            % _SPELLED
         )
     return match[1]
 
@@ -34,7 +38,7 @@ def parse(handle: object) -> str:
 def of(sha256: str) -> str:
     """The handle of the content whose SHA-256 is `sha256` (64 lower-case hexadecimal digits)."""
     if not _HEX.fullmatch(sha256):
-        raise NotAHandle(_("A SHA-256 is 64 lower-case hexadecimal digits."))
+        raise NotAHandle(_("A SHA-256 has 64 lowercase hexadecimal digits."))
     return PREFIX + sha256
 
 

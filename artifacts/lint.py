@@ -34,47 +34,47 @@ RULES = (
     Rule(
         "json-dump",
         r"\bopenclaw(?:-mem|-web)?\s[^|;&\n]*--json\b",
-        gettext_lazy("Stash it and keep the handle: openclaw … --json | openclaw-web artifact stash"),
+        gettext_lazy("Store the output and keep the handle: openclaw … --json | openclaw-web artifact stash"),
         rf"--json\b.*\|.*{_STASHED}|--json\b[^|]*>>?\s*[^&\s]|\bartifact\s+(?:stash|fetch|peek|list|rm|gc|verify|import|lint)\b",
     ),
     Rule(
         "paste-json",
         rf"\b{_SHOW}\b[^.\n]{{0,40}}\b{_WHOLE}\b[^.\n]{{0,30}}\bJSON\b",
         gettext_lazy(
-            "Stash the JSON, then give its handle and a line of summary; fetch single values with --mode jsonpath."
+            "Store the JSON, then give its handle and a one-line summary; fetch single values with --mode jsonpath."
         ),
         rf"\b(?:never|not|don.t|without)\b|{_STASHED}",
     ),
     Rule(
         "paste-page",
         rf"\b{_SHOW}\b[^.\n]{{0,40}}\b{_WHOLE}\b[^.\n]{{0,30}}\b(?:HTML|web\s?pages?|pages?\s+source|DOM|snapshot)\b",
-        gettext_lazy("Stash the page, then fetch a bounded part: openclaw-web artifact fetch HANDLE --max-chars 8000"),
+        gettext_lazy("Store the page, then fetch a limited part: openclaw-web artifact fetch HANDLE --max-chars 8000"),
         rf"\b(?:never|not|don.t|without)\b|{_STASHED}",
     ),
     Rule(
         "paste-pdf",
         rf"\b{_SHOW}\b[^.\n]{{0,40}}\b{_WHOLE}\b[^.\n]{{0,30}}\bPDFs?\b",
         gettext_lazy(
-            "Stash the PDF's text, then fetch a bounded part: openclaw-web artifact fetch HANDLE --max-chars 8000"
+            "Store the PDF's text, then fetch a limited part: openclaw-web artifact fetch HANDLE --max-chars 8000"
         ),
         rf"\b(?:never|not|don.t|without)\b|{_STASHED}",
     ),
     Rule(
         "fetch-without-cap",
         r"\bartifact\s+fetch\b",
-        gettext_lazy("Say how much is wanted: --max-chars 8000 or less."),
+        gettext_lazy("Set a limit: --max-chars 8000 or less."),
         r"--max-chars\b",
     ),
     Rule(
         "fetch-too-much",
         r"--max-chars[ =](?:800[1-9]|80[1-9]\d|8[1-9]\d{2}|9\d{3}|\d{5,})\b",
-        gettext_lazy("Ask for 8,000 characters or less, or add --reason and at most 20,000."),
+        gettext_lazy("Fetch at most 8,000 characters, or up to 20,000 with --reason."),
         r"--max-chars[ =](?:\d{1,4}|1\d{4}|20000)\b.*--reason|--reason.*--max-chars[ =](?:\d{1,4}|1\d{4}|20000)\b",
     ),
     Rule(
         "delete-sessions",
         r"\b(?:rm|unlink|del|shred|truncate)\b[^|;\n]*\bsessions/[^\s|;]*\.jsonl\b",
-        gettext_lazy("Sessions are not deleted to save tokens: compact, and keep a checkpoint."),
+        gettext_lazy("Do not delete sessions to save tokens: compact, and keep a checkpoint."),
     ),
 )
 
@@ -108,7 +108,7 @@ def lint_paths(paths: Iterable[Path]) -> Iterator[Hit]:
     """Every banned line of files and, in folders, of what looks like text. Raises Refused for a missing path."""
     for path in paths:
         if not path.exists():
-            raise Refused(_("There is no %(path)s.") % {"path": path})
+            raise Refused(_("%(path)s does not exist.") % {"path": path})
         for file in _files(path):
             yield from lint_text(file.read_bytes()[:MAX_BYTES].decode("utf-8", "replace"), file=str(file))
 

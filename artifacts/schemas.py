@@ -3,6 +3,7 @@
 import base64 as codec
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -22,19 +23,19 @@ Name = Annotated[str, Field(max_length=500)]
 
 
 class ArtifactQuery(PageQuery):
-    each: bool = Field(False, description="every use is a row; else each content once, at its latest use")
-    handle: str | None = Field(None, max_length=100, description="only this content")
+    each: bool = Field(False, description="list every use; otherwise each artifact once, at its latest use")
+    handle: str | None = Field(None, max_length=100, description="only this artifact")
     session: Name | None = None
     kind: str | None = Field(None, max_length=MAX_KIND)
     tool: Name | None = None
     content_type: Literal[content_types.KNOWN] | None = None  # type: ignore[valid-type]
-    size: int | None = Field(None, ge=0, le=BIGGEST, description="bytes at least")
-    flagged: bool = Field(False, description="only those that may hold secrets, as the operator counts them")
-    q: str = Field("", max_length=200, description="words of the summary")
-    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used not before this moment")
-    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used before this moment")
+    size: int | None = Field(None, ge=0, le=BIGGEST, description="minimum size in bytes")
+    flagged: bool = Field(False, description="only artifacts that may contain secrets, according to the settings")
+    q: str = Field("", max_length=200, description="words in the summary")
+    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used at or after this time")
+    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used before this time")
     sort: Literal[ArtifactFilters.sorts()] = Field(  # type: ignore[valid-type]
-        ArtifactFilters.DEFAULT, description="`-` before it: the newest or largest first"
+        ArtifactFilters.DEFAULT, description="with a leading `-`: newest or largest first"
     )
 
 
@@ -49,7 +50,7 @@ class ArtifactOut(Schema):
     is_compressed: bool
     summary: str
     secret_kinds: list[str]
-    is_flagged: bool = Field(description="the whole is for admins only")
+    is_flagged: bool = Field(description="the full content is for admins only")
     uses: int = Field(description="how many times the agent used this content; 1001: more than 1,000 times")
     session_id: str | None
     turn_id: str | None
@@ -67,12 +68,12 @@ class FetchQuery(Schema):
     mode: Literal["headtail", "head", "tail", "range", "grep", "jsonpath"] = "headtail"
     max_chars: int = Field(USUAL_CHARS, ge=1, le=MOST_CHARS, description=f"more than {USUAL_CHARS:,} need a `reason`")
     reason: str = Field("", max_length=MAX_REASON, description="written to the audit log")
-    offset: int = Field(0, ge=0, le=MAX_OFFSET, description="the character to go on from")
-    lines: str = Field("", max_length=40, description="for range: `10:20`, `10:`, `:20` or `7`")
-    pattern: str = Field("", max_length=MAX_PATTERN, description="for grep: an expression as RE2 knows it")
+    offset: int = Field(0, ge=0, le=MAX_OFFSET, description="the character to start at")
+    lines: str = Field("", max_length=40, description="range: `10:20`, `10:`, `:20` or `7`")
+    pattern: str = Field("", max_length=MAX_PATTERN, description="grep: a regular expression in RE2 syntax")
     ignore_case: bool = False
-    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="for grep: lines beside each match")
-    path: str = Field("", max_length=1_000, description="for jsonpath: as RFC 9535 has it")
+    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="grep: lines around each match")
+    path: str = Field("", max_length=1_000, description="jsonpath: a path as in RFC 9535")
 
     def selector(self) -> Selector:
         """As `fetching.fetch` takes it."""
@@ -83,12 +84,14 @@ class StashIn(Body):
     """A text, or bytes as base64, and where it was used. The whole body has at most 5 MB."""
 
     text: str | None = None
-    base64: str | None = Field(None, description="instead of `text`, for what is no text")
+    base64: str | None = Field(None, description="instead of `text`, for binary content")
     kind: str = Field(KIND, min_length=1, max_length=MAX_KIND)
-    meta: dict[str, Any] = Field({}, description="what to remember of it; never content")
-    gzip: bool | None = Field(None, description="store it compressed; without it, only what was stashed by the rule is")
-    auto: bool = Field(False, description="stash it only if the adoption rule wants it")
-    injected: bool = Field(False, description="with `auto`: it was put into the prompt, and is never stashed")
+    meta: dict[str, Any] = Field({}, description="metadata to store; never content")
+    gzip: bool | None = Field(
+        None, description="store compressed; otherwise only outputs stored by the rule are compressed"
+    )
+    auto: bool = Field(False, description="store only if the adoption rule applies")
+    injected: bool = Field(False, description="with `auto`: the text was put into the prompt and is never stored")
     exit_code: int | None = Field(None, ge=-(2**31), lt=2**31)
     session_id: Name | None = None
     turn_id: Name | None = None
@@ -99,13 +102,13 @@ class StashIn(Body):
     @model_validator(mode="after")
     def one_content(self):
         if (self.text is None) == (self.base64 is None):
-            raise ValueError("give either text or base64")
+            raise ValueError(_("give either text or base64"))
         return self
 
     @model_validator(mode="after")
     def free_kind(self):
         if self.kind in MADE_HERE:
-            raise ValueError("what is of this kind is made from records, never stashed")
+            raise ValueError(_("artifacts of this kind are created from records and cannot be stored"))
         return self
 
     @model_validator(mode="after")
@@ -137,7 +140,7 @@ class StashReceipt(Receipt):
     created_at: str
     kind: str
     meta: dict[str, Any]
-    is_new: bool = Field(description="whether the content was not in the store before")
+    is_new: bool = Field(description="whether the content is new in the store")
     stored_bytes: int
     compression: str
     lines: int
@@ -174,7 +177,7 @@ class PeekReceipt(Receipt):
     content_type: str
     summary: str
     secret_kinds: list[str]
-    verified: str = Field(description="`sha256`: all was read; `size`: only the ends")
+    verified: str = Field(description="`sha256`: everything was read; `size`: only the ends")
 
 
 class FetchReceipt(Receipt):
@@ -186,9 +189,9 @@ class FetchReceipt(Receipt):
     bytes: int
     lines: int
     left_out: dict[str, Any] = Field(description="`before`, `between`, `after`: characters and line breaks not shown")
-    next: dict[str, Any] | None = Field(description="the selector that goes on from here; null at the end")
+    next: dict[str, Any] | None = Field(description="the selector of the next part; null at the end")
     verified: str
-    matches: int | None = Field(None, description="of grep and jsonpath")
+    matches: int | None = Field(None, description="number of matches, for grep and jsonpath")
     long_lines_cut: int | None = None
     binary: bool | None = None
     bytes_left_out: int | None = None

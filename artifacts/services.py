@@ -234,17 +234,18 @@ def _row(stored, measured, place, exit_code, **told):
 def checked(kind: str, meta: dict[str, Any] | None) -> str:
     """The metadata as JSON with sorted names. Raises Refused when it is too big or no JSON object."""
     if not kind or len(kind) > MAX_KIND or not kind.isprintable():
-        raise Refused(_("The kind of an artifact is a word of at most %(most)s characters.") % {"most": MAX_KIND})
+        raise Refused(_("The kind of an artifact must be a word of at most %(most)s characters.") % {"most": MAX_KIND})
     if not isinstance(meta or {}, dict):
-        raise Refused(_("The metadata of an artifact is a JSON object."))
+        raise Refused(_("The metadata of an artifact must be a JSON object."))
     try:
         text = orjson.dumps(meta or {}, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError as exc:
-        raise Refused(_("The metadata of an artifact is a JSON object.")) from exc
+        raise Refused(_("The metadata of an artifact must be a JSON object.")) from exc
     if len(text) > MAX_META:
         sizes = {"length": f"{len(text):,}", "most": f"{MAX_META:,}"}
         raise Refused(
-            _("The metadata has %(length)s characters; at most %(most)s: content belongs into the blob.") % sizes
+            _("The metadata has %(length)s characters; the limit is %(most)s. Put content into the artifact instead.")
+            % sizes
         )
     return text
 

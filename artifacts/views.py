@@ -18,7 +18,7 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, render_page
 
-from . import audited, downloading, handles
+from . import audited, downloading, handles, naming
 from .artifact_list import ARTIFACTS
 from .contents import flagging
 from .errors import Damaged, NoSuchArtifact
@@ -107,7 +107,7 @@ def artifact_verify(request, agent, row):
     result = audited.verify(agent, row.handle, by=request.user.get_username())
     to = reverse("artifacts:artifact_detail", args=[agent.agent_id, row.sha256])
     if not result.problems:
-        return after_post(request, _("Every byte was read: the content is what was stashed."), to=to)
+        return after_post(request, _("Every byte was read: the stored content is unchanged."), to=to)
     messages.error(request, result.problems[0]["reason"])
     return go(request, to)
 
@@ -116,11 +116,14 @@ def _about(request, agent, row):
     """What the page says of a content beside the part of it."""
     uses = Artifact.objects.using(agent.db).filter(handle=row.handle).defer("preview", "summary", "meta_json")
     page = page_of(uses, order=("-created_at", "-id"), size=USES, **places(request))
+    names = naming.of(agent.db, [{name: getattr(use, name) for name in naming.READ} for use in page])
     known, flags, first = amount(uses), flagging.flags(row.secret_kinds), fetching.first_meta(row)
     return {
         "first": first,
+        "name": names[page[0].id] if not places(request)["after"] and page else naming.latest(agent.db, row.handle),
         "meta": orjson.dumps(first["meta"], option=orjson.OPT_INDENT_2).decode() if first["meta"] else "",
         "uses": page,
+        "names": names,
         "use_count": known.count,
         "use_shown": in_words(known),
         "kinds": orjson.loads(row.secret_kinds),

@@ -18,7 +18,7 @@ router = Operations("operations_schedules_api", tags=["schedules"])
 @agent_view
 @needs("viewer")
 def cron_list(request, agent, filters: Query[PageQuery]):
-    """Scheduled jobs of an agent by name, with how their last runs went."""
+    """Scheduled tasks of an agent by name, with the results of their last runs."""
     page = schedules.page(agent, **filters.place)
     return listed(page)
 
@@ -27,7 +27,7 @@ def cron_list(request, agent, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def cron_detail(request, agent, job_id: str):
-    """One job with its definition."""
+    """A scheduled task with its definition."""
     job = schedules.find(agent, job_id)
     if job is None:
         raise Http404
@@ -40,7 +40,7 @@ def cron_detail(request, agent, job_id: str):
 @agent_view
 @needs("viewer")
 def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
-    """The runs of a job, the newest first; also of one that is no longer defined."""
+    """The runs of a task, newest first; also of a task that is no longer defined."""
     page = schedules.run_page(schedules.runs_of(agent, job_id), **filters.place)
     if not page and not filters.after and not filters.before and schedules.find(agent, job_id) is None:
         raise Http404
@@ -51,6 +51,6 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def subagent_list(request, agent, filters: Query[SubagentQuery]):
-    """Runs of sub-agents that an agent's sessions asked for, the newest first; or those on either side of `session`."""
+    """Sub-agent runs of an agent's sessions, newest first; with `session`, runs it started and its own."""
     page = subagent_runs.page(agent, session=filters.session, **filters.place)
     return listed(page)

@@ -18,7 +18,7 @@ router = Operations("operations_background_api", tags=["schedules"])
 @agent_view
 @needs("viewer")
 def task_list(request, agent, filters: Query[PageQuery]):
-    """Tasks that are no runs of scheduled jobs, the newest first."""
+    """Background tasks that are not runs of scheduled tasks, newest first."""
     return listed(stored.found(agent, automation_background.BACKGROUND, "tasks", **filters.place))
 
 
@@ -26,7 +26,7 @@ def task_list(request, agent, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def flow_list(request, agent, filters: Query[PageQuery]):
-    """Flows, which are tasks that belong together; the newest first."""
+    """Flows, which are tasks that belong together; newest first."""
     return listed(stored.found(agent, automation_background.BACKGROUND, "flows", **filters.place))
 
 
@@ -34,5 +34,5 @@ def flow_list(request, agent, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def delivery_list(request, agent, filters: Query[PageQuery]):
-    """Messages on their way out, the newest first; what they say and to whom is not read."""
+    """Outgoing messages, newest first; their texts and recipients are not imported."""
     return listed(stored.found(agent, automation_background.BACKGROUND, "deliveries", **filters.place))

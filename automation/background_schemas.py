@@ -24,7 +24,7 @@ class TaskOut(Schema):
     progress_summary: str
     terminal_summary: str
     terminal_outcome: str
-    created_at: int = Field(description="0 when it is not known")
+    created_at: int = Field(description="0 when unknown")
     started_at: int | None
     ended_at: int | None
 
@@ -37,7 +37,7 @@ class FlowOut(Schema):
     goal: str
     current_step: str
     blocked_summary: str
-    created_at: int = Field(description="0 when it is not known")
+    created_at: int = Field(description="0 when unknown")
     updated_at: int | None
     ended_at: int | None
 
@@ -52,6 +52,6 @@ class DeliveryOut(Schema):
     last_error: str
     retry_count: int
     last_attempt_at: int | None
-    enqueued_at: int = Field(description="0 when it is not known")
+    enqueued_at: int = Field(description="0 when unknown")
     updated_at: int | None
     failed_at: int | None

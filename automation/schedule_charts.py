@@ -7,8 +7,9 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from openclaw_web.pages import states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
-from openclaw_web.pages.formatting import at, duration
+from openclaw_web.pages.formatting import day_in_words, duration, here
 
 from .schedules import FAILED, SKIPPED, SUCCEEDED, Numbers, Run
 
@@ -16,6 +17,7 @@ BARS = 50
 SMALL_BARS = 20
 WIDTH, GAP, HEIGHT, BASE = 5, 2, 24, 19  # pixels; failed runs hang below the base line, so that colour is not alone
 TONES = {SUCCEEDED: "ok", FAILED: "bad"}
+SERIES = TONES | {SKIPPED: "muted"}
 
 
 class SmallBar(NamedTuple):
@@ -41,11 +43,11 @@ def durations(numbers: Numbers, addresses: Mapping[str, str]) -> Chart:
     """The latest runs, the oldest first; a bar leads to the session of its run when that is in the store."""
     runs = [run for run in numbers.runs[:BARS] if run.duration_ms is not None][::-1]
     in_seconds = max((run.duration_ms for run in runs), default=0) >= 10_000
-    title = _("How long the latest runs took, in seconds") if in_seconds else _("How long the latest runs took, in ms")
-    series = (Series(_("Succeeded"), "ok"), Series(_("Failed"), "bad"), Series(_("Neither"), "muted"))
-    days = {f"{at(run.ts):%Y-%m-%d}" if at(run.ts) else "" for run in runs}
-    unit, short = 1000 if in_seconds else 1, "%H:%M" if len(days) == 1 else "%-d %b"
-    points = [_point(run, unit, short, addresses) for run in runs]
+    title = _("Duration of the latest runs, in seconds") if in_seconds else _("Duration of the latest runs, in ms")
+    series = tuple(Series(states.word(state), tone) for state, tone in SERIES.items())
+    days = {f"{here(run.ts):%Y-%m-%d}" if here(run.ts) else "" for run in runs}
+    unit = 1000 if in_seconds else 1
+    points = [_point(run, unit, len(days) == 1, addresses) for run in runs]
     chart = bar_chart(points, title=title, unit=_("Run"), series=series)
     places = [_place(run) for run in runs]
     chart.totals = [places.count(place) for place in range(len(series))]  # a sum of durations says little
@@ -66,17 +68,23 @@ def small_bars(numbers: Numbers) -> SmallBars | None:
     )
 
 
-def _point(run, unit, short, addresses):
-    moment = at(run.ts)
+def _point(run, unit, is_one_day, addresses):
+    moment = here(run.ts)
     day = f"{moment:%Y-%m-%d %H:%M}" if moment else "–"
     value = max(1, round(run.duration_ms / unit))
     place = _place(run)
     return Point(
         name=f"{day}, {duration(run.duration_ms)}",
-        short=f"{moment:{short}}" if moment else "–",
+        short=_short(moment, is_one_day),
         values=tuple(value if number == place else 0 for number in range(3)),
         href=addresses.get(run.session_id),
     )
+
+
+def _short(moment, is_one_day):
+    if moment is None:
+        return "–"
+    return f"{moment:%H:%M}" if is_one_day else day_in_words(moment.date(), has_year=False)
 
 
 def _place(run):

@@ -12,6 +12,8 @@ import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
+from openclaw_web.pages.formatting import listed
+
 SHORTHANDS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -76,7 +78,7 @@ def _cron(schedule):
         return None
     zone = schedule.get("tz")
     zone = zone if isinstance(zone, str) and zone.strip() else _("local time")
-    return f"{words} ({zone[:60]})"
+    return _("%(words)s (%(zone)s)") % {"words": words, "zone": zone[:60]}
 
 
 def _every(schedule):
@@ -124,19 +126,27 @@ def _times(minute: str, hour: str) -> tuple[str, str] | None:
 
 
 def _how_often(minute, minutes, hour, hours):
-    often = _("every minute") if len(hours) == 1 and minutes == _range(minutes) else _often(minute, minutes)
+    often = _often_minutes(1) if len(hours) == 1 and minutes == _range(minutes) else _often(minute, minutes)
     if hour == "*":
         return often
     step = _step(hour, 24)
     if step and len(minutes) == 1:
-        words = ngettext("every hour", "every %(count)s hours", step) % {"count": step}
+        words = _often_hours(step)
         return words if minutes == [0] else _("%(often)s at minute %(minute)s") % {"often": words, "minute": minutes[0]}
     if len(minutes) == 1 and hours != _range(hours):
-        return _("at minute %(minute)s of the hours %(hours)s") % {"minute": minutes[0], "hours": _list(hours)}
+        return _("at minute %(minute)s of hours %(hours)s") % {"minute": minutes[0], "hours": _list(hours)}
     if hours == _range(hours):
         span = {"first": f"{hours[0]:02}:{minutes[0]:02}", "last": f"{hours[-1]:02}:{minutes[-1]:02}"}
-        return f"{often} {_('from %(first)s to %(last)s') % span}"
-    return f"{often} {_('of the hours %(hours)s') % {'hours': _list(hours)}}"
+        return _("%(often)s from %(first)s to %(last)s") % {"often": often, **span}
+    return _("%(often)s during hours %(hours)s") % {"often": often, "hours": _list(hours)}
+
+
+def _often_minutes(count):
+    return ngettext("every minute", "every %(count)s minutes", count) % {"count": count}
+
+
+def _often_hours(count):
+    return ngettext("every hour", "every %(count)s hours", count) % {"count": count}
 
 
 def _range(numbers):
@@ -147,12 +157,12 @@ def _range(numbers):
 def _often(minute, minutes):
     step = _step(minute, 60)
     if step:
-        return ngettext("every minute", "every %(count)s minutes", step) % {"count": step}
+        return _often_minutes(step)
     if minutes == [0]:
-        return _("every hour")
+        return _often_hours(1)
     if len(minutes) == 1:
         return _("every hour at minute %(minute)s") % {"minute": minutes[0]}
-    return _("every hour at the minutes %(minutes)s") % {"minutes": _list(minutes)}
+    return _("every hour at minutes %(minutes)s") % {"minutes": _list(minutes)}
 
 
 def _days(day: str, weekday: str) -> str | None:
@@ -178,7 +188,7 @@ def _days_of_month(field):
     step = re.fullmatch(r"\*/(\d+)", field)
     if step:
         return _("every %(count)s days from the first of the month") % {"count": step[1]}
-    words = ngettext("on day %(days)s of the month", "on the days %(days)s of the month", len(days))
+    words = ngettext("on day %(days)s of the month", "on days %(days)s of the month", len(days))
     return words % {"days": _spans(days, str)}
 
 
@@ -201,11 +211,11 @@ def _days_of_week(field):
         return ""
     if len(days) == 6:
         missing = next(day for day in range(7) if day not in days)
-        return _("every day but %(day)s") % {"day": _day_name(missing)}
+        return _("every day except %(day)s") % {"day": _day_name(missing)}
     if days == WEEKDAYS:
         return _("on weekdays")
     if days == WEEKEND:
-        return _("at weekends")
+        return _("on weekends")
     monday_first = sorted(days, key=lambda day: day or 7)
     return _("on %(days)s") % {"days": _spans([day or 7 for day in monday_first], lambda day: _day_name(day % 7))}
 
@@ -270,7 +280,7 @@ def _spans(numbers: Sequence[int], name: Callable[[int], str]) -> str:
 def _list(items):
     """`a`, `a and b`, `a, b and c`."""
     *most, last = map(str, items)
-    return _("%(most)s and %(last)s") % {"most": ", ".join(most), "last": last} if most else last
+    return _("%(most)s and %(last)s") % {"most": listed(most), "last": last} if most else last
 
 
 def _day_name(day):

@@ -10,14 +10,14 @@ from openclaw_web.endpoints.schemas import PageQuery
 from . import schedules
 
 Outcome = Literal["succeeded", "failed", "skipped", ""]
-OUTCOME = Field(description="what the status comes to; empty for a status that is not known")
+OUTCOME = Field(description="meaning of the status; empty for an unknown status")
 
 
 class NumbersOut(Schema):
-    """How a job went; all but the count speak of its last 100 runs."""
+    """Results of a task; everything except the count is based on its last 100 runs."""
 
-    run_count: int = Field(description="1001 stands for more than 1000")
-    success_percent: int | None = Field(description="of the runs that succeeded or failed")
+    run_count: int = Field(description="1001 means more than 1000")
+    success_percent: int | None = Field(description="based on runs that succeeded or failed")
     median_ms: int | None
     average_ms: int | None
     longest_ms: int | None
@@ -29,7 +29,7 @@ class CronJobOut(Schema):
     id: str
     name: str
     enabled: bool
-    words: str = Field(description="when it runs")
+    words: str = Field(description="schedule in words")
     schedule: dict[str, Any]
     created_at: int | None
     updated_at: int | None
@@ -43,7 +43,7 @@ class CronJobOut(Schema):
 
 class CronJobDetail(CronJobOut):
     prompt: str
-    definition: dict[str, Any] = Field(description="as it was found")
+    definition: dict[str, Any] = Field(description="the definition as imported")
 
     @staticmethod
     def resolve_definition(job):
@@ -52,7 +52,7 @@ class CronJobDetail(CronJobOut):
 
 class CronRunOut(Schema):
     seq: int
-    ts: int = Field(description="when it ended")
+    ts: int = Field(description="end time")
     status: str
     outcome: Outcome = OUTCOME
     duration_ms: int | None
@@ -66,7 +66,7 @@ class CronRunOut(Schema):
 
 
 class SubagentQuery(PageQuery):
-    session: str = Field("", max_length=1_000, description="the id or key of a session on either side")
+    session: str = Field("", max_length=1_000, description="id or key of the session that asked or that was started")
 
 
 class SideOut(Schema):
@@ -79,7 +79,7 @@ class SubagentRunOut(Schema):
     label: str
     task: str
     model: str
-    outcome: str = Field(description="as OpenClaw says it; empty while there is no end")
+    outcome: str = Field(description="as reported by OpenClaw; empty until the run has ended")
     error: str
     created_at: int | None
     ended_at: int | None

@@ -53,7 +53,6 @@ def cron_detail(request, agent, job_id):
         "chart": schedule_charts.durations(numbers, addresses),
         "runs": page,
         "addresses": addresses,
-        "outcome_of": schedules.outcome,
     }
     return render_page(request, "automation/cron_detail.html", context)
 

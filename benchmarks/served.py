@@ -38,7 +38,7 @@ class Served:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, **pipes)
         for line in self.process.stdout:
-            if found := re.search(r"answers at http://([^/]+):(\d+)/", line):
+            if found := re.search(r"is running at http://([^/]+):(\d+)/", line):
                 self.address = found[1], int(found[2])
                 break
         # Nobody reads on: a full pipe would hold the server up.

@@ -3,7 +3,7 @@
     python benchmarks/weight.py [--json]
 
 A real `serve` with demonstration data in a temporary home; Chromium counts what it gets from the network, compressed,
-headers included (CDP, encodedDataLength). Bars: first visit 150 kB, later pages 40 kB.
+headers included (CDP, encodedDataLength). Bars: first visit 50 kB, later pages 40 kB.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-BARS = {"first": 150, "later": 40}
+BARS = {"first": 50, "later": 40}
 PAGES = [
     "/agents/",
     "/agents/main/sessions/",

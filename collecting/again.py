@@ -147,7 +147,7 @@ def run(collection: Any, found: Any, agent: Agent, report: Any, wanted: frozense
         beside = stack.enter_context(databases.beside(collection.copies.place(f"{agent.agent_id}.sqlite")))
         may_read = _reader(collection, found, agent, report, sources, made)
         for session_id in ids:
-            collection.begin(0, _("Reading %(session)s again") % {"session": session_id})
+            collection.begin(0, _("Importing %(session)s again") % {"session": session_id})
             if may_read(session_id):
                 with guarding(report, session_id, "unreadable_session"):
                     _session(collection, agent, beside, session_id, sources, made)

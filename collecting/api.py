@@ -16,5 +16,5 @@ WHAT_IS_NEW = CollectIn()
 @router.post("/operations/collect", {202: JobOut}, 400, 409)
 @needs("operator")
 def collect(request, wanted: CollectIn = WHAT_IS_NEW):
-    """Read the configured OpenClaw home again; answers the job that does it, also when one is already under way."""
+    """Import from the configured OpenClaw folder; returns the job, also if an import is already running."""
     return Status(202, jobs.start("collect", wanted.params(), by=request.user.username))

@@ -109,9 +109,9 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     """
     source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
     if source.resolve() == settings.HOME_DIR.resolve():
-        raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": source})
+        raise Refused(_("%(path)s is OpenClaw Web's own home. Choose the OpenClaw folder instead.") % {"path": source})
     room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the last of it is for who makes room
-    kept = room.refusing(settings.HOME_DIR, _("What was read is kept. Make room and collect again."))
+    kept = room.refusing(settings.HOME_DIR, _("Imported records are kept. Free some disk space, then import again."))
     with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
         _check_sessions(home, params, own_copies, progress)
@@ -148,7 +148,7 @@ def _names(home, params):
     only, names = params.get("agent"), names_here(home, as_name=params.get("as"))
     if only and only not in names.values():
         words = {"agent": only, "names": ", ".join(names.values())}
-        raise Refused(_("This home has no agent %(agent)s. Its agents: %(names)s.") % words)
+        raise Refused(_("This OpenClaw folder has no agent %(agent)s. Its agents: %(names)s.") % words)
     return {name: agent_id for name, agent_id in names.items() if only in (None, agent_id)}
 
 
@@ -170,7 +170,7 @@ def _collect(collection):
     for found in here:
         agent = collection.agents[found.home_name]
         report = collection.reports[agent.agent_id] = AgentReport()
-        message = _("Reading %(agent)s") % {"agent": agent.agent_id}
+        message = _("Importing %(agent)s") % {"agent": agent.agent_id}
         collection.begin(plans[found.home_name].bytes_to_read, message)
         waiting.expect_many_writes(agent.db)
         collect_agent.collect(collection, found, agent, plans[found.home_name], report)
@@ -206,7 +206,7 @@ def _result(collection, schedules, artifacts):
     counts = {"records": amounts.of("new records", records), "agents": amounts.of("agents", len(reports))}
     counts["rejected"] = amounts.of("rejected lines", rejected)
     return {
-        "message": _("%(records)s of %(agents)s, %(rejected)s.") % counts,
+        "message": _("%(records)s from %(agents)s, %(rejected)s.") % counts,
         "source": str(collection.home.root),
         "bytes_read": collection.bytes_read,
         "records": records,
@@ -259,16 +259,16 @@ def only_one(progress):
     (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
 
     def say_so():
-        progress.update(0, None, _("Another collect is running; waiting for it."))
+        progress.update(0, None, _("Another import is running. Waiting until that import has ended."))
 
     return locks.lock(locks.COLLECTING, before_waiting=say_so)
 
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Collect"),
-    started=gettext_lazy("started a collect"),
-    kept=gettext_lazy("What was read until then is kept, and the next collect goes on from there."),
+    label=gettext_lazy("Import"),
+    started=gettext_lazy("started an import"),
+    kept=gettext_lazy("Records imported so far are kept, and the next import continues from there."),
     done=collect_report.in_words,
     page="overview:agent_list",
     every=Every(

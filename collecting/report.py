@@ -10,38 +10,36 @@ from openclaw_web import amounts
 SCHEMA = "openclaw-web.collect.v1"
 WITHHELD = {
     Why.SENDER: gettext_lazy("sender opted out"),
-    Why.UNKNOWN_SENDER: gettext_lazy("sender cannot be told"),
+    Why.UNKNOWN_SENDER: gettext_lazy("sender unknown"),
     Why.QUOTE: gettext_lazy("may quote somebody who opted out"),
-    Why.ANSWER: gettext_lazy("follows one of these"),
+    Why.ANSWER: gettext_lazy("follows a withheld record"),
 }
 # Reasons that stand for a whole database, which is no line.
 OF_DATABASES = ("bad_database", "database_not_copied")
 FOUND = {
     "file_versions": ngettext_lazy("%(count)s file version", "%(count)s file versions", "count"),
-    "steps": ngettext_lazy("%(count)s step of runs", "%(count)s steps of runs", "count"),
+    "steps": ngettext_lazy("%(count)s run step", "%(count)s run steps", "count"),
     "indexed_files": ngettext_lazy(
-        "%(count)s file of the memory index", "%(count)s files of the memory index", "count"
+        "%(count)s file in the memory index", "%(count)s files in the memory index", "count"
     ),
     "contents": ngettext_lazy(
-        "%(count)s content of databases and bundles", "%(count)s contents of databases and bundles", "count"
+        "%(count)s artifact from databases and bundles", "%(count)s artifacts from databases and bundles", "count"
     ),
-    "unfinished": ngettext_lazy(
-        "%(count)s last line still being written", "%(count)s last lines still being written", "count"
-    ),
+    "unfinished": ngettext_lazy("%(count)s incomplete last line", "%(count)s incomplete last lines", "count"),
     "opted_out_sessions": ngettext_lazy(
         "%(count)s session of people who opted out", "%(count)s sessions of people who opted out", "count"
     ),
     "unnamed_sessions": ngettext_lazy(
-        "%(count)s session that nobody can be told for, while somebody opted out",
-        "%(count)s sessions that nobody can be told for, while somebody opted out",
+        "%(count)s session without known participants while somebody is opted out",
+        "%(count)s sessions without known participants while somebody is opted out",
         "count",
     ),
     "ignored_sessions": ngettext_lazy(
-        "%(count)s session that was undone before and stays out",
-        "%(count)s sessions that were undone before and stay out",
+        "%(count)s session excluded because its import was undone",
+        "%(count)s sessions excluded because their import was undone",
         "count",
     ),
-    "repeated": ngettext_lazy("%(count)s already there", "%(count)s already there", "count"),
+    "repeated": ngettext_lazy("%(count)s already stored", "%(count)s already stored", "count"),
 }
 
 
@@ -52,7 +50,7 @@ def result_of(job) -> dict | None:
 
 def in_words(result: dict) -> str:
     """A short report: a line an agent, then what needs a person's eye."""
-    lines = [_("Collected %(source)s") % {"source": result.get("source", "")}]
+    lines = [_("Imported from %(source)s") % {"source": result.get("source", "")}]
     for agent_id, agent in result["agents"].items():
         lines.append(f"  {agent_id}: {_agent_line(agent)}")
         lines += [f"    {note}" for note in agent["notes"]]
@@ -60,7 +58,7 @@ def in_words(result: dict) -> str:
     schedules = result["schedules"]
     if any(schedules.values()):
         lines.append(
-            _("  schedules: %(jobs)s, %(runs)s, %(subagents)s")
+            _("  scheduling: %(jobs)s, %(runs)s, %(subagents)s")
             % {
                 "jobs": amounts.of("cron jobs", schedules["cron_jobs"]),
                 "runs": amounts.of("runs", schedules["cron_runs"]),
@@ -72,7 +70,9 @@ def in_words(result: dict) -> str:
         lines.append(_("  background: %(tasks)s, %(flows)s, %(deliveries)s") % told)
     artifacts = result["artifacts"]
     if artifacts["imported"] or artifacts["known"] or artifacts["withheld"] or artifacts["rejected"]:
-        words = _("  artifacts of openclaw-mem: %(imported)s imported, %(known)s here already, %(unchanged)s unchanged")
+        words = _(
+            "  artifacts of openclaw-mem: %(imported)s imported, %(known)s already stored, %(unchanged)s unchanged"
+        )
         words += _(", %(withheld)s withheld because somebody opted out") if artifacts["withheld"] else ""
         lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
     lines += [f"  {note}" for note in result["notes"]]
@@ -107,7 +107,7 @@ def rejected_words(result: dict) -> str:
     if lines:
         words = ngettext("%(count)s line was not a record.", "%(count)s lines were not records.", lines)
         parts.append(words % {"count": f"{lines:,}"})
-    return " ".join([*parts, _("See Operations, Rejected records.")])
+    return " ".join([*parts, _("See “Rejected records” under System.")])
 
 
 def _again_lines(again):
@@ -115,13 +115,13 @@ def _again_lines(again):
         return []
     told = {"rebuilt": amounts.of("sessions", again["rebuilt"]), "new": again["new"], "unchanged": again["unchanged"]}
     told["added"] = amounts.of("records", sum(again["added"].values()))
-    parts = [_("again: %(rebuilt)s rebuilt, %(new)s new, %(unchanged)s unchanged; %(added)s added") % told]
+    parts = [_("imported again: %(rebuilt)s rebuilt, %(new)s new, %(unchanged)s unchanged; %(added)s added") % told]
     for what, number, words in (
-        ("records", again["kept"], _("kept though no source holds them any more: %(what)s")),
+        ("records", again["kept"], _("kept although no source contains them any more: %(what)s")),
         ("records", sum(again["withheld"].values()), _("withheld: %(what)s")),
-        ("sessions", len(again["taken_out"]), _("removed because of opting out: %(what)s")),
-        ("sessions", len(again["without_source"]), _("kept, no source is left: %(what)s")),
-        ("sessions", len(again["undecided"]), _("kept, the owner cannot be told: %(what)s")),
+        ("sessions", len(again["taken_out"]), _("removed because people opted out: %(what)s")),
+        ("sessions", len(again["without_source"]), _("kept because no source is left: %(what)s")),
+        ("sessions", len(again["undecided"]), _("kept because the owner is unknown: %(what)s")),
     ):
         if number:
             parts.append(words % {"what": amounts.of(what, number)})
@@ -131,9 +131,11 @@ def _again_lines(again):
 def _held_lines(held):
     """Where words that were withheld or taken out still are."""
     words = {
-        "samples": _("Samples that still hold words withheld now: %(what)s"),
-        "artifacts": _("Artifacts that still hold them, until “openclaw-web artifact gc” removes them: %(what)s"),
-        "backups": _("Backups that still hold them: %(what)s"),
+        "samples": _("Samples that still contain withheld text: %(what)s"),
+        "artifacts": _(
+            "Artifacts that still contain withheld text, until “openclaw-web artifact gc” removes them: %(what)s"
+        ),
+        "backups": _("Backups that may still contain withheld text: %(what)s"),
     }
     named = {**held, "artifacts": [one["handle"] for one in held["artifacts"]]}
     return [words[kind] % {"what": ", ".join(found)} for kind, found in named.items() if found]
@@ -147,8 +149,8 @@ def _withheld(agent):
         yield _("withheld: %(why)s") % {"why": why}
     if unknown:
         words = ngettext(
-            "%(count)s record with an envelope that is not understood (see Operations, Rejected records)",
-            "%(count)s records with an envelope that is not understood (see Operations, Rejected records)",
+            "%(count)s record with an unknown envelope (see “Rejected records” under System)",
+            "%(count)s records with an unknown envelope (see “Rejected records” under System)",
             unknown,
         )
         yield words % {"count": f"{unknown:,}"}

@@ -16,7 +16,7 @@ from openclaw_web import clock
 from .models import MigrationRun, MigrationSource
 
 Status = MigrationRun.Status
-CANCELLED = gettext_lazy("It was cancelled. What was imported until then stays; run it again.")
+CANCELLED = gettext_lazy("The run was canceled. Imports finished so far are kept. Run the import again to continue.")
 
 
 def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
@@ -34,7 +34,7 @@ def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
     for failed in _failed_since_the_last(root):
         own = orjson.loads(failed.report_json).get("sessions", {})
         before = {agent: sorted(set(ids).difference(own.get(agent, ()))) for agent, ids in before.items()}
-    sentence = _("It was broken off. The next run went on with it.")
+    sentence = _("The run was interrupted. The next run continued the import.")
     with transaction.atomic():
         for run in broken:
             finish(run, Status.FAILED, sentence, orjson.loads(run.report_json))

@@ -9,7 +9,7 @@ from openclaw_web.endpoints.schemas import Body
 
 
 class CollectIn(Body):
-    include_deleted: bool = Field(False, description="also read deleted and reset sessions")
+    include_deleted: bool = Field(False, description="also import deleted and reset sessions")
 
     def params(self) -> dict[str, Any]:
         """What the job takes, spelled as the page's button spells it, so that equal wishes are one job."""

@@ -2,17 +2,17 @@
 
 from django.conf import settings
 from django.db.models import Q
-from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
 from jobs import services as jobs
+from jobs.notices import after_start
 from ledger.lists.rejected_list import REJECTED
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, render_page
+from openclaw_web.pages.html import render_page
+from openclaw_web.pages.missing import Missing
 from overview.models import AgentSummary
 
 
@@ -21,7 +21,7 @@ from overview.models import AgentSummary
 def collect_start(request):
     """Queue a collect of the configured home; the page of the one that is under way, if there is one."""
     job = jobs.start("collect", {"source": str(settings.STATE_DIR)}, by=request.user.username)
-    return after_post(request, _("The collect is under way."), to=job)
+    return after_start(request, job)
 
 
 @require_safe
@@ -34,5 +34,7 @@ def rejected_list(request):
         with_some = AgentSummary.objects.filter(Q(rejected_count__gt=0) | Q(unknown_envelope_count__gt=0))
         agents = with_some.order_by("-rejected_count", "-unknown_envelope_count", "agent_id")
         return render_page(request, "collecting/rejected_agents.html", {"agents": agents})
-    agent = get_object_or_404(Agent, agent_id=filters.cleaned_data["agent"])
+    agent = Agent.objects.filter(agent_id=filters.cleaned_data["agent"]).first()
+    if agent is None:
+        raise Missing("agent")
     return answer(request, "collecting/rejected_list.html", REJECTED, agent=agent, filters=filters)

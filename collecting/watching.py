@@ -58,7 +58,7 @@ def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) ->
 
 def _wait_for(source, stop, say):
     """The folders to watch, once there are any; none when it is told to stop before."""
-    words = _("No agent of OpenClaw has spoken yet at %(source)s. Reading begins by itself when one has.")
+    words = _("No OpenClaw agents at %(source)s yet. The import starts automatically with the first agent.")
     while not stop.is_set():
         try:
             return _folders(source)

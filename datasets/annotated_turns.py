@@ -19,11 +19,9 @@ from .models import DatasetSample
 
 TYPE = DatasetSample.Type.ANNOTATED_TURN
 NOT_USED = {
-    Why.SENDER: gettext_lazy("Its sender opted out, so its words are not used."),
-    Why.UNKNOWN_SENDER: gettext_lazy(
-        "Somebody opted out, and who sent this cannot be told, so its words are not used."
-    ),
-    Why.QUOTE: gettext_lazy("It may quote somebody who opted out, so its words are not used."),
+    Why.SENDER: gettext_lazy("The sender opted out, so the text is not used."),
+    Why.UNKNOWN_SENDER: gettext_lazy("Somebody opted out and the sender is unknown, so the text is not used."),
+    Why.QUOTE: gettext_lazy("The text may quote somebody who opted out, so it is not used."),
 }
 
 
@@ -34,6 +32,7 @@ class Exchange:
     user: str = ""
     reply: str = ""
     problem: str = ""
+    stop: str = ""  # the stop reason recorded with the reply
 
 
 def sample_id(agent_id: str, turn_id: str) -> str:
@@ -107,17 +106,17 @@ def _exchange(turn, records, opted_out, is_group):
     user_kind, user = records.get(turn.user_message_id, nothing)
     reply_kind, reply = records.get(turn.agent_message_id, nothing)
     if not turn.is_active:
-        return Exchange(problem=_("It is on a branch that the conversation left."))
+        return Exchange(problem=_("On an abandoned branch."))
     if "withheld" in (user_kind, reply_kind):
-        return Exchange(problem=_("Its sender opted out, so its words are not used."))
+        return Exchange(problem=_("The sender opted out, so the text is not used."))
     if opted_out and user and (why := why_withheld(user.sender, user.around, opted_out, is_group=is_group)):
         return Exchange(problem=NOT_USED[why])
     if turn.agent_message_id is None:
-        return Exchange(problem=_("It has no reply."))
+        return Exchange(problem=_("No reply."))
     if user is None or reply is None:
-        return Exchange(problem=_("Its records are not in the store. Collect this agent again."))
+        return Exchange(problem=_("The records are not stored. Import this agent again."))
     if not user.text.strip():
         return Exchange(problem=_("The user's message has no text."))
     if not reply.text.strip():
-        return Exchange(problem=_("It has no reply."))
-    return Exchange(user=user.text, reply=reply.text)
+        return Exchange(problem=_("No reply."))
+    return Exchange(user=user.text, reply=reply.text, stop=reply.stop_reason or "")

@@ -31,7 +31,7 @@ BUDGET_BYTES = 2_000_000  # of content in one answer
 @router.get("/samples", Page[SampleOut], 409)
 @needs("viewer")
 def sample_list(request, filters: Query[SampleQuery]):
-    """Samples, the newest first; a page also ends after about 2 MB. A search may answer fewer, and a `next`."""
+    """Samples, newest first; a page also ends after about 2 MB. A search may return fewer, and a `next`."""
     found = SAMPLES.fits(request.user, **filters.asked())
     return listed(found.page(budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
@@ -39,17 +39,17 @@ def sample_list(request, filters: Query[SampleQuery]):
 @router.get("/samples/{sample_id}", SampleDetailOut, 404)
 @needs("viewer")
 def sample_detail(request, response: HttpResponse, sample_id: str):
-    """One sample with the verdicts on it. Its ETag is its version: send it as `If-Match` with a verdict."""
+    """A sample with its verdicts. The ETag is the version of the sample: send it as `If-Match` with a verdict."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
     response["ETag"] = f'"{version_of(sample)}"'
     return sample
 
 
-@router.post("/agents/{agent}/sessions/{session_id}/samples", MadeOut, 400, 404, 409, 503)
+@router.post("/agents/{agent}/sessions/{session_id}/samples", MadeOut, 400, 404, 409, 503, summary="Samples Create")
 @agent_view
 @needs("labeller")
 def samples_make(request, agent, session_id: str, body: SamplesIn):
-    """Make samples from turns; a turn that has its sample keeps it."""
+    """Create samples from turns; a turn that already has a sample keeps this sample."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     numbers = None if body.all else body.turns
     return services.make_samples(agent, session.id, numbers, by=request.user.username)
@@ -58,7 +58,7 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
 @router.post("/samples/{sample_id}/label", SampleOut, 400, 404, 409, 412, openapi_extra={"parameters": [IF_MATCH]})
 @needs("labeller")
 def sample_label(request, response: HttpResponse, sample_id: str, body: LabelIn):
-    """Add a verdict to a sample, with the reply as it should be learnt. 412 when `If-Match` names an old version."""
+    """Give a verdict on a sample, with the reply to use for training. 412 if `If-Match` names an old version."""
     is_version = named_by(request.headers.get("If-Match"))
     try:
         sample = verdicts.label_sample(sample_id, by=request.user.username, is_version=is_version, **body.verdict())

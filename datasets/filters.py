@@ -1,6 +1,7 @@
 """What templates can do with the words of samples. Formatting only: no queries."""
 
-from .words import PART_WORDS, STATUS_WORDS, TYPE_WORDS
+from .turn_facts import CUT_OFF
+from .words import PART_WORDS, PROMPT_WORDS, STATUS_WORDS, TYPE_WORDS
 
 
 def status_word(status):
@@ -18,4 +19,14 @@ def part_word(label):
     return PART_WORDS.get(label, label)
 
 
-FILTERS = {made.__name__: made for made in (status_word, type_word, part_word)}
+def prompt_word(prompted_by):
+    """`cron` as “Scheduled task”; empty for a person's words, and where nothing is known."""
+    return PROMPT_WORDS.get(prompted_by, prompted_by) if prompted_by else ""
+
+
+def is_cut_off(reply_stop):
+    """Whether a reply ended before it was complete."""
+    return reply_stop in CUT_OFF
+
+
+FILTERS = {made.__name__: made for made in (status_word, type_word, part_word, prompt_word, is_cut_off)}

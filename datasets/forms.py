@@ -33,13 +33,13 @@ class TurnChoice(forms.Form):
         """The numbers of the ticked boxes; None for every turn."""
         numbers = self.data.getlist("turn")
         if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in numbers):
-            raise forms.ValidationError(_("A turn is named by its number."))
+            raise forms.ValidationError(_("Turns are identified by their numbers."))
         return {"numbers": None if self.cleaned_data["all"] else [int(text) for text in numbers]}
 
     def chosen(self):
         """The chosen turn numbers, None for all. Raises Refused for anything that is no number."""
         if not self.is_valid():
-            raise Refused(_("A turn is named by its number. Choose the turns on the session's page."))
+            raise Refused(_("Turns are identified by their numbers. Select the turns on the session page."))
         return self.cleaned_data["numbers"]
 
 
@@ -171,7 +171,9 @@ class VerdictForm(forms.Form):
         if self.parts is None or self.parts.is_valid():
             return is_valid
         if not self.non_field_errors():
-            self.add_error(None, _("What is said of the gate or of the guardian does not fit."))
+            self.add_error(
+                None, _("The verdict on the memory gate or the write guardian is not valid. Check its fields.")
+            )
         return False
 
     def verdict(self):

@@ -15,11 +15,15 @@ PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected",
 
 class SampleQuerySet(models.QuerySet):
     FIRST_CHARACTERS = 200
+    READ = (
+        *("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at"),
+        *("prompted_by", "reply_stop"),
+    )
 
     def for_reading(self):
         """What a list shows, as dictionaries: of the texts only how they begin."""
         body = Cast("content", models.JSONField())
-        return self.values("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at").annotate(
+        return self.values(*self.READ).annotate(
             user=Substr(KeyTextTransform("userMessage", body), 1, self.FIRST_CHARACTERS),
             reply=Substr(KeyTextTransform("agentReply", body), 1, self.FIRST_CHARACTERS),
             edited=Substr("output", 1, self.FIRST_CHARACTERS),
@@ -74,6 +78,12 @@ class DatasetSample(models.Model):
     gate_corrected_output = models.TextField(null=True, help_text="JSON, the spec's memoryGate.correctedOutput")
     guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label")
     guardian_corrected_output = models.TextField(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
+    prompted_by = models.TextField(
+        null=True, help_text="which prompt of OpenClaw's own, or `silent`; empty: a person's; null: not known yet"
+    )
+    reply_stop = models.TextField(
+        null=True, help_text="the stop reason recorded with the reply; empty: none; null: not known yet"
+    )
     label_id = models.TextField(null=True, help_text="the verdict in force; null: none, or one older than this column")
     reject_reason = models.TextField(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
 

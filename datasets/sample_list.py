@@ -11,7 +11,7 @@ from django.utils.translation import ngettext_lazy
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
-from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.declaration import PLAIN, List, Words
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, terms
 from openclaw_web.pages import glyphs
@@ -36,9 +36,9 @@ class SampleFilters(DayFilters):
     type = forms.ChoiceField(label=_("Type"), required=False, choices=[("", _("All types")), *TYPE_WORDS.items()])
     status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
-    by = forms.CharField(label=_("Labelled by"), required=False, max_length=150)
+    by = forms.CharField(label=_("Reviewed by"), required=False, max_length=150)
     reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
-    edited = forms.BooleanField(label=_("Only edited"), required=False)
+    edited = forms.BooleanField(label=_("Edited only"), required=False)
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -57,7 +57,7 @@ class SampleFilters(DayFilters):
     def filters(self):
         """The filters in force. Raises Refused for one that does not exist."""
         if not self.is_valid():
-            raise Refused(_("This address asks for samples that cannot exist. Start again from the list."))
+            raise Refused(_("The filters in this address are not valid. Start again from the list."))
         return Filters(**{name: self.cleaned_data[name] for name in Filters.NAMES})
 
 
@@ -111,10 +111,10 @@ SAMPLES = List(
     words=Words(
         counted=ngettext_lazy("%(shown)s sample", "%(shown)s samples", "count"),
         uncounted=_("Samples"),
-        none=_("There are no samples yet"),
+        none=_("No samples yet"),
         how=_(
-            "A sample is one turn of a conversation that somebody judges before it is learnt from. "
-            "Open a session, pick turns, and press “Make samples”."
+            "A sample is one turn of a conversation, reviewed before it is used for training. Open a "
+            "session, select turns, then press “Create samples from selected turns”."
         ),
         icon="check-badge",
     ),
@@ -123,15 +123,16 @@ SAMPLES = List(
     columns=(
         ("", _("User"), False),
         ("", _("Reply"), False),
-        ("", _("Status"), False),
-        ("", _("Agent"), False),
-        ("", _("Labelled by"), False),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Agent"), False, PLAIN),
+        ("", _("Reviewed by"), False),
         ("", _("Turn"), True),
-        ("made", _("Made"), True),
+        ("made", _("Created"), True, PLAIN),
     ),
     fields=(
         *("id", "sample_type", "annotation_status", "agent_id", "session_id", "turn_number", "turn_id", "created_at"),
         *("annotated_by", "annotated_at", "annotation_notes", "reject_reason", "quality_score"),
+        *("prompted_by", "reply_stop"),
         *("user", "reply", "edited"),
     ),
     prepare=lambda page, form, _user: {"rows": in_words(page, form.filters())},

@@ -94,7 +94,7 @@ def _done(sample):
     try:
         db = databases.alias(sample.agent_id)
     except databases.UnknownAgent:
-        return {"doings": None, "doings_problem": _("The store has no transcripts of this agent.")}
+        return {"doings": None, "doings_problem": _("No transcripts of this agent are stored.")}
     except databases.OldAgentFile as old:
         return {"doings": None, "doings_problem": str(old)}
     return {"doings": doings.of_turn(db, sample.session_id, sample.turn_number), "doings_problem": ""}

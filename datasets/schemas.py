@@ -26,11 +26,11 @@ class SampleQuery(PageQuery):
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None
     session: str | None = Field(None, max_length=500)
-    reason: str | None = Field(None, max_length=40, description="rejected for this reason")
+    reason: str | None = Field(None, max_length=40, description="samples rejected for this reason")
 
 
 class GateOutput(Schema):
-    """What memory_gate should have said."""
+    """What memory_gate should have decided."""
 
     decision: Literal[DECISIONS]
     candidateFact: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
@@ -71,12 +71,17 @@ class SampleOut(PartsOut):
     turn_number: int | None
     decision_id: str | None
     content: dict[str, Any] = Field(alias="body", description="shaped by sample_type")
-    output: str | None = Field(description="the reply as a person edited it; null: as the agent gave it")
+    output: str | None = Field(description="the reply as edited by a reviewer; null: as the agent wrote it")
     annotation_status: Status | None
     annotated_by: str | None
     annotated_at: int | None
     annotation_notes: str | None
-    reject_reason: str | None = Field(description="a code of the setting review.rejectReasons")
+    reject_reason: str | None = Field(description="a code from the setting review.rejectReasons")
+    prompted_by: str | None = Field(
+        description="which prompt of OpenClaw's own started the turn (such as cron, heartbeat), or silent for a reply "
+        "that is not sent; empty: a person; null: not known yet"
+    )
+    reply_stop: str | None = Field(description="stop reason recorded with the reply; null: not known yet")
     quality_score: float | None
     contains_pii: bool | None
     collection_strategy: str | None
@@ -89,15 +94,15 @@ class LabelOut(PartsOut):
     previous_status: str
     output: str | None
     notes: str
-    reason: str | None = Field(description="of a reject")
+    reason: str | None = Field(description="reason of a rejection")
     labelled_by: str
     labelled_at: int
-    undoes: str | None = Field(description="id of the verdict that this one takes back")
-    bulk_id: str | None = Field(description="the same for verdicts given in one go")
+    undoes: str | None = Field(description="id of the verdict that this verdict undoes")
+    bulk_id: str | None = Field(description="the same for all verdicts of one bulk action")
 
 
 class SampleDetailOut(SampleOut):
-    labels: list[LabelOut] = Field(description="the last 50 verdicts, the newest first")
+    labels: list[LabelOut] = Field(description="the last 50 verdicts, newest first")
 
     @staticmethod
     def resolve_labels(sample):
@@ -105,37 +110,37 @@ class SampleDetailOut(SampleOut):
 
 
 class SamplesIn(Body):
-    """Which turns: their numbers, or with `all` every turn that can be a sample and is none yet."""
+    """Which turns: their numbers, or with `all` every turn that can become a sample and is not a sample yet."""
 
     turns: list[Annotated[int, Field(ge=0, lt=10**9)]] = Field([], max_length=500)
     all: bool = False
 
 
 class Skipped(Schema):
-    id: str = Field(description="the turn's number")
+    id: str = Field(description="number of the turn")
     reason: str
 
 
 class MadeOut(Schema):
     made: list[str] = Field(description="ids of new samples")
-    existing: list[str] = Field(description="ids of samples that were there already")
+    existing: list[str] = Field(description="ids of existing samples")
     skipped: list[Skipped]
-    left: int = Field(description="turns that are left after this call: ask again")
+    left: int = Field(description="turns left after this call: call again")
 
 
 class LabelIn(Body):
     status: Verdict
     output: str | None = Field(
-        None, max_length=LONGEST_REPLY, pattern=NO_NUL, description="the reply as edited; null leaves it"
+        None, max_length=LONGEST_REPLY, pattern=NO_NUL, description="the edited reply; null: unchanged"
     )
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
-    expected_status: Status | None = Field(None, description="refuse when the status is another one by now")
+    expected_status: Status | None = Field(None, description="refuse if the status has changed from this")
     reason: str | None = Field(
-        None, max_length=40, pattern=NO_NUL, description="of a reject: a code of the setting review.rejectReasons"
+        None, max_length=40, pattern=NO_NUL, description="for a rejection: a code from the setting review.rejectReasons"
     )
-    gate_label: PartLabel | None = Field(None, description="null leaves it")
+    gate_label: PartLabel | None = Field(None, description="null: unchanged")
     gate_corrected_output: GateOutput | None = Field(None, description="with `corrected` only")
-    guardian_label: PartLabel | None = Field(None, description="null leaves it")
+    guardian_label: PartLabel | None = Field(None, description="null: unchanged")
     guardian_corrected_output: GuardianOutput | None = Field(None, description="with `corrected` only")
 
     def verdict(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
-from . import annotated_turns
+from . import annotated_turns, turn_facts
 from .models import DatasetSample
 
 MOST_TURNS = 500
@@ -45,16 +45,14 @@ class Made:
     def sentence(self) -> str:
         """The result in words."""
         count = len(self.made)
-        parts = [ngettext("%(count)s sample made", "%(count)s samples made", count) % {"count": count}]
+        parts = [ngettext("%(count)s sample created", "%(count)s samples created", count) % {"count": count}]
         if count := len(self.existing):
-            parts.append(
-                ngettext("%(count)s was there already", "%(count)s were there already", count) % {"count": count}
-            )
+            parts.append(ngettext("%(count)s already existed", "%(count)s already existed", count) % {"count": count})
         if count := len(self.skipped):
-            parts.append(ngettext("%(count)s turn left out", "%(count)s turns left out", count) % {"count": count})
+            parts.append(ngettext("%(count)s turn skipped", "%(count)s turns skipped", count) % {"count": count})
         if self.left:
-            more = ngettext("%(count)s turn to go", "%(count)s turns to go", self.left) % {"count": self.left}
-            parts.append(_("%(more)s: make samples once more") % {"more": more})
+            more = ngettext("%(count)s turn left", "%(count)s turns left", self.left) % {"count": self.left}
+            parts.append(_("%(more)s: create samples again to continue") % {"more": more})
         return ", ".join(parts) + "."
 
     @property
@@ -145,6 +143,8 @@ def _sample(agent, turn, said, context, decision, moment):
         created_at=moment,
         agent_id=agent.agent_id,
         turn_number=turn.turn_number,
+        prompted_by=turn_facts.prompted_by(said.user, said.reply),
+        reply_stop=said.stop,
     )
 
 

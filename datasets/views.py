@@ -80,7 +80,7 @@ def samples_make(request, agent, session_id):
     for sentence in made.problems:
         messages.warning(request, sentence)
     if not made.made and not made.existing:
-        return refuse_post(request, Refused(_("No sample was made.")), to=session)
+        return refuse_post(request, Refused(_("No samples were created.")), to=session)
     filters = sample_order.Filters(agent=agent.agent_id, session=session.id)
     return after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
 
@@ -107,7 +107,7 @@ def _labelled(sample, filters):
     """What was done, with the way back for whoever pressed the wrong button."""
     name = _("Turn %(number)s") % {"number": sample.turn_number} if sample.turn_number else _("Sample")
     before = f"{name}: {STATUS_WORDS[sample.annotation_status]}. "
-    return sample_page.linked(_("Change it"), sample.get_absolute_url() + filters.query, before=before)
+    return sample_page.linked(_("Change verdict"), sample.get_absolute_url() + filters.query, before=before)
 
 
 def _next_address(sample, filters):

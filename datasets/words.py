@@ -2,22 +2,21 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from ledger.words import INJECTED_WORDS
+from openclaw_web.pages import states
+
 from .models import DatasetSample
 
 # In the order of the statuses.
-STATUS_WORDS = {
-    DatasetSample.Status.PENDING: _("Pending"),
-    DatasetSample.Status.APPROVED: _("Approved"),
-    DatasetSample.Status.REJECTED: _("Rejected"),
-    DatasetSample.Status.NEEDS_REVIEW: _("Needs review"),
-    DatasetSample.Status.AUTO_APPROVED: _("Approved by rule"),
-}
+STATUS_WORDS = {status: states.word(status) for status in DatasetSample.Status}
 TYPE_WORDS = {
     DatasetSample.Type.ANNOTATED_TURN: _("Annotated turn"),
     DatasetSample.Type.MEMORY_GATE_POSITIVE: _("Memory gate, positive"),
     DatasetSample.Type.MEMORY_GATE_NEGATIVE: _("Memory gate, negative"),
     DatasetSample.Type.WRITE_GUARDIAN_DECISION: _("Write guardian decision"),
 }
+# Why nobody asked (datasets.turn_facts): names in `prompted_by`.
+PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}
 PART_WORDS = {
     "correct": _("correct"),
     "incorrect": _("incorrect"),

@@ -83,14 +83,14 @@ def _quiet():
 
 def _check(folder, is_used):
     if is_used and not (folder / MARKER).exists():
-        sentence = _("%(folder)s holds something that is not the demo's. Use ./dev demo, or set %(variable)s.")
+        sentence = _("%(folder)s contains files that are not from the demo. Use ./dev demo, or set %(variable)s.")
         variable = "OPENCLAW_STATE_DIR" if folder == settings.STATE_DIR else "OPENCLAW_WEB_HOME"
         raise Refused(sentence % {"folder": folder, "variable": variable})
 
 
 def _check_nobody_serves(store):
     if locks.is_held(store / "state" / locks.SERVING):
-        sentence = _("An openclaw-web serves %(home)s. Stop it before you throw its demo away.")
+        sentence = _("OpenClaw Web is running in %(home)s. Stop the server before you remove its demo.")
         raise Refused(sentence % {"home": store})
 
 

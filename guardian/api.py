@@ -9,7 +9,7 @@ from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
-from . import versions
+from . import versions, writes
 from .diffs import comparing, unified
 from .schemas import (
     DiffOut,
@@ -19,6 +19,7 @@ from .schemas import (
     VersionDetail,
     VersionOut,
     VersionQuery,
+    WriteOut,
 )
 
 router = Operations("guardian_api", tags=["guardian"])
@@ -28,7 +29,7 @@ router = Operations("guardian_api", tags=["guardian"])
 @agent_view
 @needs("viewer")
 def file_list(request, agent, filters: Query[PageQuery]):
-    """Files of the workspace: the five memory files first, seen or not; `limit` counts the files after those."""
+    """Files of the workspace: the five memory files first, even if missing; `limit` counts the other files."""
     page = versions.other_files(agent, **filters.place)
     first = versions.first_files(agent) if page.previous is None and not filters.after else []
     return listed(page, [*first, *page])
@@ -38,12 +39,20 @@ def file_list(request, agent, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def file_versions(request, agent, filters: Query[VersionQuery]):
-    """The versions of one file, the newest first."""
+    """The versions of a file, newest first."""
     rows = versions.of_file(agent, filters.name)
     page = page_of(rows, order=versions.ORDER, **filters.place)
     if not page and not filters.after and not filters.before:
         raise Http404
     return listed(page)
+
+
+@router.get("/agents/{agent}/files/writes", Page[WriteOut], 404, 409, 503)
+@agent_view
+@needs("viewer")
+def file_writes(request, agent, filters: Query[VersionQuery]):
+    """Calls of tools that wrote to a file, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    return listed(writes.of_file(agent, filters.name, **filters.place))
 
 
 @router.get("/agents/{agent}/files/version", VersionDetail, 404, 503)

@@ -10,26 +10,26 @@ from openclaw_web.endpoints.schemas import PageQuery
 
 class FileOut(Schema):
     name: str = Field(description="relative to the workspace")
-    is_memory: bool = Field(description="one of the five files that memory writes go to")
+    is_memory: bool = Field(description="one of the five memory files")
     version_count: int
     changed_at: int | None
     size_bytes: int | None
     in_prompt: Literal["read", "cut", "missing", ""] = Field(
-        description="what the last session that says so did with it; empty when none does"
+        description="what the last session that mentions the file did with it; empty if none does"
     )
 
 
 class VersionQuery(PageQuery):
-    name: str = Field(max_length=1_000, description="the file, relative to the workspace")
+    name: str = Field(max_length=1_000, description="path of the file, relative to the workspace")
 
 
 class VersionOut(Schema):
     id: str
     file_name: str
-    created_at: int = Field(description="when the file was modified")
+    created_at: int = Field(description="modification time of the file")
     size_bytes: int
     content_hash: str = Field(description="sha256 of its bytes")
-    is_lossy: bool = Field(description="its bytes were not all UTF-8 text and were replaced in the content")
+    is_lossy: bool = Field(description="some bytes are not UTF-8 text and were replaced in the content")
 
 
 class VersionDetail(VersionOut):
@@ -42,16 +42,16 @@ class OneVersion(Schema):
 
 class DiffQuery(Schema):
     from_id: str | None = Field(
-        None, alias="from", max_length=1_000, description="the id of a version; the one before `to` unless told"
+        None, alias="from", max_length=1_000, description="id of a version; default: the version before `to`"
     )
-    to: str = Field(max_length=1_000, description="the id of a version")
+    to: str = Field(max_length=1_000, description="id of a version")
 
 
 class DiffLine(Schema):
     kind: Literal["same", "removed", "added"]
-    old: int | None = Field(description="its number in the old text")
-    new: int | None = Field(description="its number in the new text")
-    text: str = Field(description="with its ending")
+    old: int | None = Field(description="line number in the old text")
+    new: int | None = Field(description="line number in the new text")
+    text: str = Field(description="including its line ending")
     changed: list[tuple[int, int]] = Field(description="which characters changed, as [first, end]; empty: all or none")
 
 
@@ -60,13 +60,26 @@ class Hunk(Schema):
 
 
 class DiffOut(Schema):
-    old: VersionOut | None = Field(description="null: there was no such file")
+    old: VersionOut | None = Field(description="null: the file did not exist")
     new: VersionOut
     added: int = Field(description="lines")
     removed: int = Field(description="lines")
-    is_coarse: bool = Field(description="too big, or too different, to compare word by word")
+    is_coarse: bool = Field(description="too large or too different to compare word by word")
     left: int = Field(
-        description="changed lines that are in neither `unified` nor `hunks`: the answer was getting long"
+        description="changed lines in neither `unified` nor `hunks`, because the answer would be too long"
     )
     unified: str
     hunks: list[Hunk]
+
+
+class WriteOut(Schema):
+    session_id: str
+    session_title: str
+    turn_number: int | None
+    record_id: str = Field(description="of the record with the call; empty when it has no id")
+    tool: str
+    created_at: int
+    is_failed: bool
+    version_id: str | None = Field(description="the version that the call led to; null: none is known")
+    version_at: int | None
+    is_certain: bool = Field(description="the text of the call is in this version; else only the times are near")

@@ -15,6 +15,7 @@ from .models import FileSnapshot, WorkspaceFile
 
 ALWAYS_FIRST = (*MEMORY_FILES, "AGENTS.md", "HEARTBEAT.md")
 ORDER = ("-created_at", "-id")
+NOTES = "memory/"  # the folder of daily notes
 COUNTED_UP_TO = 1_000
 SESSIONS_ASKED = 50  # for a session that says what its prompt held
 
@@ -84,12 +85,24 @@ def first_files(agent: Agent) -> list[File]:
     return files
 
 
-def other_files(agent: Agent, **place: Any) -> Page:
-    """A page of the other files, the latest name first: notes of days are named after them. `place`: see page_of."""
-    found = page_of(_summed(agent, WorkspaceFile, False), order=("-file_name",), **place)
+def other_files(agent: Agent, *, notes: bool | None = None, **place: Any) -> Page:
+    """A page of the other files, the latest name first: notes of days are named after them. `place`: see page_of.
+
+    `notes`: only the daily notes, or only what is none.
+    """
+    rows = _summed(agent, WorkspaceFile, False)
+    if notes is not None:
+        rows = rows.filter(file_name__startswith=NOTES) if notes else rows.exclude(file_name__startswith=NOTES)
+    found = page_of(rows, order=("-file_name",), **place)
     page = Page(File(**_named(row)) for row in found)
     page.next, page.previous = found.next, found.previous
     return page
+
+
+def amount_of_notes(agent: Agent) -> int:
+    """How many daily notes there are, one more than COUNTED_UP_TO at most."""
+    rows = WorkspaceFile.objects.using(agent.db).filter(file_name__startswith=NOTES)
+    return rows.values("file_name").distinct()[: COUNTED_UP_TO + 1].count()
 
 
 def _summed(agent, model, is_first):

@@ -12,11 +12,12 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import forms, versions
+from . import forms, versions, writes
 from .diffs import comparing, pieces
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50
+NOTES_SHOWN = 20
 LINTED_CHARACTERS = 1_000_000
 
 
@@ -24,11 +25,18 @@ LINTED_CHARACTERS = 1_000_000
 @agent_view
 @needs("viewer")
 def file_list(request, agent):
-    """The five memory files first, then what every session reads, then the others."""
-    others = versions.other_files(agent, **places(request))
-    is_start = others.previous is None and not request.GET.get("after")
+    """The five memory files first, then what every session reads, then the others; daily notes are in one group.
+
+    With `folder=memory` only those notes, all of them in pages.
+    """
+    is_folder = request.GET.get("folder") == versions.NOTES.rstrip("/")
+    others = versions.other_files(agent, notes=is_folder, **places(request))
+    is_start = not is_folder and others.previous is None and not request.GET.get("after")
     first = versions.first_files(agent) if is_start else []
-    context = {"agent": agent, "files": [*first, *others], "others": others}
+    context = {"agent": agent, "files": [*first, *others], "others": others, "is_folder": is_folder}
+    context["notes"] = versions.other_files(agent, notes=True, size=NOTES_SHOWN) if is_start else []
+    context["folder"] = versions.NOTES
+    context["note_count"] = versions.amount_of_notes(agent) if context["notes"] else 0
     return render_page(request, "guardian/file_list.html", context)
 
 
@@ -44,6 +52,7 @@ def file_detail(request, agent, name):
     if asked.line > max(piece.count, 1):
         raise Http404
     rows = versions.of_file(agent, name)
+    written = writes.of_file(agent, name, after=request.GET.get("older"))
     diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
     context = {
         "agent": agent,
@@ -55,6 +64,9 @@ def file_detail(request, agent, name):
         "counted_up_to": versions.COUNTED_UP_TO,
         "diff": diff,
         "view": comparing.view(diff) if diff else None,
+        "writes": written,
+        "writers": writes.by_version(written),
+        "searched": writes.WINDOW,
         "versions": page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN),
     }
     return render_page(request, "guardian/file_detail.html", context)

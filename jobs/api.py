@@ -17,14 +17,14 @@ router = Operations("operations_api", tags=["operations"])
 @router.get("/operations/jobs", Page[JobOut], 409)
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
-    """Runs of jobs, the newest first: operators see all, everybody else the ones they started."""
+    """Jobs, newest first: operators see all jobs, other users the jobs they started."""
     return listed(JOBS.fits(request.user, **filters.asked(started_by="by")).page(**filters.place))
 
 
 @router.get("/operations/jobs/{job_id}", JobDetail, 404)
 @needs("viewer")
 def job_detail(request, job_id: str):
-    """One run: how far it is, what it was asked, its log, and what came out."""
+    """One job: its progress, parameters, log and result."""
     return get_object_or_404(jobs.visible_to(request.user), id=job_id)
 
 

@@ -16,5 +16,6 @@ def end(job: JobRun) -> dict[str, Any]:
     kind = job_kinds.find(job.kind)
     if kind and kind.undo:
         kind.undo(orjson.loads(job.params_json))
-    words = [_("Cancelled by %(name)s.") % {"name": job.cancel_requested_by}, *([str(kind.kept)] if kind else [])]
+    with job.in_its_language():
+        words = [_("Canceled by %(name)s.") % {"name": job.cancel_requested_by}, *([str(kind.kept)] if kind else [])]
     return {"state": JobRun.State.CANCELLED, "message": " ".join(words), "finished_at": clock.now_ms()}

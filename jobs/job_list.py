@@ -6,9 +6,10 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.declaration import PLAIN, List, Words
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.pages import states
 
 from . import kinds as job_kinds
 from .models import JobRun
@@ -18,7 +19,7 @@ ALL_JOBS = Words(
     counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
     uncounted=_("Jobs"),
     none=_("No jobs yet"),
-    how=_("Collects, exports and other long work are listed here, with progress, log and how they ended."),
+    how=_("Imports, exports and other background work are listed here with their progress, log and result."),
     icon="queue-list",
 )
 OWN_JOBS = replace(
@@ -33,7 +34,7 @@ class JobFilters(DayFilters):
 
     ORDERS, DEFAULT = {"queued": ("created_at", "id")}, "-queued"
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=job_kinds.labels)
-    state = forms.ChoiceField(label=_("State"), required=False, choices=JobRun.State.choices)
+    state = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(JobRun.State))
     by = forms.CharField(label=_("Started by"), required=False, max_length=150)
 
 
@@ -52,12 +53,12 @@ JOBS = List(
     fits=fits,
     columns=(
         ("", _("Job"), False),
-        ("", _("State"), False),
-        ("", _("Done"), True),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Progress"), True, PLAIN),
         ("", _("Last message"), False),
         ("", _("Started by"), False),
-        ("queued", _("Queued"), False),
-        ("", _("Took"), True),
+        ("queued", _("Queued at"), False, PLAIN),
+        ("", _("Duration"), True),
     ),
     fields=(
         *("id", "kind", "state", "done", "total", "message", "started_by"),

@@ -1,7 +1,9 @@
 """Work that outlives a request."""
 
+from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils import translation
 
 from openclaw_web.sqlite.fields import Count, EpochMs
 
@@ -30,6 +32,7 @@ class JobRun(models.Model):
     log = models.TextField(default="")
     result_json = models.TextField(null=True)
     started_by = models.TextField(default="")
+    language = models.TextField(default="", help_text="of its messages: that of whoever started it; empty: English")
     worker = models.TextField(default="")
     created_at = EpochMs()
     started_at = EpochMs(null=True)
@@ -56,6 +59,10 @@ class JobRun(models.Model):
 
     def get_absolute_url(self):
         return reverse("jobs:job_detail", args=[self.id])
+
+    def in_its_language(self):
+        """For the block, sentences are in the language of whoever started this."""
+        return translation.override(self.language or settings.LANGUAGE_CODE)
 
     @property
     def has_ended(self):

@@ -36,7 +36,7 @@ def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
         if job is None:
             return None
         progress = Progress(listener, done=job.done, total=job.total, message=job.message, log=job.log)
-        with Heartbeat(job, progress):
+        with Heartbeat(job, progress), job.in_its_language():
             outcome = _outcome(job, progress)
         _write_end(job, progress, outcome)
     job.refresh_from_db()
@@ -142,11 +142,11 @@ def _outcome(job, progress):
         reasons = orjson.dumps({"reasons": refused.reasons[:KEPT_REASONS]}).decode() if refused.reasons else None
         return _ended(JobRun.State.REFUSED, refused.sentence, reasons)
     except KeyboardInterrupt:
-        _write_end(job, progress, _ended(JobRun.State.FAILED, _("Stopped by hand. Start it again to go on.")))
+        _write_end(job, progress, _ended(JobRun.State.FAILED, _("Stopped manually. Start the job again to continue.")))
         raise
     except Exception as exc:
         log.exception("job %s (%s) failed", job.id, job.kind)
-        sentence = _("It stopped on an unexpected error (%(name)s). The server's log says where.")
+        sentence = _("The job stopped on an unexpected error (%(name)s). See the server log.")
         return _ended(JobRun.State.FAILED, sentence % {"name": type(exc).__name__})
 
 

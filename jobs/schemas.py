@@ -38,7 +38,7 @@ class JobOut(Schema):
 class JobDetail(JobOut):
     params: dict[str, Any]
     result: Any = None
-    log: str = Field(description="its end, when it is long")
+    log: str = Field(description="the end of a long log")
 
     @staticmethod
     def resolve_params(job):

@@ -8,6 +8,7 @@ import orjson
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import translation
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -15,6 +16,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks, reserve
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
+from openclaw_web.pages import states
 from people.audit import log as audit
 
 from . import cancelling, running
@@ -83,8 +85,8 @@ def cancel(job: JobRun, *, by: str) -> JobRun:
         if job.state == JobRun.State.CANCELLED or (job.cancel_requested_at and not job.has_ended):
             return job
         if job.has_ended:
-            sentence = _("This job has ended already (%(state)s): there is nothing to cancel.")
-            raise Refused(sentence % {"state": job.get_state_display().lower()})
+            sentence = _("This job has already ended (%(state)s): there is nothing to cancel.")
+            raise Refused(sentence % {"state": str(states.word(job.state)).lower()})
         job.cancel_requested_at, job.cancel_requested_by = clock.now_ms(), by
         asked = {"cancel_requested_at": job.cancel_requested_at, "cancel_requested_by": by}
         ended = cancelling.end(job) if job.state == JobRun.State.QUEUED else {}
@@ -129,9 +131,11 @@ def _same_job(kind, params):
 
 def _refuse_second(kind):
     if first := _under_way(kind).order_by("created_at", "id").first():
-        sentence = _("Not started: what %(name)s started is under way. Wait until it has ended.")
+        sentence = _(
+            "Not started: a job of this kind, started by %(name)s, is queued or running. Wait until that job has ended."
+        )
         refusal = sentence % {"name": first.started_by}
-        raise Refused(refusal, reasons=[{"id": first.id, "reason": first.message or first.get_state_display()}])
+        raise Refused(refusal, reasons=[{"id": first.id, "reason": first.message or str(states.word(first.state))}])
 
 
 def _create(kind, params, by):
@@ -139,7 +143,12 @@ def _create(kind, params, by):
         raise KeyError(kind)
     reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for its row
     return JobRun.objects.create(
-        id=str(ULID()), kind=kind, params_json=_params_json(params), started_by=by, created_at=clock.now_ms()
+        id=str(ULID()),
+        kind=kind,
+        params_json=_params_json(params),
+        started_by=by,
+        language=translation.get_language() or "",
+        created_at=clock.now_ms(),
     )
 
 
@@ -149,7 +158,7 @@ def _params_json(params):
 
 def _refuse_twin(job, twin):
     job.state = JobRun.State.REFUSED
-    job.message = _("The same job is running already (%(id)s). Wait until it has ended.") % {"id": twin.id}
+    job.message = _("The same job is already running (%(id)s). Wait until that job has ended.") % {"id": twin.id}
     job.finished_at = clock.now_ms()
     job.save(update_fields=["state", "message", "finished_at"])
     return job
@@ -171,7 +180,8 @@ def _requeue(job):
         with transaction.atomic():  # of two that find it, one takes back what is not kept
             changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**cancelling.end(job))
     elif job.attempts >= MAX_ATTEMPTS:
-        sentence = _("Its worker died %(count)s times at the same place. Look into the server's log.")
+        with job.in_its_language():
+            sentence = _("The worker died %(count)s times at the same place. Check the server log.")
         message = sentence % {"count": job.attempts}
         changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
     else:

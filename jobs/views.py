@@ -1,17 +1,18 @@
 """Jobs: what runs, what ran, what came of it."""
 
 import orjson
-from django.http import Http404
-from django.utils.translation import gettext as _
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page, stop_polling
+from openclaw_web.pages.html import go, refuse_post, render_page, stop_polling
 
 from . import kinds as job_kinds
+from . import notices
 from . import services as jobs
 from .job_list import ALL_JOBS, JOBS, OWN_JOBS
 from .models import JobRun
@@ -41,8 +42,28 @@ def job_detail(request, job_id):
         "result": _in_words(job, kind, result),
         "log": "\n".join(reversed(job.log.splitlines())),
     }
+    if request.htmx and job.has_ended:
+        notices.seen(request, job)
     response = render_page(request, "jobs/job_detail.html", context, partial="job_state")
     return stop_polling(response) if request.htmx and job.has_ended else response
+
+
+@require_GET
+@needs("viewer")
+def job_notice(request, job_id):
+    """A job in one line, for a notice that shows it in another state: 204 when it is in the same, 286 when it ended."""
+    job = jobs.visible_to(request.user).filter(id=job_id).defer("log", "result_json").first()
+    if not request.htmx:
+        return redirect(job or "jobs:job_list")
+    if job is None:
+        return stop_polling(HttpResponse())
+    is_over = job.has_ended or notices.is_old(job)
+    if job.state == request.GET.get("state") and not is_over:
+        return HttpResponse(status=204)
+    if job.has_ended:
+        notices.seen(request, job)
+    response = render(request, "jobs/job_notice.html", {"notice": notices.of(job)})
+    return stop_polling(response) if is_over else response
 
 
 @require_POST
@@ -53,7 +74,7 @@ def job_cancel(request, job_id):
         job = jobs.cancel(_job(request, job_id), by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=_job(request, job_id))
-    return after_post(request, _("Cancelled.") if job.has_ended else _("The job ends at its next step."), to=job)
+    return go(request, job)  # its page says what becomes of it
 
 
 def _job(request, job_id):

@@ -56,10 +56,10 @@ ROUTERS = (
 )
 DESCRIPTION = """Everything the pages show and do, as JSON. Sign in on the site, or send `Authorization: Bearer oc_…`.
 
-Times are milliseconds since 1970 UTC. Lists answer `{"items": […], "next": …, "previous": …}`: send `next` as `after`
-for what follows, `previous` as `before` for what comes before; `null` is the end. With `format=jsonl` a list comes
-whole, one row to a line. Every failure answers `{"detail": a sentence, "code": a word}`. Parameters may be spelled as
-the specs spell them (`sessionId`, `fromTs`, `includePayload`)."""
+Times are milliseconds since 1970 UTC. Lists return `{"items": […], "next": …, "previous": …}`: send `next` as `after`
+for the following page, `previous` as `before` for the preceding page; `null` is the end. With `format=jsonl` a list
+is returned whole, one row per line. Every failure returns `{"detail": a sentence, "code": a word}`. Parameters may be
+spelled as in the specs (`sessionId`, `fromTs`, `includePayload`)."""
 
 
 class OrjsonRenderer(BaseRenderer):
@@ -156,7 +156,7 @@ def unreadable(request, exc):
     """What ninja itself refuses: a body that is no JSON, a session without its CSRF token."""
     if exc.status_code == 403:
         return problem(403, without_csrf_token(), code="csrf")
-    return problem(exc.status_code, _("The body cannot be read. Send one JSON object."))
+    return problem(exc.status_code, _("The request body cannot be read. Send a JSON object."))
 
 
 @api.exception_handler(AuthenticationError)
@@ -172,7 +172,7 @@ def busy(request, exc):
         return problem(503, time_limits.too_slow(), code="too_slow")
     if not failures.is_locked(exc):
         raise exc
-    sentence = _("Another write takes long. Send this again in a moment.")
+    sentence = _("Another write is taking long. Send this request again in a moment.")
     return problem(503, sentence, code="busy", headers={"Retry-After": 1})
 
 

@@ -28,7 +28,7 @@ def loads(data: bytes) -> Any:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise NotJson(_("it is not UTF-8")) from None
+        raise NotJson(_("the text is not UTF-8")) from None
     try:
         return pyjson5.decode(text, DEPTH)
     except pyjson5.Json5DecoderException as exc:
@@ -38,7 +38,7 @@ def loads(data: bytes) -> Any:
 
 def _fault(exc, text):
     if isinstance(exc, pyjson5.Json5NestingTooDeep):
-        return _("it is nested more than %(most)s times") % {"most": DEPTH}
+        return _("the text is nested more than %(most)s levels deep") % {"most": DEPTH}
     place = _PLACE.search(str(exc.args[0]))
     line = text.count("\n", 0, int(place[1])) + 1 if place else 1
-    return _("it is neither JSON nor JSON5 from line %(line)s on") % {"line": line}
+    return _("the text is neither JSON nor JSON5 from line %(line)s on") % {"line": line}

@@ -20,15 +20,15 @@ def of_system(exc: OSError) -> str:
     """Why a file was not opened or written: `there is no such file`; what is not known here as the system says it."""
     known = {
         errno.ENOENT: _("there is no such file or folder"),
-        errno.EACCES: _("this user may not open or write it"),
-        errno.EPERM: _("this user may not do that"),
-        errno.EISDIR: _("it is a folder"),
-        errno.ENOTDIR: _("a part of the way to it is no folder"),
+        errno.EACCES: _("permission to open or write is missing"),
+        errno.EPERM: _("permission is missing"),
+        errno.EISDIR: _("the path is a folder"),
+        errno.ENOTDIR: _("a part of the path is not a folder"),
         errno.ENOSPC: _("the disk is full"),
         errno.EDQUOT: _("the disk quota is used up"),
         errno.EROFS: _("the disk is read-only"),
-        errno.EIO: _("the disk did not read or write it"),
-        errno.ELOOP: _("it is a link"),
+        errno.EIO: _("the disk could not read or write the data"),
+        errno.ELOOP: _("the path is a link"),
     }
     text = exc.strerror or type(exc).__name__
     return known.get(exc.errno or 0, text[:1].lower() + text[1:])

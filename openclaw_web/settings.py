@@ -7,7 +7,6 @@ from pathlib import Path
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.translation import gettext_lazy as _
 from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
@@ -25,14 +24,14 @@ def env_path(name, default):
     try:
         return Path(env.str(name, "") or default).expanduser().absolute()
     except (RuntimeError, ValueError) as exc:  # "~somebody" who is not here
-        raise ImproperlyConfigured(f"{name} is no folder that can be: {exc}") from exc
+        raise ImproperlyConfigured(f"{name} does not name a possible folder: {exc}") from exc
 
 
 def env_number(name, default):
     """The number, 0 or more, that the environment variable `name` holds."""
     text = env.str(name, "").strip() or str(default)
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ImproperlyConfigured(f"{name} must be a whole number, 0 or more, and not {text!r}.")
+        raise ImproperlyConfigured(f"{name} must be a whole number, 0 or more, not {text!r}.")
     return int(text)
 
 
@@ -40,12 +39,12 @@ def env_switch(name):
     """Whether the environment variable `name` turns something on; nothing does unless it says so."""
     text = env.str(name, "").strip().lower()
     if text not in (*ON, *OFF):
-        raise ImproperlyConfigured(f"{name} must be 1 or 0, and not {text!r}.")
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {text!r}.")
     return text in ON
 
 
 def asset_dir(name):
-    """Templates and static files: beside the apps in a checkout, inside the package in a wheel."""
+    """Templates, static files, catalogues: beside the apps in a checkout, inside the package in a wheel."""
     return BASE_DIR / name if (BASE_DIR / name).is_dir() else PROJECT_DIR / name
 
 
@@ -62,7 +61,7 @@ def secret_key(file):
     finally:
         draft.unlink(missing_ok=True)
     if not (key := file.read_text()):
-        raise ImproperlyConfigured(f"{file} is empty: remove it, and a new key is made.")
+        raise ImproperlyConfigured(f"{file} is empty. Remove the file: a new key is created.")
     return key
 
 
@@ -76,7 +75,7 @@ try:
     home.prepare(HOME_DIR)
     SECRET_KEY = secret_key(HOME_DIR / "secret.key")
 except OSError as exc:
-    raise ImproperlyConfigured(f"{HOME_DIR} cannot be a home (OPENCLAW_WEB_HOME): {exc.strerror}.") from exc
+    raise ImproperlyConfigured(f"{HOME_DIR} cannot be the home (OPENCLAW_WEB_HOME): {exc.strerror}.") from exc
 
 DEBUG = env_switch("OPENCLAW_WEB_DEBUG")
 ALLOWED_HOSTS = env.list("OPENCLAW_WEB_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
@@ -117,6 +116,9 @@ INSTALLED_APPS = [
 # What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
 BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
 
+# Where artifacts get the calls they came from: transcripts are above them.
+ARTIFACT_CALLS = "ledger.outputs.calls.of_uses"
+
 # Apps whose tables live in the agents' own files; every other app is global.
 AGENT_APPS = {"artifacts", "ledger", "gate", "guardian"}
 AUTH_USER_MODEL = "people.User"
@@ -128,7 +130,6 @@ MIDDLEWARE = [
     "openclaw_web.pages.compression.CompressionMiddleware",
     "openclaw_web.pages.middleware.PrivateAnswersMiddleware",
     "people.audit.middleware.ActingThroughMiddleware",
-    "openclaw_web.pages.middleware.TimeLimitMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -136,6 +137,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "people.preferences.middleware.PreferencesMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -143,6 +145,7 @@ MIDDLEWARE = [
     "openclaw_web.pages.middleware.SayWhyMiddleware",
     "people.audit.middleware.SeenMiddleware",
     "people.audit.middleware.AuditTrailMiddleware",
+    "openclaw_web.pages.middleware.TimeLimitMiddleware",  # after all that looks up who asks
     "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "openclaw_web.urls"
@@ -162,7 +165,7 @@ TEMPLATES = [
             "auto_reload": DEBUG,
             "kept_in": HOME_DIR / "state",
             "context_processors": CONTEXT,
-            "filters": ["ledger.markup.filters.FILTERS", "datasets.filters.FILTERS"],
+            "filters": ["jobs.notices.FILTERS", "ledger.markup.filters.FILTERS", "datasets.filters.FILTERS"],
         },
     },
     {
@@ -228,7 +231,7 @@ API_FAILURES_PER_MINUTE = env_number("OPENCLAW_WEB_API_FAILURES_PER_MINUTE", 60)
 PAGE_SECONDS = env.int("OPENCLAW_WEB_PAGE_SECONDS", 5)
 DOWNLOADS = env.int("OPENCLAW_WEB_DOWNLOADS", 4)
 if min(PAGE_SECONDS, DOWNLOADS) < 0:
-    raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS are 0 or more.")
+    raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS must be 0 or more.")
 
 # What a browser may do with our pages: load our own files, and nothing else.
 CONTENT_SECURITY_POLICY = {
@@ -278,6 +281,7 @@ STORAGES = {
 if DEBUG:
     STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 WHITENOISE_USE_FINDERS = DEBUG
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites have no use for our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
 # What the job worker calls now and then to remove rows that ended long ago.
@@ -304,8 +308,10 @@ JOB_KINDS = {
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English"))]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+# Each is called what its speakers call it, whatever language a page is in.
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGE_COOKIE_NAME = "openclaw_web_language"
+LOCALE_PATHS = [asset_dir("locale")]
 USE_I18N = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5_000_000
 

@@ -6,6 +6,7 @@ from .clearing import views as clearing
 from .components import views as components
 from .doctor import views as doctor
 from .linting import views as linting
+from .needs import views as needs
 from .retention import views as retention
 
 app_name = "operations"
@@ -15,6 +16,8 @@ urlpatterns = [
     path(
         "agents/<str:agent>/sessions/<str:session_id>/checkpoints/", checkpoints.checkpoint_make, name="checkpoint_make"
     ),
+    path("operations/", needs.system, name="system"),
+    path("operations/needs/", needs.system_needs, name="system_needs"),
     path("operations/artifacts/", clearing.artifact_store, name="artifact_store"),
     path("operations/artifacts/clear/", clearing.artifact_store_clear, name="artifact_store_clear"),
     path("operations/backups/", backups.backup_list, name="backup_list"),

@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 from django.db import DEFAULT_DB_ALIAS, OperationalError
 from django.db.models import Max, Min, Sum
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
+from openclaw_web.pages.formatting import day_in_words
 from openclaw_web.sqlite.time_limits import time_box
 
 from .models import AgentDailyStat, AgentSummary
@@ -32,9 +32,9 @@ COLUMNS = {
     "error_count": gettext_lazy("Errors"),
     "total_tokens": gettext_lazy("Tokens"),
     "cost_usd": gettext_lazy("Cost"),
-    "rejected_count": gettext_lazy("Rejected"),
+    "rejected_count": gettext_lazy("Rejected records"),
     "last_activity_at": gettext_lazy("Last activity"),
-    "last_collected_at": gettext_lazy("Last collected"),
+    "last_collected_at": gettext_lazy("Last import"),
 }
 DAILY_SUMS = ("turn_count", "tool_call_count", "error_count", "total_tokens", "cost_usd")
 
@@ -48,9 +48,9 @@ class Period:
 
     def __str__(self):
         if self.start == self.end:
-            return date_format(self.end, "j M Y")
-        first = date_format(self.start, "j M" if self.start.year == self.end.year else "j M Y")
-        return f"{first} – {date_format(self.end, 'j M Y')}"
+            return day_in_words(self.end)
+        first = day_in_words(self.start, has_year=self.start.year != self.end.year)
+        return f"{first} – {day_in_words(self.end)}"
 
     @property
     def days(self):
@@ -77,7 +77,7 @@ def read_period(start: str, end: str) -> Period | None:
     try:
         first, last = date.fromisoformat(start or end), date.fromisoformat(end or start)
     except ValueError as exc:
-        raise Refused(_("A day is written like 2026-02-21. Correct the address, or take the days out of it.")) from exc
+        raise Refused(_("Write days like 2026-02-21. Correct the address, or remove the days from it.")) from exc
     return Period(min(first, last), max(first, last))
 
 
@@ -128,7 +128,7 @@ def activity(chosen: str, agents: Sequence[AgentSummary] = ()) -> Chart:
     parts = list(period.parts(step)) if period else []
     return bar_chart(
         _points(period, parts, agents) if period else [],
-        title=_("Turns and errors, %(period)s") % {"period": period} if period else _("Turns and errors"),
+        title=_("Turns and errors, %(period)s (UTC)") % {"period": period} if period else _("Turns and errors"),
         unit=STEPS[step],
         series=[Series(_("Turns"), "accent"), Series(_("Errors"), "bad", is_below=True)],
     )
@@ -157,7 +157,8 @@ def _points(period, parts, agents):
     only = [row.agent_id for row in agents] if len(agents) == 1 else None
     address = reverse("ledger:turn_list", args=only) if only else reverse("overview:agent_list")
     return [
-        Point(str(part), date_format(part.end, "j M"), _sum_of(part, sums), f"{address}?{part.query}") for part in parts
+        Point(str(part), day_in_words(part.end, has_year=False), _sum_of(part, sums), f"{address}?{part.query}")
+        for part in parts
     ]
 
 

@@ -18,7 +18,7 @@ router = Operations("operations_api", tags=["operations"])
 @router.get("/overview", OverviewOut)
 @needs("viewer")
 def overview_sums(request, filters: Query[OverviewQuery]):
-    """What all agents did: in total, and on the latest days that saw something."""
+    """What all agents did: in total, and on the latest days with activity."""
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
     return {"totals": activity.totals(AgentSummary.objects.all()), "days": list(days)[::-1]}

@@ -9,7 +9,7 @@ from openclaw_web.endpoints.schemas import PageQuery
 
 
 class OverviewQuery(Schema):
-    days: int = Field(35, ge=0, le=366, description="how many days at most")
+    days: int = Field(35, ge=0, le=366, description="maximum number of days")
 
 
 class TotalsOut(Schema):
@@ -36,7 +36,7 @@ class DayOut(Schema):
 
 class OverviewOut(Schema):
     totals: TotalsOut
-    days: list[DayOut] = Field(description="days on which something happened, oldest first")
+    days: list[DayOut] = Field(description="days with activity, oldest first")
 
 
 SUMMARY_ORDERS = {
@@ -47,7 +47,7 @@ SUMMARY_ORDERS = {
 
 
 class SummaryQuery(PageQuery):
-    sort: Literal[tuple(SUMMARY_ORDERS)] = Field("agent_id", description="a column; `-` before it: the biggest first")  # type: ignore[valid-type]
+    sort: Literal[tuple(SUMMARY_ORDERS)] = Field("agent_id", description="a column; with a leading `-`: largest first")  # type: ignore[valid-type]
 
 
 class SummaryOut(Schema):

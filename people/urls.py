@@ -5,7 +5,9 @@ from .accounts import token_views as tokens
 from .accounts import views as accounts
 from .audit import views as audit
 from .configuration import kept_view_views as kept_views
+from .configuration import rail_views
 from .configuration import views as configuration
+from .preferences import views as preferences
 from .signing_in import account_views as account
 from .signing_in import views as signing_in
 
@@ -16,10 +18,14 @@ urlpatterns = [
     path("welcome/<str:token>/", signing_in.one_time_link, name="one_time_link"),
     path("join/<str:token>/", invitations.join, name="join"),
     path("account/", account.account, name="account"),
+    path("account/preferences/", preferences.preferences_save, name="preferences_save"),
+    path("account/theme/", preferences.theme_set, name="theme_set"),
+    path("account/language/", preferences.language_set, name="language_set"),
     path("account/password/", account.password_change, name="password_change"),
     path("account/sign-ins/<str:sign_in_id>/end/", account.sign_in_end, name="sign_in_end"),
     path("account/end-others/", account.sign_ins_end_others, name="sign_ins_end_others"),
     path("account/sign-out-everywhere/", account.sign_out_everywhere, name="sign_out_everywhere"),
+    path("rail/", rail_views.rail_fold, name="rail_fold"),
     path("operations/audit/", audit.audit_list, name="audit_list"),
     path("operations/users/", accounts.user_list, name="user_list"),
     path("operations/users/add/", accounts.user_add, name="user_add"),
@@ -36,7 +42,7 @@ urlpatterns = [
     path("operations/tokens/make/", tokens.token_make, name="token_make"),
     path("operations/tokens/<str:token_id>/revoke/", tokens.token_revoke, name="token_revoke"),
     path("operations/settings/", configuration.settings, name="settings"),
-    path("operations/settings/<str:key>/", configuration.setting_save, name="setting_save"),
+    path("operations/settings/save/", configuration.settings_save, name="settings_save"),
     path("operations/views/keep/", kept_views.view_keep, name="view_keep"),
     path("operations/views/forget/", kept_views.view_forget, name="view_forget"),
 ]

@@ -1,4 +1,4 @@
-/* Keys, focus, copying, theme. Nothing here builds HTML; every page works without it. */
+/* Keys, focus, copying, theme, charts. Nothing here builds HTML; every page works without it. */
 "use strict";
 
 const root = document.documentElement;
@@ -9,7 +9,7 @@ function announce(sentence) {
   window.setTimeout(() => { announcer.textContent = sentence; }, 50);
 }
 
-/* Theme: the system's, light, dark. theme.js applies it before the first paint. */
+/* Theme: the system's, light, dark. The server keeps it and writes it into the page. */
 
 const THEMES = ["system", "light", "dark"];
 
@@ -26,12 +26,7 @@ function nextTheme(button) {
   const next = THEMES[(THEMES.indexOf(button.dataset.state) + 1) % THEMES.length];
   if (next === "system") delete root.dataset.theme;
   else root.dataset.theme = next;
-  try {
-    if (next === "system") localStorage.removeItem("theme");
-    else localStorage.setItem("theme", next);
-  } catch (refused) {
-    /* Storage is switched off: the choice lasts as long as the page. */
-  }
+  window.htmx.ajax("POST", button.dataset.themeSwitch, { source: button, values: { theme: next === "system" ? "" : next }, swap: "none" });
   announce(showTheme(button));
 }
 
@@ -59,57 +54,67 @@ async function copy(button) {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy], [data-copy-from]");
   if (button) copy(button);
+  if (event.target.closest("[data-shows-keys]")) showKeys();
   for (const menu of document.querySelectorAll("details[data-menu][open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });
 
-/* Keys: j and k walk through rows, ? lists the keys, data-key="a" is pressed by a. Enter is the browser's own. */
+/* Keys: j and k walk through rows, data-key="/ f" is pressed by / and by f, ? lists what does something here. Enter is the browser's own. */
 
-function rows() {
-  const table = document.querySelectorAll("[data-rows] > *, table[data-rows] > tbody > tr");
-  return [...table].filter((row) => row.tagName !== "TBODY" && row.tagName !== "THEAD" && row.querySelector("a[href]"));
+const ROWS = "[data-rows] > :not(tbody, thead):has(a[href]), table[data-rows] > tbody > tr:has(a[href])";
+const pressedBy = (key) => `[data-key~="${CSS.escape(key)}"]`;
+
+function reach(target, shown = target, block = "nearest") {
+  target.focus({ preventScroll: true });
+  shown.scrollIntoView({ block });
+}
+
+function openFolds(node) {
+  for (let fold = node.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
 }
 
 function walk(step) {
-  const all = rows();
+  const all = [...document.querySelectorAll(ROWS)];
   const here = all.findIndex((row) => row.contains(document.activeElement));
   const row = all[here < 0 ? (step > 0 ? 0 : all.length - 1) : here + step];
-  if (!row) return;
-  row.querySelector("a[href]").focus({ preventScroll: true });
-  row.scrollIntoView({ block: "nearest" });
+  if (row) reach(row.querySelector("a[href]"), row);
 }
 
 function isTyping(target) {
   return target.isContentEditable || target.closest("textarea, select, input:not([type=checkbox], [type=radio], [type=submit])");
 }
 
+function isShortcut(event) {
+  return !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target) && !document.querySelector("dialog[open]");
+}
+
 function showKeys() {
   const dialog = document.getElementById("keys");
-  if (dialog && !dialog.open) dialog.showModal();
+  for (const term of dialog.querySelectorAll("dt")) {
+    const keys = [...term.querySelectorAll("kbd")].map((key) => pressedBy(key.textContent));
+    term.hidden = term.nextElementSibling.hidden = !document.querySelector(term.dataset.when || keys.join());
+  }
+  dialog.showModal();
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
-    const menu = document.querySelector("details[data-menu][open]");
-    if (menu) {
-      menu.open = false;
-      menu.querySelector("summary").focus();
-    }
+  const menu = event.key === "Escape" && document.querySelector("details[data-menu][open]");
+  if (menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  if (document.querySelector("dialog[open]")) return;
-  const control = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+  if (!isShortcut(event)) return;
+  const control = document.querySelector(pressedBy(event.key));
   if (control) {
     event.preventDefault();
     if (event.repeat) return;
-    const fold = control.matches("summary") ? null : control.closest("details:not([open])");
-    if (fold) fold.open = true;
+    if (!control.matches("summary")) openFolds(control);
+    if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
     if (control.matches("input, textarea, select")) control.focus();
     else control.click();
   } else if (event.key === "j") walk(1);
   else if (event.key === "k") walk(-1);
-  else if (event.key === "?") showKeys();
 });
 
 /* After a swap: focus stays, or goes to what asks for it; what changed is said aloud. */
@@ -142,7 +147,7 @@ function openTarget() {
   if (!id) return;
   const target = document.getElementById(id);
   if (target) {
-    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    openFolds(target);
     const own = target.querySelector("details");
     if (own && target.matches("[data-open-target]")) own.open = true;
     return;
@@ -155,3 +160,38 @@ function openTarget() {
 
 window.addEventListener("hashchange", openTarget);
 openTarget();
+
+/* The browser's time zone, in which the server shows times from the next page on. */
+
+document.cookie = `openclaw_web_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;max-age=31536000;samesite=lax`;
+
+/* Charts and the map of a session by keyboard: one tab stop each; arrows, Home and End go from point to point, in a heatmap up and down as well. */
+
+const POINTS = ".chart__point, .map a";
+
+function onePlaceToStop(chart) {
+  const points = [...chart.querySelectorAll(POINTS)];
+  const stop = chart.querySelector(".map [tabindex='0']") || points[points.length - 1];
+  for (const point of points) point.setAttribute("tabindex", point === stop ? "0" : "-1");
+}
+
+function stepInChart(event) {
+  const chart = event.target.closest("[data-points]");
+  if (!chart || event.ctrlKey || event.metaKey || event.altKey) return;
+  const points = [...chart.querySelectorAll(POINTS)];
+  const here = points.indexOf(event.target.closest(POINTS));
+  const row = Number(chart.dataset.points) || points.length;
+  const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -row, ArrowDown: row, Home: -here, End: points.length - 1 - here };
+  if (here < 0 || !(event.key in steps)) return;
+  event.stopPropagation(); /* the arrows may mean something on the page */
+  const next = points[here + steps[event.key]];
+  if (!next) return;
+  event.preventDefault();
+  points[here].setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+}
+
+document.querySelectorAll("[data-points]").forEach(onePlaceToStop);
+document.addEventListener("htmx:load", (event) => event.target.querySelectorAll("[data-points]").forEach(onePlaceToStop));
+document.addEventListener("keydown", stepInChart, { capture: true });

@@ -15,23 +15,19 @@ let hiddenAt = 0;
 const shown = () => document.getElementById("review-sample");
 const held = () => [shown(), ahead].filter((node) => node && node.dataset.claim);
 
-function parse(text) {
-  const box = document.createElement("template");
-  box.innerHTML = text;
-  return { top: box.content.getElementById("review-top"), sample: box.content.getElementById("review-sample") };
+async function ask(address, body) {
+  const answer = await (body ? post(address, body) : fetch(address, { headers: { "HX-Request": "true" } }));
+  if (answer.status === 204) return { ok: true };
+  const found = await contentOf(answer);
+  const top = found.getElementById("review-top");
+  if (!top) throw new Error("not the review page"); /* signed out, refused, broken */
+  return { ok: answer.ok, top, sample: found.getElementById("review-sample") };
 }
 
-async function ask(address, body) {
-  const answer = await fetch(address, {
-    method: body ? "POST" : "GET",
-    body,
-    headers: { "HX-Request": "true" },
-    keepalive: Boolean(body) && String(body.get("output")).length < 10000, /* a browser sends little from a page that is left */
-  });
-  if (answer.status === 204) return { ok: true };
-  const found = parse(await answer.text());
-  if (!found.top) throw new Error("not the review page"); /* signed out, refused, broken */
-  return { ok: answer.ok, ...found };
+/* What is asked for waits for what was sent before. */
+function inTurn(address, body, arrived, failed = showFailure) {
+  line = line.then(() => ask(address, body)).then((found) => { showTop(found); arrived(found); }, failed);
+  return line;
 }
 
 function tell(id, isTrue) {
@@ -101,11 +97,7 @@ async function send(form, button) {
     body.set("ahead", next.dataset.sample);
     goTo(next, button.dataset.said);
   }
-  const sent = line.then(() => ask(form.action, body));
-  line = coming = sent.then(
-    (found) => arrived(here, next, found, button),
-    () => failed(here),
-  );
+  coming = inTurn(form.action, body, (found) => arrived(here, next, found, button), () => failed(here));
 }
 
 function arrived(here, next, found, button) {
@@ -119,7 +111,6 @@ function arrived(here, next, found, button) {
     goTo(found.sample, button.dataset.said);
     fetchAhead();
   }
-  showTop(found);
 }
 
 function failed(here) {
@@ -146,36 +137,33 @@ function bringBack(node) {
   if (meanwhile.dataset.sample !== node.dataset.sample) keep(meanwhile);
 }
 
-/* Undo waits for what was sent before it. */
-async function undo(form) {
+function undo(form) {
   saveDraft(shown());
   closeReasons();
-  const body = new FormData(form);
-  line = line.then(() => ask(form.action, body)).then((found) => {
+  inTurn(form.action, new FormData(form), (found) => {
     if (found.sample) {
       const meanwhile = goTo(found.sample, "");
       if (meanwhile.dataset.sample && meanwhile.dataset.sample !== found.sample.dataset.sample) keep(meanwhile);
     }
-    showTop(found);
-    const said = document.querySelector(".review-top__said");
-    if (said) announce(said.textContent);
-  }, () => tell("failed", true));
+    announceTop();
+  });
+}
+
+function announceTop() {
+  const said = document.querySelector(".review-top__said");
+  if (said) announce(said.textContent);
 }
 
 /* Why the last sample was rejected: said, or passed over by the next verdict. */
 
 function closeReasons() {
-  const reasons = document.getElementById("reject-reasons");
-  if (reasons) reasons.remove();
+  document.getElementById("reject-reasons")?.remove();
 }
 
 function giveReason(form, button) {
   const body = new FormData(form, button);
   closeReasons();
-  line = line.then(() => ask(form.action, body)).then((found) => {
-    showTop(found);
-    announce(document.querySelector(".review-top__said").textContent);
-  }, () => tell("failed", true));
+  inTurn(form.action, body, announceTop);
 }
 
 /* Next and previous without a verdict. */
@@ -193,11 +181,10 @@ async function step(link) {
     fetchAhead();
     return;
   }
-  line = line.then(() => ask(link.href)).then((found) => {
+  inTurn(link.href, null, (found) => {
     if (found.sample) goTo(found.sample, "");
-    showTop(found);
     fetchAhead();
-  }, () => tell("failed", true));
+  });
 }
 
 document.addEventListener("submit", (event) => {
@@ -228,11 +215,9 @@ document.addEventListener("keydown", async (event) => {
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !isTyping(event.target)) closeReasons();
-  if (!event.target.closest("#review-sample textarea, #review-sample input")) return;
-  if (event.key === "Enter" && event.ctrlKey && !event.repeat) {
-    event.preventDefault();
-    document.querySelector("[form=verdict][value=approved]").click();
-  }
+  if (event.key !== "Enter" || !event.ctrlKey || event.repeat || !event.target.closest("#review-sample :is(textarea, input)")) return;
+  event.preventDefault();
+  document.querySelector("[form=verdict][value=approved]").click();
 });
 
 document.addEventListener("draft:lost", (event) => {
@@ -243,11 +228,9 @@ document.addEventListener("draft:saved", () => tell("review-unsaved", false));
 
 window.addEventListener("popstate", () => {
   saveDraft(shown());
-  const address = location.href;
-  line = line.then(() => ask(address)).then((found) => {
+  inTurn(location.href, null, (found) => {
     const left = found.sample && show(found.sample, "");
     if (left && left.dataset.claim && !left.dataset.sent) release([left]);
-    showTop(found);
     fetchAhead();
   }, () => location.reload());
 });

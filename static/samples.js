@@ -18,8 +18,14 @@ function mark(node, state) {
   if (chip) chip.dataset.state = state;
 }
 
-function sendDraft(node, body) {
-  return fetch(node.dataset.draft, { method: "POST", body, headers: { "HX-Request": "true" }, keepalive: isSmall(body) });
+function post(address, body) {
+  return fetch(address, { method: "POST", body, headers: { "HX-Request": "true" }, keepalive: isSmall(body) });
+}
+
+async function contentOf(answer) {
+  const box = document.createElement("template");
+  box.innerHTML = await answer.text();
+  return box.content;
 }
 
 function isSmall(body) {
@@ -34,15 +40,14 @@ function saveDraft(node) {
   delete node.dataset.typed;
   const body = new FormData(verdictForm()); /* now: fields of a form belong to it only while they are in the page */
   underWay += 1;
-  line = line.then(() => sendDraft(node, body)).then((answer) => showSaved(node, answer)).catch(() => unsaved(node));
+  line = line.then(() => post(node.dataset.draft, body)).then((answer) => showSaved(node, answer)).catch(() => unsaved(node));
   return line.finally(() => { underWay -= 1; });
 }
 
 async function showSaved(node, answer) {
-  const box = document.createElement("template");
-  box.innerHTML = await answer.text();
-  if (!answer.ok || !box.content.getElementById("draft-state")) throw new Error("not saved"); /* refused, signed out */
-  for (const part of [...box.content.children]) {
+  const found = await contentOf(answer);
+  if (!answer.ok || !found.getElementById("draft-state")) throw new Error("not saved"); /* refused, signed out */
+  for (const part of [...found.children]) {
     const here = node.querySelector(`#${part.id}`);
     if (here) here.replaceWith(part);
   }
@@ -73,7 +78,7 @@ function leave() {
   const body = new FormData(verdictForm());
   if (!isSmall(body)) return;
   delete node.dataset.typed;
-  sendDraft(node, body).catch(() => { node.dataset.typed = "1"; });
+  post(node.dataset.draft, body).catch(() => { node.dataset.typed = "1"; });
 }
 
 window.addEventListener("pagehide", leave);
@@ -110,9 +115,7 @@ document.addEventListener("toggle", (event) => {
   if (!event.target.matches(".reply__box[open]")) return;
   const here = document.activeElement;
   if (here !== document.body && !event.target.contains(here)) return;
-  const box = event.target.querySelector("textarea");
-  box.focus({ preventScroll: true });
-  box.scrollIntoView({ block: "nearest" });
+  reach(event.target.querySelector("textarea"));
 }, { capture: true });
 
 document.addEventListener("click", (event) => {
@@ -120,6 +123,5 @@ document.addEventListener("click", (event) => {
   const next = document.querySelector(".doings .call:not([open])");
   if (!next) return;
   next.open = true;
-  next.querySelector("summary").focus({ preventScroll: true });
-  next.scrollIntoView({ block: "nearest" });
+  reach(next.querySelector("summary"), next);
 });

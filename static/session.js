@@ -1,4 +1,4 @@
-/* The session page: jumps by key, the map, and records that arrive while it is open. Nothing here builds HTML. */
+/* The session page: jumps by key, and records that arrive while it is open. Nothing here builds HTML. */
 "use strict";
 
 const transcript = document.getElementById("transcript");
@@ -30,9 +30,8 @@ function ahead(kind, step) {
 function jump(kind, step) {
   const mark = transcript && ahead(kind, step);
   if (mark) {
-    for (let fold = mark.parentElement.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-    mark.scrollIntoView({ block: "center" });
-    mark.focus({ preventScroll: true });
+    openFolds(mark);
+    reach(mark, mark, "center");
     return true;
   }
   const link = document.querySelector(`[data-jump="${kind}"][data-step="${step}"]`);
@@ -54,9 +53,7 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  if (document.querySelector("dialog[open]")) return;
-  if (event.key in JUMPS && jump(...JUMPS[event.key])) event.preventDefault();
+  if (event.key in JUMPS && isShortcut(event) && jump(...JUMPS[event.key])) event.preventDefault();
 });
 
 /* Whoever comes to a record by its address goes on from there. */
@@ -69,30 +66,6 @@ function goOnFrom(record) {
 
 // Only then: going to an address with a # takes the focus away from whatever has it.
 if (arrived && transcript?.contains(arrived)) window.addEventListener("load", () => window.setTimeout(goOnFrom, 0, arrived));
-
-/* The map is one stop of the Tab key; the arrows walk through its parts. */
-
-const parts = [...document.querySelectorAll("#map a")];
-
-function enterMap() {
-  const page = document.querySelector(".map__page");
-  const at = page ? Number(page.getAttribute("x")) : 0;
-  const part = parts.find((one) => Number(one.lastElementChild.getAttribute("x")) + 1 > at) || parts[0];
-  if (part) part.setAttribute("tabindex", "0");
-}
-
-function walkMap(event) {
-  const here = parts.indexOf(document.activeElement);
-  const to = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: parts.length - 1 }[event.key];
-  if (here < 0 || to === undefined || !parts[to]) return;
-  event.preventDefault();
-  parts[here].setAttribute("tabindex", "-1");
-  parts[to].setAttribute("tabindex", "0");
-  parts[to].focus();
-}
-
-enterMap();
-document.getElementById("map")?.addEventListener("keydown", walkMap);
 
 /* Live: ask once a second while somebody looks; less often when nothing happens, seldom when the server is away. */
 

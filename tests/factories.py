@@ -143,6 +143,8 @@ class SampleFactory(DjangoModelFactory):
     session_id = "session-0"
     turn_id = "session-0:u1"
     turn_number = 1
+    prompted_by = ""
+    reply_stop = "stop"
     content = factory.LazyFunction(
         lambda: orjson.dumps(
             {

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.jobs import nursery
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-HANG = 600  # seconds until a wait is given up: a guard, not a measure
+HANG = 240  # seconds until a wait is given up: a guard, not a measure
 
 
 def wait_for(condition):
@@ -115,7 +115,11 @@ class Process:
 
     def address(self):
         """The address of a server, once it answers."""
-        return wait_for(lambda: re.search(r"answers at (\S+)/", self.said) or self._still_runs())[1]
+        return wait_for(lambda: re.search(r"is running at (\S+)/", self.said) or self._still_runs())[1]
+
+    def invitation(self):
+        """The address that makes the first admin, once a server has printed it."""
+        return wait_for(lambda: re.search(r"first admin[^:]*: (\S+)", self.said) or self._still_runs())[1]
 
     def _still_runs(self):
         assert self.popen.poll() is None, self.said

@@ -37,7 +37,7 @@ ALL_MODULES = MODULES + sorted(f for folder in ("tests", "benchmarks") for f in 
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 SCRIPTS = sorted((ROOT / "static").rglob("*.js"))
 LONG_SCRIPTS = {"review.js": 300}  # all others: 200
-SCRIPT_LINES = 850  # of all together: what needs more may want to be a page
+SCRIPT_LINES = 799  # of all together: what needs more may want to be a page
 # What a browser gets that is no page: it has no template.
 NO_PAGES = {"artifact_download", "backup_file", "export_file", "healthz"}
 

@@ -76,9 +76,9 @@ def test_a_receipt_may_be_asked_for_before_and_after_the_verb(words):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("gate", "list", "--all"), "gate list knows no --all."),
-        (("gate", "list", "latest"), "gate list knows no latest."),
-        (("gate", "list", "--secret=canary"), "gate list knows no --secret."),
+        (("gate", "list", "--all"), "gate list has no --all."),
+        (("gate", "list", "latest"), "gate list has no latest."),
+        (("gate", "list", "--secret=canary"), "gate list has no --secret."),
         (("gate", "list", "--limit", "many"), "argument --limit: invalid int value: 'many'"),
         (("gate", "burn"), "argument VERB: invalid choice: 'burn'"),
         (("gate",), "required: VERB"),

@@ -126,7 +126,7 @@ def test_migrate_agents_names_every_failure_and_does_the_rest(real_files, capsys
     services.register("amy")
     databases.forget("agent_zoe")
     databases.path("zoe").write_bytes(b"not a database" * 100)
-    with pytest.raises(CommandError, match=r"1 agent file.*zoe"):
+    with pytest.raises(CommandError, match=r"1 agent database.*zoe"):
         call_command("migrate_agents")
     assert "amy: schema" in capsys.readouterr().out
     with warnings.catch_warnings(action="ignore", category=ResourceWarning):

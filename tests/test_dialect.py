@@ -62,7 +62,7 @@ def test_one_folder_speaks_to_sqlite(trees):
 
 
 def test_sql_is_written_out_where_the_docs_say_so(trees):
-    known = named("SQL that is written out") | named("Readers of other programs' databases")
+    known = named("Hand-written SQL") | named("Readers of other programs' databases")
     found = {path: [line for line, text in texts(tree) if SQL.match(text)] for path, tree in trees.items()}
     fail_for(f"{where(path, line)}  SQL" for path in found.keys() - known for line in found[path])
     fail_for(f"docs/databases.md  {path.relative_to(ROOT)} has no SQL" for path in known if not found.get(path))

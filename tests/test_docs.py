@@ -90,6 +90,8 @@ def test_every_setting_is_documented():
     gone = {name for name in said if "." in name} - KEYS.keys()
     assert not unsaid, f"docs/settings.md says nothing of {sorted(unsaid)}"
     assert not gone, f"docs/settings.md documents {sorted(gone)}, which do not exist"
+    named = [f"| `{key}` | {known.label} |" for key, known in KEYS.items()]
+    assert not [row for row in named if row not in (DOCS / "settings.md").read_text()], "called otherwise on the page"
 
 
 def named_paths(page):

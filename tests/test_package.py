@@ -30,7 +30,7 @@ def site(tmp_path):
     }
     serve = [sys.executable, "-m", "openclaw_web", "serve", "--port", "0"]
     with subprocess.Popen(serve, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as process:
-        answers = (re.search(r"answers at (\S+)/", line) for line in process.stdout)
+        answers = (re.search(r"is running at (\S+)/", line) for line in process.stdout)
         yield next(match[1] for match in answers if match)
         process.terminate()
         process.stdout.read()

@@ -17,6 +17,7 @@ from django.urls import resolve
 
 from benchmarks import many_rows
 from guardian import services as guardian
+from openclaw_web.lists import segments
 from openclaw_web.lists.declaration import every
 from openclaw_web.sqlite import time_limits
 from tests.conftest import ALL
@@ -57,6 +58,8 @@ PLAIN_PAGES = (
     "/operations/doctor/",
     "/operations/invitations/",
     "/operations/retention/",
+    "/operations/",
+    "/operations/needs/",
     "/operations/tokens/",
     "/operations/users/",
     "/review/",
@@ -95,6 +98,7 @@ NO_LISTS = {
     "datasets:export_file",
     "overview:healthz",
     "jobs:job_detail",
+    "jobs:job_notice",
     "people:join",
     "people:one_time_link",
     "people:settings",
@@ -299,6 +303,9 @@ def test_pages(rows, on):
             found += look(rows, f"{PAGES[on]}?{urlencode(always | asked | {'sort': sort})}", on_page)
         if len(asked) < 2:
             found += ask(rows, f"{PAGES[on]}?{urlencode(always | asked | {'format': 'jsonl'})}")[1]
+    for segment, _label in segments.choices(form.SEGMENTS):
+        for sort in orders:
+            found += look(rows, f"{PAGES[on]}?{urlencode(always | {'segment': segment, 'sort': sort})}", on_page)
     fail_for(found)
 
 

@@ -60,12 +60,17 @@ class Fetched:
 
     def in_words(self, agent_id: str) -> Iterator[str]:
         """What was left out, and the command that shows more of this content of an agent."""
-        for name in ("before", "between", "after"):
+        words = {
+            "before": _("Omitted before: %(chars)s, %(lines)s."),
+            "between": _("Omitted between: %(chars)s, %(lines)s."),
+            "after": _("Omitted after: %(chars)s, %(lines)s."),
+        }
+        for name in words:
             part = getattr(self.window, name)
             if part.chars:
-                sizes = {"chars": amounts.of("characters", part.chars), "where": name}
+                sizes = {"chars": amounts.of("characters", part.chars)}
                 sizes["lines"] = amounts.of("line breaks", part.lines)
-                yield _("Left out %(where)s: %(chars)s, %(lines)s.") % sizes
+                yield words[name] % sizes
         if self.next:
             command = handles.fetch_command(self.row.handle, agent_id, self.next.as_options())
             yield _("More: %(command)s") % {"command": command}
@@ -102,7 +107,7 @@ def peek(db: str, handle: str, *, chars: int = PEEK_CHARS) -> dict[str, Any]:
     """A small preview of a content and what is known of it, as JSON values. Raises like `fetch`."""
     if not 1 <= chars <= MOST_PEEK_CHARS:
         raise (WrongSelector if chars < 1 else Refused)(
-            _("A preview has 1 to %(most)s characters; fetch gives more.") % {"most": MOST_PEEK_CHARS}
+            _("A preview can have 1 to %(most)s characters; fetch returns more.") % {"most": MOST_PEEK_CHARS}
         )
     answer = fetch(db, handle, Selector(max_chars=chars))
     row, about = answer.row, first_meta(answer.row)
@@ -183,7 +188,7 @@ def _searched(row, selector, blob):
         counts = {"matches": search.matches, "longLinesCut": search.cut}
     else:
         if row.bytes > jsonpaths.MAX_BYTES:
-            raise Refused(_("This JSON is too long for a path. Use grep, range or head."))
+            raise Refused(_("This JSON is too large for a JSONPath. Use grep, range or head."))
         search = selector.matches()
         pieces = search.pieces(b"".join(content))
         window = windows.from_offset(pieces, selector.offset, selector.max_chars, at_line=True)
@@ -194,7 +199,7 @@ def _searched(row, selector, blob):
 def _binary(row, selector, blob):
     if selector.mode in ("range", "grep", "jsonpath"):
         raise Refused(
-            _("This artifact is no text (%(type)s): only its first bytes can be shown.") % {"type": row.content_type}
+            _("This artifact is not text (%(type)s): only its first bytes can be shown.") % {"type": row.content_type}
         )
     wanted = 16 * previews.HEX_ROWS
     partly = not blob.is_compressed and row.bytes > WHOLE_BYTES

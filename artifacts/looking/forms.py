@@ -10,21 +10,22 @@ from .grepping import MAX_CONTEXT
 from .selectors import MAX_OFFSET, MAX_REASON, MODES, MOST_CHARS, USUAL_CHARS, Selector
 
 MODE_WORDS = {
-    "headtail": _("Both ends"),
+    "headtail": _("Beginning and end"),
     "head": _("The beginning"),
     "tail": _("The end"),
     "range": _("Lines"),
-    "grep": _("Lines that match"),
+    "grep": _("Matching lines"),
     "jsonpath": _("Values at a path"),
 }
 # What belongs to one mode only: the form sends the fields of all, and the others do not count.
 OWN = {"range": ("lines",), "grep": ("pattern", "ignore_case", "context"), "jsonpath": ("path",)}
 EXACT = {"spellcheck": "false", "autocapitalize": "none", "autocomplete": "off"}
+SEARCH_KEY = {"data-key": "/", "data-mode": "grep"}  # a key shows the field and goes there (static/app.js)
 LONGEST = 1_000
 
 
-def _text(label, longest=LONGEST, *, example="", **more):
-    widget = forms.TextInput(attrs={**EXACT, **({"placeholder": example} if example else {})})
+def _text(label, longest=LONGEST, *, example="", keys=None, **more):
+    widget = forms.TextInput(attrs={**EXACT, **({"placeholder": example} if example else {}), **(keys or {})})
     return forms.CharField(label=label, required=False, max_length=longest, widget=widget, **more)
 
 
@@ -35,14 +36,16 @@ def _number(label, least, most, **more):
 class PartForm(forms.Form):
     """Selectors to look inside of an artifact. `selector` is what to fetch."""
 
-    mode = forms.ChoiceField(label=_("Show"), required=False, choices=[(mode, MODE_WORDS[mode]) for mode in MODES])
-    lines = _text(_("Which lines"), 40, example="10:20")
-    pattern = _text(_("Pattern"), strip=False, help_text=_("A regular expression, as RE2 knows it."))
-    ignore_case = forms.BooleanField(label=_("Upper and lower case are the same"), required=False)
-    context = _number(_("Lines beside a match"), 0, MAX_CONTEXT)
-    path = _text(_("Path"), example="$.sessions[0]", help_text=_("JSONPath, as RFC 9535 has it."))
-    max_chars = _number(_("Characters at most"), 1, MOST_CHARS)
-    reason = _text(_("Why more than 8,000 (is recorded)"), MAX_REASON, help_text=_("Goes into the audit log."))
+    mode = forms.ChoiceField(
+        label=_("Part to show"), required=False, choices=[(mode, MODE_WORDS[mode]) for mode in MODES]
+    )
+    lines = _text(_("Line range"), 40, example="10:20")
+    pattern = _text(_("Pattern"), strip=False, help_text=_("A regular expression in RE2 syntax."), keys=SEARCH_KEY)
+    ignore_case = forms.BooleanField(label=_("Ignore case"), required=False)
+    context = _number(_("Lines around a match"), 0, MAX_CONTEXT)
+    path = _text(_("Path"), example="$.sessions[0]", help_text=_("A JSONPath as defined in RFC 9535."))
+    max_chars = _number(_("Maximum characters"), 1, MOST_CHARS)
+    reason = _text(_("Reason for more than 8,000 (recorded)"), MAX_REASON, help_text=_("Recorded in the audit log."))
     offset = _number("", 0, MAX_OFFSET)
 
     def __init__(self, data, *, name):

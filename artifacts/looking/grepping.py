@@ -92,7 +92,13 @@ class Grep:
 
 def _stopped_at(number):
     told = {"seconds": SECONDS, "line": f"{number:,}"}
-    return Refused(_("Searching took over %(seconds)s seconds and got to line %(line)s. Repeat less in it.") % told)
+    return Refused(
+        _(
+            "The search took more than %(seconds)s seconds and stopped at line %(line)s. Use fewer "
+            "repetitions in the pattern."
+        )
+        % told
+    )
 
 
 def _blocks(chunks):

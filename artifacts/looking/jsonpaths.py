@@ -32,12 +32,12 @@ class Matches:
         self.matches = 0
         self._left = MAX_VISITS
         if not path or len(path) > MAX_PATH:
-            raise WrongSelector(_("A path has 1 to %(most)s characters.") % {"most": MAX_PATH})
+            raise WrongSelector(_("A path must have 1 to %(most)s characters.") % {"most": MAX_PATH})
         try:
             self._path = _environment(self._visit).compile(path)
         except (JSONPathError, RecursionError, ValueError) as exc:
             raise WrongSelector(
-                _("This is not a JSONPath of RFC 9535: %(reason)s") % {"reason": _first_line(exc)}
+                _("This is not a valid JSONPath (RFC 9535): %(reason)s") % {"reason": _first_line(exc)}
             ) from exc
 
     def pieces(self, content: bytes) -> Iterator[str]:
@@ -51,19 +51,21 @@ class Matches:
                 self._visit(len(line) // CHARS)
                 yield line
         except (JSONPathError, RecursionError, orjson.JSONEncodeError) as exc:  # too deep
-            raise Refused(_("This path cannot be followed here: %(reason)s") % {"reason": _first_line(exc)}) from exc
+            raise Refused(_("This path cannot be evaluated here: %(reason)s") % {"reason": _first_line(exc)}) from exc
 
     def _visit(self, count):
         self._left -= count
         if self._left < 0:
-            raise Refused(_("This path comes by too many values. Name more of the way, or use grep."))
+            raise Refused(_("This path visits too many values. Make the path more specific, or use grep."))
 
 
 def _parsed(content, visit):
     try:
         return _counted(orjson.loads(content.removeprefix(b"\xef\xbb\xbf")), *_containers(visit))
     except orjson.JSONDecodeError as exc:
-        raise Refused(_("This artifact is not one JSON text: %(reason)s. Use grep.") % {"reason": exc}) from exc
+        raise Refused(
+            _("This artifact is not a single JSON document: %(reason)s. Use grep.") % {"reason": exc}
+        ) from exc
 
 
 def _counted(value, objects, arrays):

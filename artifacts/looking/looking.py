@@ -30,16 +30,16 @@ class Look:
         """Sentences on what is not shown."""
         window, counts = self.answer.window, self.answer.counts
         told = {
-            "before": _("Left out before this: %(chars)s."),
-            "between": _("Left out in the middle: %(chars)s."),
-            "after": _("Left out after this: %(chars)s."),
+            "before": _("Omitted before this part: %(chars)s."),
+            "between": _("Omitted in the middle: %(chars)s."),
+            "after": _("Omitted after this part: %(chars)s."),
         }
         parts = ((words, getattr(window, name).chars) for name, words in told.items())
         said = [words % {"chars": amounts.of("characters", chars)} for words, chars in parts if chars]
         if left := counts.get("bytesLeftOut"):
             words = ngettext(
-                "%(count)s more byte is not shown: this is no text.",
-                "%(count)s more bytes are not shown: this is no text.",
+                "%(count)s more byte is not shown because this is not text.",
+                "%(count)s more bytes are not shown because this is not text.",
                 left,
             )
             said.append(words % {"count": f"{left:,}"})
@@ -79,10 +79,13 @@ def look(agent, row: Artifact, form: forms.PartForm, *, by: str) -> Look:
     try:
         answer = fetching.fetch(agent.db, row.handle, form.selector, by=by, agent_id=agent.agent_id)
     except NoSuchArtifact as exc:
-        advice = _("Stash the same content again, and all who refer to it can read it again.")
+        advice = _("To make the artifact readable again, store the same content again.")
         return Look(form, problem=exc.sentence, advice=advice, status=410)
     except Damaged as exc:
-        advice = _("Nothing of it is shown. Stashing the same content again repairs it; verify says what is wrong.")
+        advice = _(
+            "Nothing of the content is shown. Store the same content again to repair the artifact; “Verify” "
+            "names the problem."
+        )
         return Look(form, problem=exc.sentence, advice=advice, status=409)
     except Refused as exc:
         return Look(form, problem=exc.sentence, status=422)

@@ -21,11 +21,11 @@ _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 def compiled(pattern: str, *, ignore_case: bool = False):
     """An expression that matches within a line. Raises Refused for one that RE2 does not know or that is too big."""
     if not pattern or len(pattern) > MAX_PATTERN:
-        raise WrongSelector(_("A pattern has 1 to %(most)s characters.") % {"most": MAX_PATTERN})
+        raise WrongSelector(_("A pattern must have 1 to %(most)s characters.") % {"most": MAX_PATTERN})
     if _ANY_BYTE.search(pattern):
-        raise WrongSelector(_("A pattern matches characters: \\C, any byte, does not exist here."))
+        raise WrongSelector(_("A pattern matches characters: \\C (any byte) is not supported."))
     if any(int(count) > MAX_REPEAT for count in _REPEAT.findall(pattern)):
-        raise Refused(_("A pattern repeats something at most %(most)s times.") % {"most": MAX_REPEAT})
+        raise Refused(_("A pattern can repeat something at most %(most)s times.") % {"most": MAX_REPEAT})
     options = re2.Options()
     options.log_errors = False
     options.never_nl = True
@@ -37,13 +37,16 @@ def compiled(pattern: str, *, ignore_case: bool = False):
     except re2.error as exc:
         reason = exc.args[0].decode("utf-8", "replace") if exc.args and isinstance(exc.args[0], bytes) else str(exc)
         raise WrongSelector(
-            _("This pattern cannot be used: %(reason)s. Look-around and back-references do not exist here.")
+            _("This pattern cannot be used: %(reason)s. Look-around and back-references are not supported.")
             % {"reason": reason}
         ) from exc
     except UnicodeEncodeError as exc:
-        raise WrongSelector(_("This pattern holds half a character.")) from exc
+        raise WrongSelector(_("This pattern contains an incomplete character.")) from exc
     if made.programsize > MAX_SIZE:
         raise Refused(
-            _("This pattern is too big: repeat less, and \\pL, a letter of any language, only once or twice.")
+            _(
+                "This pattern is too large: use fewer repetitions, and \\pL (a letter of any language) only once "
+                "or twice."
+            )
         )
     return made

@@ -39,40 +39,44 @@ class Selector:
     def check(self) -> None:
         """Raises Refused for what cannot be asked."""
         if self.mode not in MODES:
-            raise WrongSelector(_("The mode is one of %(modes)s.") % {"modes": ", ".join(MODES)})
+            raise WrongSelector(_("The mode must be one of %(modes)s.") % {"modes": ", ".join(MODES)})
         self._check_size()
         if not 0 <= self.offset <= MAX_OFFSET or (self.offset and self.mode in ("headtail", "tail")):
-            raise WrongSelector(_("An offset is 0 or more; headtail and tail have none."))
+            raise WrongSelector(_("An offset must be 0 or more; headtail and tail have no offset."))
         given = {"range": self.lines, "grep": self.pattern, "jsonpath": self.path}
         if self.mode in given and not given[self.mode]:
-            raise WrongSelector(_("Say which lines for range, which pattern for grep, which path for jsonpath."))
+            raise WrongSelector(_("Give lines for range, a pattern for grep, or a path for jsonpath."))
         if any(value for mode, value in given.items() if mode != self.mode):
-            raise WrongSelector(_("Lines belong to range, a pattern to grep, a path to jsonpath: not to this mode."))
+            raise WrongSelector(
+                _("Lines belong to range, a pattern to grep, and a path to jsonpath, not to this mode.")
+            )
         if self.mode == "range":
             self.line_numbers()
         if not 0 <= self.context <= grepping.MAX_CONTEXT:
             refusal = WrongSelector if self.context < 0 else Refused
-            raise refusal(_("0 to %(most)s lines beside a match.") % {"most": grepping.MAX_CONTEXT})
+            raise refusal(
+                _("The number of lines around a match must be 0 to %(most)s.") % {"most": grepping.MAX_CONTEXT}
+            )
 
     def _check_size(self):
         sizes = {"usual": f"{USUAL_CHARS:,}", "most": f"{MOST_CHARS:,}"}
         if not 1 <= self.max_chars <= MOST_CHARS:
             refusal = WrongSelector if self.max_chars < 1 else Refused
-            raise refusal(_("An answer has 1 to %(most)s characters.") % sizes)
+            raise refusal(_("An answer can have 1 to %(most)s characters.") % sizes)
         if self.max_chars > USUAL_CHARS and not any(map(str.isalnum, self.reason)):
-            raise Refused(_("More than %(usual)s characters need a reason, which is recorded.") % sizes)
+            raise Refused(_("More than %(usual)s characters require a reason, which is recorded.") % sizes)
         if len(self.reason) > MAX_REASON:
-            raise Refused(_("A reason has at most %(most)s characters.") % {"most": MAX_REASON})
+            raise Refused(_("A reason can have at most %(most)s characters.") % {"most": MAX_REASON})
 
     def line_numbers(self) -> tuple[int, int | None]:
         """First and last line (None: to the end), both included. Raises Refused."""
         match = _LINES.fullmatch(self.lines)
         if not match or not (match[1] or match[3]):
-            raise WrongSelector(_("Lines are spelled 10:20, 10:, :20 or 7; the first line is 1."))
+            raise WrongSelector(_("Write lines as 10:20, 10:, :20 or 7; the first line is 1."))
         first = int(match[1] or 1)
         last = int(match[3]) if match[3] else None if match[2] else first
         if last is not None and last < first:
-            raise WrongSelector(_("The last line comes before the first one."))
+            raise WrongSelector(_("The last line is before the first line."))
         return first, last
 
     def grep(self) -> grepping.Grep:

@@ -43,16 +43,16 @@ class Blob:
         for chunk in _unpacked(self._raw()) if self.is_compressed else self._raw():
             size += len(chunk)
             if size > limit:
-                raise Damaged(_("%(handle)s unpacks to more than was stashed. It was not read on.") % self._named)
+                raise Damaged(_("%(handle)s unpacks to more data than was stored. Reading was stopped.") % self._named)
             digest.update(chunk)
             yield chunk
         if digest.hexdigest() != self.sha256 or expected not in (None, size):
-            raise Damaged(_("%(handle)s is damaged: its content is not what was stashed.") % self._named)
+            raise Damaged(_("%(handle)s is damaged: its content is not what was stored.") % self._named)
 
     def ends(self, size: int, *, expected: int) -> tuple[bytes, bytes]:
         """The first and last `size` bytes of a plain blob; they may overlap. Only its size is checked: `expected`."""
         if self.is_compressed or self.stored_bytes != expected:
-            raise Damaged(_("%(handle)s is damaged: its size is not what was stashed.") % self._named)
+            raise Damaged(_("%(handle)s is damaged: its size is not what was stored.") % self._named)
         return os.pread(self._handle, size, 0), os.pread(self._handle, size, max(0, expected - size))
 
     @property
@@ -73,7 +73,7 @@ def opened(root: Path, sha256: str) -> Iterator[Blob]:
         with layout.folder(root, layout.BLOBS, *layout.parts(sha256)) as folder:
             handle, is_compressed = _either(folder, sha256)
     except FileNotFoundError as exc:
-        raise NoSuchArtifact(_("The content of %(handle)s is gone.") % {"handle": handles.of(sha256)}) from exc
+        raise NoSuchArtifact(_("The content of %(handle)s is missing.") % {"handle": handles.of(sha256)}) from exc
     try:
         yield Blob(sha256, handle, is_compressed=is_compressed)
     finally:
@@ -139,4 +139,4 @@ def _unpacked(chunks):
     except zlib.error as exc:
         raise Damaged(_("A compressed artifact is damaged and cannot be unpacked.")) from exc
     if not (fed and unpacker.eof):
-        raise Damaged(_("A compressed artifact is damaged: it ends too early."))
+        raise Damaged(_("A compressed artifact is damaged: its data ends too early."))

@@ -121,7 +121,7 @@ def reading(db: str) -> Iterator[None]:
 
 def _unknown(exc):
     return Refused(
-        _("Nothing was removed: the file of an agent cannot be read, and what it refers to is not known. %(reason)s")
+        _("Nothing was removed: the database of an agent cannot be read, so its references are unknown. %(reason)s")
         % {"reason": exc}
     )
 

@@ -88,7 +88,7 @@ def _root(source):
     for place in USUAL_PLACES:
         if (source / place / layout.BLOBS / "sha256").is_dir():
             return source / place
-    raise Refused(_("%(path)s is no artifacts folder: there is no blobs/sha256 in it.") % {"path": source})
+    raise Refused(_("%(path)s is not an artifacts folder: blobs/sha256 is missing.") % {"path": source})
 
 
 def _take(batch, root, sha256, most):
@@ -123,7 +123,9 @@ def _readable():
     try:
         yield
     except OSError as exc:
-        raise Damaged(_("It cannot be read: %(reason)s.") % {"reason": exc.strerror or type(exc).__name__}) from exc
+        raise Damaged(
+            _("The content cannot be read: %(reason)s.") % {"reason": exc.strerror or type(exc).__name__}
+        ) from exc
 
 
 def _bounded(chunks, most):
@@ -132,7 +134,7 @@ def _bounded(chunks, most):
         for chunk in chunks:
             left -= len(chunk)
             if left < 0:
-                words = _("It has more than %(size)s MB; “artifact import” takes it.")
+                words = _("The content is larger than %(size)s MB. Use “artifact import” instead.")
                 raise Damaged(words % {"size": most // 1024**2})
             yield chunk
 

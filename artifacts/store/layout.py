@@ -15,6 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+
+from openclaw_web import reasons
 
 from ..errors import Damaged
 
@@ -152,11 +155,12 @@ def open_file(name: str, folder: int) -> int:
     except FileNotFoundError:
         raise
     except OSError as exc:
-        raise Damaged(f"{name} is no plain file ({exc.strerror}). It was not opened.") from exc
+        words = {"name": name, "reason": reasons.of_system(exc)}
+        raise Damaged(_("%(name)s was not opened: %(reason)s.") % words) from exc
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
         os.close(handle)
-        raise Damaged(f"{name} is no plain file with one name. It was not opened.")
+        raise Damaged(_("%(name)s was not opened: it is not a regular file with a single name.") % {"name": name})
     return handle
 
 
@@ -192,7 +196,7 @@ def _open_folder(parent, name):
     try:
         return os.open(name, _FOLDER, dir_fd=parent)
     except NotADirectoryError as exc:  # what O_NOFOLLOW says of a link together with O_DIRECTORY
-        raise Damaged(f"The folder {name} of the artifact store is a link or a file.") from exc
+        raise Damaged(_("The folder %(name)s of the artifact store is a link or a file.") % {"name": name}) from exc
 
 
 def _make(parent, name):

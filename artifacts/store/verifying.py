@@ -57,7 +57,7 @@ def everything(db: str) -> Iterator[str]:
 
 def _unlike(about, blob):
     if about is None:
-        return _("Its metadata is missing or damaged; the content is sound.")
+        return _("The metadata is missing or damaged; the content is intact.")
     if about.get("compression") != ("gzip" if blob.is_compressed else "none"):
-        return _("Its metadata says another compression; the content is sound.")
+        return _("The metadata names a different compression; the content is intact.")
     return ""

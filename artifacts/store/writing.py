@@ -233,7 +233,9 @@ def _copy(chunks, handle, measured, is_compressed):
         if measured:
             measured.feed(chunk)
         if measured and measured.bytes > blobs.MAX_BYTES:
-            raise NoRoom(_("An artifact may have %(most)s. Nothing was stashed.") % {"most": in_words(blobs.MAX_BYTES)})
+            raise NoRoom(
+                _("An artifact can have at most %(most)s. Nothing was stored.") % {"most": in_words(blobs.MAX_BYTES)}
+            )
         size += _write(handle, packer.compress(chunk) if packer else chunk)
     return size + (_write(handle, packer.flush()) if packer else 0)
 
@@ -268,9 +270,9 @@ def writing() -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        reason = _("there is no room") if exc.errno in NO_ROOM else reasons.of_system(exc)
+        reason = _("no space left") if exc.errno in NO_ROOM else reasons.of_system(exc)
         raise NoRoom(
-            _("The artifact store cannot be written: %(reason)s. Nothing was stashed.") % {"reason": reason}
+            _("The artifact store cannot be written: %(reason)s. Nothing was stored.") % {"reason": reason}
         ) from exc
 
 

@@ -104,7 +104,7 @@ class Source:
             self.entries = [*found.entries, *self.put_away.values()]
             if found.unusable:
                 detail = ngettext(
-                    "%(count)s entry is no JSON object", "%(count)s entries are no JSON objects", found.unusable
+                    "%(count)s entry is not a JSON object", "%(count)s entries are not JSON objects", found.unusable
                 )
                 self._reject("bad_index", detail % {"count": found.unusable})
 
@@ -156,7 +156,7 @@ class Source:
             return
         self.database = database
         if database.version not in agent_database.KNOWN_VERSIONS:
-            words = _("%(file)s has the unknown version %(version)s; what is known of it was read.")
+            words = _("%(file)s has the unknown version %(version)s; only its known parts were imported.")
             self.report.notes.append(words % {"file": self.path.name, "version": database.version})
 
     def finish(self) -> None:
@@ -184,11 +184,9 @@ class Source:
 
     def _refuse_odd(self, one):
         if not one.session_id:
-            self._reject("bad_session", _("a session has an id that no page could name"))
+            self._reject("bad_session", _("a session has an invalid id"))
         elif one.misplaced:
-            detail = ngettext(
-                "%(count)s record has no usable seq", "%(count)s records have no usable seq", one.misplaced
-            )
+            detail = ngettext("%(count)s record has no valid seq", "%(count)s records have no valid seq", one.misplaced)
             self._reject("bad_seq", detail % {"count": one.misplaced}, of=f"#{one.session_id}")
 
     def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:

@@ -96,7 +96,7 @@ def entries(collection, found, report, in_database) -> list[IndexEntry]:
             return list(session_index.read(file.read(MAX_INDEX_BYTES)))
     except (NotReadable, ValueError):
         report.notes.append(
-            _("Somebody opted out and there is no readable sessions.json: new conversations wait until there is.")
+            _("Somebody opted out and sessions.json is not readable: new conversations are imported only once it is.")
         )
         return []
 

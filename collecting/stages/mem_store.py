@@ -102,7 +102,7 @@ def collect(collection: Any) -> dict[str, int]:
         for group in _groups(_new(store, counts)):
             _take(collection, store, group, counts)
     except NoRoom as exc:
-        words = _("Artifacts of openclaw-mem were not read: %(reason)s They are tried again next time.")
+        words = _("Artifacts of openclaw-mem were not imported: %(reason)s The next import tries again.")
         collection.home.notes.append(words % {"reason": exc.sentence})
     except OSError as exc:  # a folder that went while it was listed, or that we may not read
         words = {"file": "/".join(PLACE), "reason": exc.strerror}

@@ -16,6 +16,8 @@ def taking(collection: Any, agent: Any, report: Any) -> Iterator[Outputs]:
     with stashing.outputs(agent.db, is_on=collection.stashes_outputs) as outputs:
         yield outputs
     if outputs.problem:
-        advice = _("Big outputs stay in their records; openclaw-web stash_outputs moves them later.")
+        advice = _(
+            "Large outputs are kept in their records; “openclaw-web stash_outputs” moves them to artifacts later."
+        )
         report.notes.append(f"{outputs.problem} {advice}")
         collection.stashes_outputs = False  # the store would say the same to whoever comes next

@@ -47,7 +47,7 @@ def _database(collection, source, counts):
     try:
         with databases.opened(collection, source, STATE) as database:
             if database.version not in state_database.KNOWN_VERSIONS:
-                words = _("%(file)s has the unknown version %(version)s; what is known of it was read.")
+                words = _("%(file)s has the unknown version %(version)s; only its known parts were imported.")
                 collection.home.notes.append(words % {"file": STATE_DATABASE, "version": database.version})
             _read(collection, database, counts)
     except (Unreadable, Damaged) as exc:

@@ -18,13 +18,16 @@ def reply_row(sample: ExportSample) -> tuple[Row, Changes]:
     return row, NONE if sample.edited_reply is None else frozenset({REPLY_EDITED})
 
 
-def gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
+def gate_row(
+    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
+) -> tuple[Row, Changes]:
     """The conversation and memory_gate's decision about it."""
     said, changes = gate.conversation(sample, characters)
+    answer, more = gate.answer(decision, output)
     row = {
         "instruction": gate.INSTRUCTION,
         "input": said,
-        "output": gate.answer(decision),
+        "output": answer,
         **metadata.place(sample),
     }
-    return row, changes
+    return row, changes | more

@@ -21,6 +21,11 @@ def clean(value: Any) -> Any:
     return value
 
 
+def clean_json(value: Any) -> str:
+    """A value as a text of JSON, for a text of a row."""
+    return orjson.dumps(clean(value)).decode()
+
+
 def as_json(value: Any) -> tuple[bytes, Any, bool]:
     """A value as JSON, the value as it then reads, and whether characters had to be replaced."""
     try:

@@ -8,16 +8,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import orjson
 
 from .changes import CHARACTERS_REPLACED, Changes
 from .cleaning import as_json
 
-Message = dict[str, str]  # {"from": ..., "value": ...}
+Message = dict[str, Any]  # {"from": ..., "value": ...}, and "train" where what is not to be learned is marked
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
 ASKING, ANSWERING = frozenset({HUMAN, RESULT}), frozenset({AGENT, CALL})
-MESSAGE_KEYS = ["from", "value"]
+MESSAGE_KEYS, MARKED_KEYS = ["from", "value"], ["from", "value", "train"]
 THINK = ("<think>", "</think>")
 THOUGHT = re.compile(rf"{THINK[0]}.*?{THINK[1]}", re.DOTALL)
 
@@ -31,11 +32,16 @@ class Broken:
 
 
 class Exchange:
-    """From a user's words to the agent's answer: starts on the one side, ends on the other, so any number fit."""
+    """From a user's words to the agent's answer: starts on the one side, ends on the other, so any number fit.
+
+    `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
+    """
 
     __slots__ = ("broken", "changes", "json", "messages", "size")
 
-    def __init__(self, messages: list[Message], changes: Iterable[str]):
+    def __init__(self, messages: list[Message], changes: Iterable[str], train: bool | None = None):
+        if train is not None:
+            messages = [message | {"train": train and message["from"] in ANSWERING} for message in messages]
         data, self.messages, is_cleaned = as_json(messages)
         self.json = data[1:-1]
         self.size = size_of(messages)
@@ -83,8 +89,9 @@ def broken_messages(messages: object) -> list[Broken]:
         return [Broken("odd_count")]
     broken: list[Broken] = []
     before = ""
+    keys = MARKED_KEYS if "train" in messages[0] else MESSAGE_KEYS
     for number, message in enumerate(messages):
-        if list(message) != MESSAGE_KEYS or not isinstance(message["value"], str):
+        if list(message) != keys or not isinstance(message["value"], str):
             return [*broken, Broken("message_keys", str(number + 1))]  # what follows cannot be judged
         role = message["from"]
         if rule := _misplaced(role, number, before) or _empty_or_no_call(role, message["value"]):

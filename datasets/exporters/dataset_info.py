@@ -1,4 +1,4 @@
-"""`dataset_info.json`, which tells LLaMA-Factory what is in the files beside it."""
+"""`dataset_info.json` and `llamafactory.yaml`, which tell LLaMA-Factory what is in the files beside it."""
 
 from typing import Any
 
@@ -30,6 +30,15 @@ def dataset_info(kind: str, sides: list[str]) -> dict[str, Any]:
         }
         for side in sides
     }
+
+
+def masked_history(kind: str) -> bytes:
+    """`llamafactory.yaml` for rows whose earlier turns are only context: this trainer does not read `train: false`."""
+    return f"""\
+# Only the last reply of each row is learned. Tool calls of the same turn are then not learned either.
+dataset: ocl_{kind}
+mask_history: true
+""".encode()
 
 
 def file_name(kind: str, side: str) -> str:

@@ -87,7 +87,11 @@ class RowFile:
 
 def write_json(path: Path, value: Any) -> FileFacts:
     """Write one JSON document."""
-    data = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return write_text(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def write_text(path: Path, data: bytes) -> FileFacts:
+    """Write one document."""
     with path.open("xb") as file:
         file.write(data)
         file.flush()

@@ -1,6 +1,7 @@
 """The task `gate`: from a conversation to memory_gate's decision."""
 
-from .changes import HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
+from .changes import DECISION_FLATTENED, HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
+from .cleaning import clean_json
 from .samples import ExportSample, GateAnswer, Pair
 
 INSTRUCTION = (
@@ -8,6 +9,8 @@ INSTRUCTION = (
 )
 DECISIONS = frozenset({"NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS"})
 NO_FACT = "none"
+# How a decision is spelled: three lines, or one object as the plugin answers.
+LINES, JSON = OUTPUTS = ("lines", "json")
 SPEAKERS = {"user": "User", "agent": "Agent"}
 
 
@@ -24,9 +27,14 @@ def conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
     return "\n".join(lines[first:] + turn), frozenset(changes) if changes else NONE
 
 
-def answer(gate: GateAnswer) -> str:
-    """The decision in the three lines a model is to learn."""
-    return f"Decision: {gate.decision}\nFact: {gate.fact or NO_FACT}\nReason: {gate.reason}"
+def answer(gate: GateAnswer, output: str = LINES) -> tuple[str, Changes]:
+    """The decision as a model is to learn it, and what was done to it. `output`: one of OUTPUTS; lines are three."""
+    if output == JSON:
+        said = {"decision": gate.decision, "reason": gate.reason, "candidateFact": gate.fact or None}
+        return clean_json(said), NONE
+    fact, reason = (" ".join(text.split()) for text in (gate.fact, gate.reason))
+    changes = NONE if (fact, reason) == (gate.fact, gate.reason) else frozenset({DECISION_FLATTENED})
+    return f"Decision: {gate.decision}\nFact: {fact or NO_FACT}\nReason: {reason}", changes
 
 
 def _line(pair: Pair) -> str:

@@ -1,133 +1,212 @@
 """ShareGPT rows: a conversation up to a turn, ending with the reply to learn."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
-from . import changes, gate, metadata
+from . import changes, gate, histories, metadata
 from .changes import NONE, Changes
 from .conversations import AGENT, HUMAN, RESULT, Conversation, Exchange, Message, size_of
+from .made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN, Made, Row
 from .samples import ExportSample, GateAnswer, Pair
 from .turns import Said, Turn, turns_of
 
 COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT)
 SHORTEST_RESULT = 200
 CUT = "\n[… {count} characters left out …]"
-Row = dict[str, object]
 
 
 def reply_rows(
-    samples: Iterable[ExportSample], messages: Iterable[Said], *, characters: int, keep_text: bool = False
-) -> Iterator[tuple[ExportSample, Row, Changes]]:
-    """A row for each sample of one session: the branch up to its turn, then its reply.
+    samples: Iterable[ExportSample],
+    messages: Iterable[Said],
+    *,
+    characters: int,
+    keep_text: bool = False,
+    history: str = histories.EDITED,
+    withheld: Set[str] = NONE,
+) -> Iterator[Made]:
+    """What becomes of each sample of one session: see `histories` for what stands before its reply.
 
     Samples and turns come in the order of their numbers, are read once and side by side, and no more is kept than a
-    row may hold. A turn that is not on the branch (any more) is rebuilt from what the sample itself holds.
+    row may hold. A turn that is not on the branch (any more) is rebuilt from what the sample itself holds. A turn with
+    a change of `withheld` is in no other turn's row.
     """
-    history = History(characters)
+    walk = WALKS[history](characters, withheld)
     turns = turns_of(messages, keep_text=keep_text)
     turn = next(turns, None)
-    exchange = history.exchange(turn) if turn else None
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:
-            history.add(turn, exchange)
+            walk.leave(turn)
             turn = next(turns, None)
-            exchange = history.exchange(turn) if turn else None
         if turn and turn.number == sample.turn_number:
-            yield sample, *_reply_row(sample, history, turn, exchange)
+            yield from walk.made(sample, turn)
         else:
-            yield sample, *_rebuilt_row(sample, characters)
+            yield walk.rebuilt(sample)
+    yield from walk.rest()
 
 
-def gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
+def gate_row(
+    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
+) -> tuple[Row, Changes]:
     """The conversation as one question, and memory_gate's decision as its answer."""
     said, done = gate.conversation(sample, characters)
     question = {"from": HUMAN, "value": f"{gate.INSTRUCTION}\n{said}"}
-    answer = {"from": AGENT, "value": gate.answer(decision)}
-    return _row(sample, [Exchange([question, answer], done)]), NONE
+    answer, more = gate.answer(decision, output)
+    return _row(sample, [Exchange([question, {"from": AGENT, "value": answer}], done)]), more
 
 
-class History:
-    """The latest exchanges of a branch that together fit into a row, and the words nobody has answered yet."""
+class Edited:
+    """Before a reply stand the turns before it, as far back as all of them are approved, with their edits."""
 
-    def __init__(self, characters: int):
+    def __init__(self, characters: int, withheld: Set[str]):
         self.characters = characters
-        self.exchanges: deque[Exchange] = deque()
-        self.size = 0
-        self.is_shortened = False
-        self.open: list[Message] = []
-        self.open_changes: set[str] = set()
+        self.withheld = withheld
+        self.latest = histories.Latest(characters)
+        self.begins = ""  # the change to name when earlier turns are left out
+        self.approved: tuple[int, Exchange] | None = None
 
-    def exchange(self, turn: Turn) -> Exchange | None:
-        """A turn that comes next, with what was unanswered before it; None as long as it has no answer."""
-        messages, done = self.joined(turn, turn.user_text)
-        if not messages or not turn.answers:
-            return None
-        if len(turn.answers) > 1:
-            done.add(changes.MESSAGES_MERGED)
-        return Exchange([*messages, {"from": AGENT, "value": "\n\n".join(turn.answers)}], done)
-
-    def add(self, turn: Turn, exchange: Exchange | None) -> None:
+    def leave(self, turn: Turn) -> None:
         """Go one turn further down the branch."""
-        if exchange:
-            self._append(exchange)
-            self.open, self.open_changes = [], set()
+        number, exchange = self.approved or (None, None)
+        if not exchange or number != turn.number:
+            self.latest.clear()
+            self.begins = changes.HISTORY_BEGINS_LATER
+        elif exchange.changes & self.withheld:
+            self.latest.clear()
+            self.begins = changes.HISTORY_WITHHELD
+        else:
+            self.latest.append(exchange)
+
+    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Made]:
+        """The row of a sample of the turn that comes next."""
+        own = _own_exchange(sample, *_words(sample, turn), self.characters)
+        if sample.is_approved:
+            self.approved = sample.turn_number, own
+        yield self._made(sample, own, self.latest)
+
+    def rebuilt(self, sample: ExportSample) -> Made:
+        """The row of a sample whose turn is not on the branch: what stands before it there is not known."""
+        own = _own_exchange(sample, [_asked(sample)], {changes.REBUILT}, self.characters)
+        done = {changes.HISTORY_BEGINS_LATER} if sample.context else set()
+        return Made(sample, _row(sample, [own]), _edited(sample, done))
+
+    def rest(self) -> Iterable[Made]:
+        """What is still to be told of the session."""
+        return ()
+
+    def _made(self, sample, own, latest):
+        exchanges, is_shortened = latest.before(own)
+        left_out = changes.HISTORY_SHORTENED if is_shortened else self.begins
+        return Made(sample, _row(sample, [*exchanges, own]), _edited(sample, {left_out} if left_out else set()))
+
+
+class Session(Edited):
+    """One row: the first approved turn and what follows it, up to a turn that is not approved, or as much as fits."""
+
+    def __init__(self, characters: int, withheld: Set[str]):
+        super().__init__(characters, withheld)
+        self.exchanges: list[Exchange] = []
+        self.samples: list[ExportSample] = []
+        self.size = 0
+        self.ended = ""  # why nothing more comes into the row
+
+    def leave(self, turn: Turn) -> None:
+        """Go one turn further down the branch."""
+        if not self.samples:
+            self.begins = self.begins or changes.HISTORY_BEGINS_LATER
+        elif self.samples[-1].turn_number != turn.number:
+            self.ended = self.ended or AFTER_GAP
+
+    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Made]:
+        """Take the turn into the row, or say why it is not in it."""
+        if reason := self._why_not(sample):
+            yield Made(sample, None, left_out=reason)
             return
-        self.open, self.open_changes = self.joined(turn, turn.user_text)
-        if size_of(self.open) > self.characters:
-            self.open, self.is_shortened = [], True
-            self.open_changes -= {changes.OUTPUT_LOST, changes.OUTPUT_FLAGGED}  # they went with it
+        own = _own_exchange(sample, *_words(sample, turn), self.characters)
+        if self.samples and self.size + own.size > self.characters:
+            self.ended = BEYOND_ROW
+        if reason := self.ended or max(own.changes & self.withheld, default=""):
+            if not self.samples:
+                self.begins = self.begins or changes.HISTORY_WITHHELD
+            yield Made(sample, None, left_out=reason)
+            return
+        self.exchanges.append(own)
+        self.samples.append(sample)
+        self.size += own.size
 
-    def joined(self, turn: Turn, user_text: str) -> tuple[list[Message], set[str]]:
-        """What is unanswered so far followed by this turn's words and tool calls, sides alternating."""
-        done = self.open_changes | turn.changes
-        has_text = bool(user_text.strip())
-        if not has_text:
-            done.add(changes.TEXTLESS_DROPPED)
-        if not self.open:
-            return ([{"from": HUMAN, "value": user_text}, *turn.steps] if has_text else []), done
-        *before, last = self.open
-        if has_text:
-            done.add(changes.MESSAGES_MERGED)
-            last = {"from": last["from"], "value": f"{last['value']}\n\n{user_text}"}
-        return [*before, last, *turn.steps], done
+    def rest(self) -> Iterator[Made]:
+        """The row, when the session has one."""
+        if self.samples:
+            done = {self.begins} if self.begins else set()
+            if any(sample.edited_reply is not None for sample in self.samples):
+                done.add(changes.REPLY_EDITED)
+            *others, last = self.samples
+            yield Made(last, _row(last, self.exchanges), frozenset(done), others)
 
-    def fitting(self, characters: int) -> tuple[list[Exchange], bool]:
-        """The latest exchanges that fit into `characters`, and whether older ones were left out."""
-        size, first = self.size, 0
-        while size > characters and first < len(self.exchanges):
-            size -= self.exchanges[first].size
-            first += 1
-        return list(self.exchanges)[first:], self.is_shortened or first > 0
-
-    def _append(self, exchange):
-        self.exchanges.append(exchange)
-        self.size += exchange.size
-        while self.size > self.characters:
-            self.size -= self.exchanges.popleft().size
-            self.is_shortened = True
+    def _why_not(self, sample):
+        if self.samples and self.samples[-1].turn_number == sample.turn_number:
+            return SAME_TURN
+        return self.ended or ("" if sample.is_approved else NOT_APPROVED)
 
 
-def _reply_row(sample, history, turn, exchange):
-    if exchange and _is_told_by(exchange, sample, turn) and exchange.size <= history.characters:
-        return _row_after(history, sample, exchange)
-    own, done = history.joined(turn, sample.user_text)
-    if len(turn.answers) > 1:
-        done.add(changes.TEXT_BEFORE_REPLY_DROPPED)
-    return _row_after(history, sample, _own_exchange(sample, own, done, history.characters))
+class Context(Edited):
+    """Before a reply stand all turns before it as the transcript has them, marked as not to be learned."""
+
+    def __init__(self, characters: int, withheld: Set[str]):
+        super().__init__(characters, withheld)
+        self.unanswered = histories.Unanswered(characters)
+
+    def leave(self, turn: Turn) -> None:
+        """Go one turn further down the branch."""
+        messages, done = self.unanswered.joined(turn, turn.user_text)
+        exchange = histories.told(messages, turn, done, train=False)
+        if exchange is None:
+            if not self.unanswered.keep(turn):
+                self.latest.is_shortened = True
+            return
+        self.unanswered.clear()
+        if exchange.changes & self.withheld:
+            self.latest.clear()
+            self.begins = changes.HISTORY_WITHHELD
+        else:
+            self.latest.append(exchange)
+
+    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Made]:
+        """The row of a sample of the turn that comes next."""
+        messages, done = self.unanswered.joined(turn, sample.user_text)
+        yield self._made(sample, self._own(sample, messages, done | _dropped(sample, turn)), self.latest)
+
+    def rebuilt(self, sample: ExportSample) -> Made:
+        """The row of a sample whose turn is not on the branch, with the words that the sample itself knows."""
+        done = {changes.REBUILT}
+        alone = Context(self.characters, self.withheld)
+        for turn in _turns_in(sample.context, done):
+            alone.leave(turn)
+        messages, more = alone.unanswered.joined(Turn(None, sample.user_text), sample.user_text)
+        return alone._made(sample, self._own(sample, messages, done | more), alone.latest)
+
+    def _own(self, sample, messages, done):
+        return _own_exchange(sample, messages or [_asked(sample)], done, self.characters, train=True)
 
 
-def _is_told_by(exchange, sample, turn):
-    """Whether the sample says what the transcript says: then both are one exchange."""
-    return turn.user_text == sample.user_text and exchange.messages[-1]["value"] == sample.reply
+WALKS: dict[str, type[Edited]] = {histories.EDITED: Edited, histories.SESSION: Session, histories.CONTEXT: Context}
 
 
-def _rebuilt_row(sample, characters):
-    history = History(characters)
-    done = {changes.REBUILT}
-    for turn in _turns_in(sample.context, done):
-        history.add(turn, history.exchange(turn))
-    own, more = history.joined(Turn(None, sample.user_text), sample.user_text)
-    return _row_after(history, sample, _own_exchange(sample, own, done | more, characters))
+def _asked(sample):
+    return {"from": HUMAN, "value": sample.user_text}
+
+
+def _words(sample: ExportSample, turn: Turn) -> tuple[list[Message], set[str]]:
+    """What was said and done in the turn of a sample before its reply, and what had to be done to it."""
+    return [_asked(sample), *turn.steps], turn.changes | _dropped(sample, turn)
+
+
+def _dropped(sample, turn):
+    """Whether the agent said more after its last call than the reply that was judged."""
+    is_more = len(turn.answers) > 1 and "\n\n".join(turn.answers) != sample.agent_reply
+    return {changes.TEXT_BEFORE_REPLY_DROPPED} if is_more else set()
+
+
+def _edited(sample, done):
+    return frozenset(done if sample.edited_reply is None else {*done, changes.REPLY_EDITED})
 
 
 def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
@@ -146,25 +225,17 @@ def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
         yield turn
 
 
-def _own_exchange(sample, messages, done, characters):
+def _own_exchange(
+    sample: ExportSample, messages: list[Message], done: set[str], characters: int, train: bool | None = None
+) -> Exchange:
     """The turn of a sample with its reply, its tool results cut where it would be too long for a row."""
-    messages = messages or [{"from": HUMAN, "value": sample.user_text}]  # no words at all: the checks say so
     room = characters - len(sample.reply)
     size = size_of(messages)
     if size > room:
         messages, size = _with_shorter_results(messages, size, room, done)
         if size > room:
             done.add(changes.OVER_THE_BUDGET)
-    return Exchange([*messages, {"from": AGENT, "value": sample.reply}], done)
-
-
-def _row_after(history, sample, exchange):
-    """The row: as much history as fits, then the sample's own exchange."""
-    exchanges, is_shortened = history.fitting(history.characters - exchange.size)
-    done = {changes.HISTORY_SHORTENED} if is_shortened else set()
-    if sample.edited_reply is not None:
-        done.add(changes.REPLY_EDITED)
-    return _row(sample, [*exchanges, exchange]), frozenset(done)
+    return Exchange([*messages, {"from": AGENT, "value": sample.reply}], done, train)
 
 
 def _with_shorter_results(messages, size, room, done):

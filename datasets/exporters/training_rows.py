@@ -1,26 +1,33 @@
 """Which exporter makes the rows of a format and task."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
-from typing import Any
 
-from . import alpaca, gate, sharegpt
-from .changes import Changes
+from . import alpaca, gate, histories, sharegpt
+from .changes import NONE
+from .made import Made
 from .samples import ExportSample
 from .turns import Said
 
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What rows are made: their format and task, how long one may be, and where words before a tool call go."""
+    """What rows are made: their format and task, how long one may be, where words before a tool call go.
+
+    `history`: what stands before a reply, one of histories.HISTORIES. `gate_output`: how a decision is spelled, one of
+    gate.OUTPUTS. A turn with a change of `withheld` goes into no
+    row but its own.
+    """
 
     format: str
     task: str
     row_characters: int = 32_000
     keep_text: bool = False
+    history: str = histories.EDITED
+    gate_output: str = gate.LINES
+    withheld: Set[str] = NONE
 
     @property
     def needs_branch(self) -> bool:
@@ -39,16 +46,22 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
     return None if sample.gate.decision in gate.DECISIONS else DECISION_UNKNOWN
 
 
-def rows_of(
-    shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()
-) -> Iterator[tuple[ExportSample, Row, Changes]]:
+def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
     """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
     if shape.needs_branch:
-        yield from sharegpt.reply_rows(samples, messages, characters=shape.row_characters, keep_text=shape.keep_text)
+        yield from sharegpt.reply_rows(
+            samples,
+            messages,
+            characters=shape.row_characters,
+            keep_text=shape.keep_text,
+            history=shape.history,
+            withheld=shape.withheld,
+        )
         return
     for sample in samples:
         if shape.task == "reply":
-            yield sample, *alpaca.reply_row(sample)
+            yield Made(sample, *alpaca.reply_row(sample))
         elif sample.gate:
             exporter = alpaca if shape.format == "alpaca" else sharegpt
-            yield sample, *exporter.gate_row(sample, sample.gate, characters=shape.row_characters)
+            wanted = {"characters": shape.row_characters, "output": shape.gate_output}
+            yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))

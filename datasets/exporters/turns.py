@@ -37,8 +37,21 @@ class Said(Protocol):
 
 
 @dataclass(slots=True)
+class Step:
+    """Tool calls that ran side by side, with what was said before them (`words`), and their results."""
+
+    calls: list[Call]
+    results: list[str]
+    words: list[str]
+    changes: frozenset[str]
+
+
+@dataclass(slots=True)
 class Turn:
-    """One user message and what came of it: pairs of tool calls and their results, then what the agent said last."""
+    """One user message and what came of it: tool calls and their results (`steps`), then what the agent said last.
+
+    Without an answer there are no steps either: nothing that a tool returned stands before another person's words.
+    """
 
     number: int | None
     user_text: str
@@ -83,6 +96,7 @@ class _Reader:
 
     def __init__(self, keep_text):
         self.keep_text = keep_text
+        self.steps: list[Step] = []
         self.texts: list[str] = []
         self.calls: list[Call] = []
         self.results: dict[str, Said] = {}
@@ -100,9 +114,19 @@ class _Reader:
             self.calls += message.calls
 
     def finish(self, turn):
-        """The turn, complete: what was said after its last tool result is its answer."""
+        """The turn, complete: what was said after its last tool result is its answer.
+
+        When nothing was, what was said last is, and the calls and results after it are left out.
+        """
         self._settle(turn)
         turn.answers, self.texts = self.texts, []
+        steps, self.steps = self.steps, []
+        if steps and not turn.answers:
+            turn.changes.add(changes.TAIL_DROPPED)
+            while steps and not turn.answers:
+                turn.answers = steps.pop().words
+        for step in steps:
+            self._write(step, turn)
         return turn
 
     def _read_result(self, message, turn):
@@ -114,27 +138,29 @@ class _Reader:
 
     def _settle(self, turn):
         """Write down the calls that were answered, in the order they were asked, and forget the others."""
-        answered: list[tuple[Call, str]] = []
-        for call in self.calls:
-            if call.name and call.id in self.results:
-                message = self.results.pop(call.id)
-                answered.append((call, message.text))
-                turn.changes |= message.about
+        answered = [(call, self.results.pop(call.id)) for call in self.calls if call.name and call.id in self.results]
         if len(answered) < len(self.calls):
             turn.changes.add(changes.CALLS_DROPPED)
         if answered:
             calls, results = zip(*answered, strict=True)
-            if len(calls) > 1:
-                turn.changes.add(changes.TOOL_RESULTS_MERGED)
-            value = self._thought(turn) + call_value(list(calls))
-            turn.steps += [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(results)}]
+            about = frozenset().union(*[result.about for result in results])
+            self.steps.append(Step(list(calls), [result.text for result in results], self.texts, about))
+            self.texts = []
         self.calls, self.results = [], {}
 
-    def _thought(self, turn):
+    def _write(self, step, turn):
+        """Put a step into a turn as messages."""
+        turn.changes |= step.changes
+        if len(step.calls) > 1:
+            turn.changes.add(changes.TOOL_RESULTS_MERGED)
+        value = self._thought(step.words, turn) + call_value(step.calls)
+        turn.steps += [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(step.results)}]
+
+    def _thought(self, words, turn):
         """What was said before a call: it has no place of its own in the format."""
-        if not self.texts:
+        if not words:
             return ""
-        text, self.texts = "\n\n".join(self.texts), []
+        text = "\n\n".join(words)
         if not self.keep_text:
             turn.changes.add(changes.TEXT_BEFORE_CALL_DROPPED)
             return ""

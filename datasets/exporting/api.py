@@ -22,14 +22,14 @@ RANGE = {
     "name": "Range",
     "required": False,
     "schema": {"type": "string"},
-    "description": "`bytes=1000-`: the part to send, with status 206; a download goes on where it was cut off",
+    "description": "`bytes=1000-`: the part to send, with status 206; continues an interrupted download",
 }
 
 
 @router.get("/exports", Page[ExportOut], 409)
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
-    """All exports, the newest first."""
+    """All exports, newest first."""
     asked = filters.asked(kind="export_format", exported_by="by")
     return listed(EXPORTS.fits(request.user, **asked).page(**filters.place))
 
@@ -37,7 +37,7 @@ def export_list(request, filters: Query[ExportQuery]):
 @router.post("/exports", {202: ExportOut}, 400, 409)
 @needs("labeller")
 def export_create(request, wanted: ExportIn):
-    """Ask for an export; a job builds it. Ask for it again to see its state."""
+    """Create an export, which is built by a job. Get the export to see its state."""
     is_admin = request.user.has_role("admin")
     return Status(202, start(by=request.user.username, is_admin=is_admin, **wanted.dict()))
 
@@ -45,7 +45,7 @@ def export_create(request, wanted: ExportIn):
 @router.get("/exports/{export_id}", ExportDetail, 404)
 @needs("viewer")
 def export_detail(request, export_id: str):
-    """One export: its state, what is in its files, or the rows in its way."""
+    """One export: its state, the content of its files, or the rows that prevent it."""
     return get_object_or_404(DatasetExport, id=export_id)
 
 

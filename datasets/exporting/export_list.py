@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, ngettext_lazy
 
 from openclaw_web.lists import counting
-from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.pages import states
 
 from ..models import DatasetExport, DatasetSample
 from . import words
@@ -25,7 +26,7 @@ class ExportFilters(DayFilters):
     RARE = ("task", "by")
     export_format = forms.ChoiceField(label=_("Format"), required=False, choices=words.FORMAT_WORDS.items())
     task = forms.ChoiceField(label=_("Task"), required=False, choices=words.TASK_WORDS.items())
-    state = forms.ChoiceField(label=_("State"), required=False, choices=words.STATE_WORDS.items())
+    state = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(DatasetExport.State))
     by = forms.CharField(label=_("By"), required=False, max_length=150)
 
 
@@ -39,8 +40,7 @@ def fits(_user, *, sort=ExportFilters.DEFAULT, **asked) -> Listing:
 def state_of(export, is_working):
     """The state to show; an export whose job died is failed, whatever its row says."""
     is_dead = export.state in WORKING and not is_working
-    state = DatasetExport.State.FAILED if is_dead else DatasetExport.State(export.state)
-    return {"tone": state.value, "label": words.STATE_WORDS[state]}
+    return DatasetExport.State.FAILED if is_dead else DatasetExport.State(export.state)
 
 
 def _with_states(page, _filters, _user):
@@ -64,8 +64,8 @@ EXPORTS = List(
     words=Words(
         counted=ngettext_lazy("%(shown)s export", "%(shown)s exports", "count"),
         uncounted=_("Exports"),
-        none=_("There are no exports yet"),
-        how=_("An export writes approved samples into files that a trainer reads. Approve some samples first."),
+        none=_("No exports yet"),
+        how=_("An export writes approved samples to training files. Approve some samples first."),
         icon="arrow-down-tray",
     ),
     filters=ExportFilters,
@@ -74,11 +74,11 @@ EXPORTS = List(
         ("", _("Name"), False),
         ("", _("Format"), False),
         ("", _("Task"), False),
-        ("", _("State"), False),
-        ("", _("Rows"), True),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Rows"), True, NAMED),
         ("", _("Size"), True),
         ("", _("By"), False),
-        ("when", _("When"), True),
+        ("when", _("When"), True, PLAIN),
     ),
     fields=(
         *("id", "export_name", "export_format", "task", "state", "total_samples", "approved_samples"),

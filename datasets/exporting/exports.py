@@ -17,6 +17,7 @@ from openclaw_web.disk import drafts
 from openclaw_web.errors import Refused
 from people.audit import log as audit
 
+from .. import turn_facts
 from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
 from . import words
@@ -27,7 +28,7 @@ from .writer import ExportWriter
 
 MANIFEST = "manifest.json"
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
-CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json"}
+CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json", ".yaml": "application/yaml"}
 
 
 class Progress(Protocol):
@@ -77,11 +78,12 @@ def check_request(
     check(options)
     name = check_name(name)
     if DatasetExport.objects.filter(export_name=name).exclude(state__in=NO_FILES).exists():
-        raise Refused(_("There is an export called %(name)s already. Choose another name.") % {"name": name})
+        raise Refused(_("There is already an export named %(name)s. Choose another name.") % {"name": name})
     source = Source(options)
     if not source.chosen.exists():
         excluded = source.excluded()
-        raise Refused(words.nothing_left(excluded), reasons=words.left_out(excluded)[:LISTED])
+        sentence = words.nothing_left(excluded, is_scored=source.is_scored())
+        raise Refused(sentence, reasons=words.left_out(excluded)[:LISTED])
 
 
 def build(export_id: str, progress: Progress) -> dict[str, Any]:
@@ -92,7 +94,7 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
     """
     export = DatasetExport.objects.filter(id=export_id).first()
     if export is None:
-        raise Refused(_("There is no such export. Ask for a new one."))
+        raise Refused(_("This export does not exist. Start a new export."))
     folder = folder_of(export)
     if not (export.state == DatasetExport.State.READY and folder.is_dir()):
         with _recorded(export):
@@ -120,6 +122,12 @@ def folder_of(export: DatasetExport) -> Path:
 def read_manifest(export: DatasetExport) -> dict[str, Any]:
     """What is in the files of a ready export."""
     return orjson.loads(export.manifest_json or "{}")
+
+
+def may_teach_more(export: DatasetExport) -> bool:
+    """Whether a ready export was made under rules that let rows teach more than what was approved."""
+    is_conversation = (export.export_format, export.task) == (DatasetExport.Format.SHAREGPT, DatasetExport.Task.REPLY)
+    return is_conversation and export.state == DatasetExport.State.READY and "rules" not in read_manifest(export)
 
 
 def read_reasons(export: DatasetExport) -> list[dict[str, str]]:
@@ -163,6 +171,7 @@ def _options(format, task, sample_types, choices):
 
 def _write(options, folder, progress):
     source = Source(options)
+    turn_facts.fill(source.scope)
     total = source.chosen.count()
     progress.update(0, total, _("Writing rows"))
     with drafts.draft_of(folder) as draft:
@@ -172,7 +181,7 @@ def _write(options, folder, progress):
             for session in with_branches(sessions) if options.shape.needs_branch else sessions:
                 for seen in writer.add_session(*session):
                     progress.update(seen, total)
-            progress.update(writer.seen, total, _("Checking and closing the files"))
+            progress.update(writer.seen, total, _("Checking and finishing the files"))
             writer.finish()
         finally:
             writer.close()
@@ -191,7 +200,7 @@ def _recorded(export) -> Iterator[None]:
         rows.update(state=DatasetExport.State.REFUSED, sentence=refused.sentence, reasons_json=reasons)
         raise
     finally:
-        sentence = _("It stopped on an unexpected error. The server's log says where.")
+        sentence = _("Stopped by an unexpected error. See the server log.")
         rows.filter(state=DatasetExport.State.RUNNING).update(state=DatasetExport.State.FAILED, sentence=sentence)
 
 

@@ -13,7 +13,9 @@ from .exports import read_manifest
 def check_asked(include_flagged: bool, *, is_admin: bool) -> None:
     """Raises Withheld when somebody else than an admin asks for such outputs."""
     if include_flagged and not is_admin:
-        raise Withheld(_("Only admins may export outputs that may hold secrets. Leave them out, or ask an admin."))
+        raise Withheld(
+            _("Only admins may export outputs that may contain secrets. Exclude these outputs, or ask an admin.")
+        )
 
 
 def check_download(export: DatasetExport, name: str, *, by: str, is_admin: bool) -> None:
@@ -22,7 +24,7 @@ def check_download(export: DatasetExport, name: str, *, by: str, is_admin: bool)
         return
     if any(file["name"] == name and "rows" in file for file in read_manifest(export)["files"]):
         audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name)
-        raise Withheld(_("This file holds outputs that may hold secrets: only admins may download it."))
+        raise Withheld(_("This file contains outputs that may contain secrets: only admins may download it."))
 
 
 def rows_with_flagged(export: DatasetExport) -> int:

@@ -5,8 +5,10 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 
+from ..exporters.gate import LINES
+from ..exporters.histories import EDITED
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, TASK_WORDS
+from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
 
 
 class ExportForm(forms.Form):
@@ -17,50 +19,69 @@ class ExportForm(forms.Form):
     )
     format = forms.ChoiceField(label=_("Format"), choices=list(FORMAT_WORDS.items()))
     task = forms.ChoiceField(label=_("Task"), choices=list(TASK_WORDS.items()))
+    history = forms.ChoiceField(
+        label=_("Turns before the reply"),
+        choices=list(HISTORY_WORDS.items()),
+        initial=EDITED,
+        help_text=_("For ShareGPT. A trainer learns everything the agent says in a row."),
+    )
     agent = forms.ChoiceField(label=_("Agent"), required=False)
     only_approved = forms.BooleanField(
         label=_("Only approved samples"),
         required=False,
         initial=True,
-        help_text=_("Without this, also the ones nobody has judged yet. Rejected ones are never exported."),
+        help_text=_("Turn off to include samples nobody has reviewed. Rejected samples are never exported."),
     )
     train_split = forms.FloatField(
         label=_("Training share"),
         min_value=0,
         max_value=1,
         initial=0.8,
-        help_text=_("From 0 to 1. A session is on one side with all its turns."),
+        help_text=_("Share of sessions used for training, from 0 to 1. A session is never split."),
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
     seed = forms.CharField(
         label=_("Seed"),
         max_length=LONGEST_SEED,
         initial="0",
-        help_text=_("Another seed, another split; the same seed, the same one."),
+        help_text=_("The same seed always gives the same split."),
     )
     min_quality = forms.FloatField(
-        label=_("Lowest quality"),
+        label=_("Minimum quality"),
         min_value=0,
         max_value=1,
         required=False,
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
     row_characters = forms.IntegerField(
-        label=_("Longest row, in characters"),
+        label=_("Maximum row length, in characters"),
         min_value=LEAST_CHARACTERS,
         max_value=MOST_CHARACTERS,
         initial=ROW_CHARACTERS,
-        help_text=_("Of a longer conversation the oldest turns are left out."),
+        help_text=_("The oldest turns of longer conversations are left out."),
+    )
+    gate_output = forms.ChoiceField(
+        label=_("Decision format"),
+        choices=list(GATE_WORDS.items()),
+        initial=LINES,
+        required=False,
+        help_text=_("For the task “Gate”."),
     )
     keep_text = forms.BooleanField(
-        label=_("Keep the agent's words before a tool call, as its thought"),
+        label=_("Keep the agent's text before a tool call as its thought"),
         required=False,
-        help_text=_("ShareGPT has no place of its own for them: otherwise they are left out."),
+        help_text=_("ShareGPT has no separate place for this text. Turn off to leave the text out."),
     )
-    include_flagged = forms.BooleanField(
-        label=_("Include outputs that may hold secrets"),
+    include_injected = forms.BooleanField(
+        label=_("Include turns that OpenClaw started itself"),
         required=False,
-        help_text=_("Otherwise samples with such outputs are left out. Only admins can download the files."),
+        help_text=_("Such as scheduled tasks and heartbeats, and replies that are not sent."),
+    )
+    include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
+    include_flagged = forms.BooleanField(
+        label=_("Include outputs that may contain secrets"),
+        required=False,
+        help_text=_("Turn off to exclude samples with such outputs. With them, only admins can download the files."),
     )
 
     def __init__(self, *args, **kwargs):
@@ -70,4 +91,5 @@ class ExportForm(forms.Form):
 
     def choices(self):
         """What datasets.exporting.jobs.start takes."""
-        return {**self.cleaned_data, "agent": self.cleaned_data["agent"] or None}
+        said = self.cleaned_data
+        return {**said, "agent": said["agent"] or None, "gate_output": said["gate_output"] or LINES}

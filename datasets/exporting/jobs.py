@@ -67,14 +67,14 @@ def _with_job(export, job):
 
 
 def _give_up(params):
-    exports.give_up(params["export_id"], _("It was cancelled before it was complete."))
+    exports.give_up(params["export_id"], _("The export was canceled before it was complete."))
 
 
 JOB = Kind(
     run=run,
     label=gettext_lazy("Export"),
     started=gettext_lazy("started an export"),
-    kept=gettext_lazy("What was written of it is removed."),
+    kept=gettext_lazy("The unfinished files are removed."),
     undo=_give_up,
     page="datasets:export_detail",
     page_params=("export_id",),

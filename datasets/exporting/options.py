@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web.errors import Refused
 
+from ..exporters import changes, gate, histories
 from ..exporters.training_rows import Shape
 from ..models import DatasetExport, DatasetSample
 
@@ -35,11 +36,24 @@ class Options:
     row_characters: int = ROW_CHARACTERS
     keep_text: bool = False
     include_flagged: bool = False  # rows with outputs that may hold secrets: for admins only
+    include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
+    include_cut_off: bool = False
+    gate_output: str = gate.LINES
+    history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
 
     @property
     def shape(self) -> Shape:
         """What the exporters need to know."""
-        return Shape(self.format, self.task, self.row_characters, self.keep_text)
+        withheld = {changes.OUTPUT_LOST} if self.include_flagged else {changes.OUTPUT_LOST, changes.OUTPUT_FLAGGED}
+        return Shape(
+            format=self.format,
+            task=self.task,
+            row_characters=self.row_characters,
+            keep_text=self.keep_text,
+            history=self.history or histories.EDITED,
+            gate_output=self.gate_output,
+            withheld=frozenset(withheld),
+        )
 
     def filters(self) -> dict[str, Any]:
         """As the manifest and `dataset_exports.filters` spell them."""
@@ -52,6 +66,10 @@ class Options:
             "rowCharacters": self.row_characters,
             "keepTextBeforeToolCalls": self.keep_text,
             "includeFlagged": self.include_flagged,
+            "includeInjected": self.include_injected,
+            "includeCutOff": self.include_cut_off,
+            "history": self.history,
+            "gateOutput": self.gate_output,
         }
 
 
@@ -70,6 +88,10 @@ def read_options(export: DatasetExport) -> Options:
         row_characters=filters.get("rowCharacters", ROW_CHARACTERS),
         keep_text=filters.get("keepTextBeforeToolCalls", False),
         include_flagged=filters.get("includeFlagged", False),
+        include_injected=filters.get("includeInjected", True),
+        include_cut_off=filters.get("includeCutOff", True),
+        history=filters.get("history", ""),
+        gate_output=filters.get("gateOutput", gate.LINES),
     )
 
 
@@ -79,20 +101,27 @@ def check(options: Options) -> None:
     _check_choice(options.task, TASKS, _("There is no task %(value)s. Choose %(choices)s."))
     for name in options.sample_types:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
+    if options.history not in histories.HISTORIES:
+        known = {"value": options.history, "choices": ", ".join(histories.HISTORIES)}
+        raise Refused(_("There is no history %(value)s. Choose %(choices)s.") % known)
+    if options.gate_output not in gate.OUTPUTS:
+        known = {"value": options.gate_output, "choices": ", ".join(gate.OUTPUTS)}
+        raise Refused(_("There is no output %(value)s. Choose %(choices)s.") % known)
     if not options.sample_types:
-        raise Refused(_("Choose at least one type of samples."))
+        raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:
         raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
     if options.min_quality is not None and not 0 <= options.min_quality <= 1:
-        raise Refused(_("The lowest quality must be a number from 0 to 1, such as 0.6."))
+        raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
     if not LEAST_CHARACTERS <= options.row_characters <= MOST_CHARACTERS:
         bounds = {"least": f"{LEAST_CHARACTERS:,}", "most": f"{MOST_CHARACTERS:,}"}
-        raise Refused(_("The length of a row must be from %(least)s to %(most)s characters.") % bounds)
+        raise Refused(_("The maximum row length must be from %(least)s to %(most)s characters.") % bounds)
     if len(options.seed) > LONGEST_SEED:
         raise Refused(_("The seed may have at most %(count)s characters.") % {"count": LONGEST_SEED})
     if options.agent is not None and not _is_known(options.agent):
         raise Refused(
-            _("There is no agent %(agent)s. Check the name, or leave it out for all.") % {"agent": options.agent}
+            _("There is no agent %(agent)s. Check the name, or omit it to export all agents.")
+            % {"agent": options.agent}
         )
 
 
@@ -100,9 +129,9 @@ def check_name(name: str) -> str:
     """The name of an export without blanks around it. Raises Refused when it cannot be one."""
     name = name.strip()
     if not name:
-        raise Refused(_("Give the export a name."))
+        raise Refused(_("Enter a name for the export."))
     if len(name) > LONGEST_NAME or not name.isprintable():
-        raise Refused(_("A name has at most %(count)s characters, in one line.") % {"count": LONGEST_NAME})
+        raise Refused(_("A name is a single line of at most %(count)s characters.") % {"count": LONGEST_NAME})
     return name
 
 

@@ -36,10 +36,14 @@ def in_words(export: DatasetExport) -> str:
     manifest = exports.read_manifest(export)
     lines = [_("Exported to %(folder)s") % {"folder": exports.folder_of(export)}]
     lines += [f"  {_file_line(file)}" for file in manifest["files"]]
-    lines += [_("  The %(side)s side is empty and was left out.") % {"side": side} for side in manifest["empty_sides"]]
+    empty = {
+        "train": _("  The training part is empty and was not written."),
+        "test": _("  The test part is empty and was not written."),
+    }
+    lines += [empty[side] for side in manifest["empty_sides"]]
     for found in manifest["excluded"]:
         lines.append(
-            _("  Left out: %(count)s (%(why)s)")
+            _("  Excluded: %(count)s (%(why)s)")
             % {"count": f"{found['count']:,}", "why": export_words.EXCLUSIONS[found["reason"]]}
         )
     for name, rows in manifest["transformations"].items():

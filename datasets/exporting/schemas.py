@@ -14,7 +14,7 @@ from .options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_o
 
 class ExportQuery(PageQuery):
     state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
-    kind: Literal["alpaca", "sharegpt"] | None = Field(None, description="the format of its files")
+    kind: Literal["alpaca", "sharegpt"] | None = Field(None, description="format of the files")
     task: Literal["reply", "gate"] | None = None
     exported_by: str | None = Field(None, max_length=150, description="user name")
 
@@ -25,7 +25,9 @@ class ExportIn(Body):
     name: str = Field(max_length=LONGEST_NAME)
     format: Literal["alpaca", "sharegpt"]
     task: Literal["reply", "gate"] = "reply"
-    only_approved: bool = Field(True, description="false: also samples nobody has judged; rejected ones never")
+    only_approved: bool = Field(
+        True, description="false: also samples not reviewed yet; rejected samples are never included"
+    )
     train_split: float = Field(0.8, ge=0, le=1)
     seed: str = Field("0", max_length=LONGEST_SEED)
     agent: str | None = Field(None, max_length=56)
@@ -33,9 +35,24 @@ class ExportIn(Body):
         [DatasetSample.Type.ANNOTATED_TURN.value], max_length=len(DatasetSample.Type)
     )
     min_quality: float | None = Field(None, ge=0, le=1)
-    row_characters: int = Field(ROW_CHARACTERS, ge=0, le=10**9, description="the oldest turns of a longer row go")
-    keep_text: bool = Field(False, description="keep the agent's words before a tool call as its thought")
-    include_flagged: bool = Field(False, description="also rows with outputs that may hold secrets; admins only")
+    row_characters: int = Field(
+        ROW_CHARACTERS, ge=0, le=10**9, description="the oldest turns of a longer row are left out"
+    )
+    keep_text: bool = Field(False, description="keep the text before a tool call as a thought")
+    include_injected: bool = Field(
+        False, description="also turns that OpenClaw started itself (scheduled tasks, heartbeats), and silent replies"
+    )
+    include_cut_off: bool = Field(False, description="also replies that were cut off (aborted, error, length)")
+    gate_output: Literal["lines", "json"] = Field(
+        "lines", description="task gate: the decision as three lines, or as one JSON object"
+    )
+    history: Literal["edited", "session", "context"] = Field(
+        "edited",
+        description="ShareGPT: what stands before a reply. `edited`: approved turns as far back as every turn is "
+        "approved, with edited replies; `session`: one row per session, up to the first turn that is not approved; "
+        "`context`: all earlier turns, with `train: false` in their messages",
+    )
+    include_flagged: bool = Field(False, description="also rows with outputs that may contain secrets; admins only")
 
 
 class OptionsOut(Schema):
@@ -47,6 +64,10 @@ class OptionsOut(Schema):
     min_quality: float | None
     row_characters: int
     keep_text: bool
+    include_injected: bool
+    include_cut_off: bool
+    gate_output: str
+    history: str = Field(description="edited, session or context; empty for exports made before there was a choice")
     include_flagged: bool
 
 
@@ -60,7 +81,7 @@ class ExportOut(Schema):
     options: OptionsOut
     total_samples: int | None = Field(description="rows in the files")
     approved_samples: int | None
-    rejected_samples: int | None = Field(description="left out because somebody rejected them")
+    rejected_samples: int | None = Field(description="samples left out because they were rejected")
     avg_quality_score: float | None
     file_size_bytes: int | None
     checksum: str | None = Field(description="sha256 of manifest.json")
@@ -79,7 +100,7 @@ class ReasonOut(Schema):
 
 
 class ExportDetail(ExportOut):
-    reasons: list[ReasonOut] = Field(description="rows that trainers would not take; the first 200")
+    reasons: list[ReasonOut] = Field(description="rows that training tools would not accept; the first 200")
     manifest: dict[str, Any] | None = Field(description="manifest.json of a ready export")
 
     @staticmethod

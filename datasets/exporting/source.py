@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from ..models import DatasetSample
+from ..turn_facts import CUT_OFF
 from .options import Options
 from .plain_rows import PlainRows
 
@@ -53,6 +54,10 @@ class Source:
                 found[reason] = {"count": count, "samples": list(ids[:LISTED])}
         return found
 
+    def is_scored(self) -> bool:
+        """Whether any sample of these types and this agent has a quality score."""
+        return self.scope.filter(quality_score__isnull=False).exists()
+
     def sessions(self) -> Iterator[tuple[str, str, Iterator[Row]]]:
         """Agent, session and rows of one session after the other; its rows are read while they are asked for."""
         for agent_id in self._agent_ids():
@@ -68,6 +73,10 @@ class Source:
         yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
         if self.options.only_approved:
             yield "not_approved", ~Q(annotation_status__in=DatasetSample.APPROVED)
+        if not self.options.include_injected:
+            yield "injected", Q(prompted_by__isnull=False) & ~Q(prompted_by="")
+        if not self.options.include_cut_off:
+            yield "cut_off", Q(reply_stop__in=CUT_OFF)
         if self.options.min_quality is not None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
         yield "no_turn", Q(turn_number=None)

@@ -7,14 +7,16 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from jobs import notices
 from jobs.models import JobRun
+from jobs.notices import after_start
 from jobs.services import visible_to
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.downloads import FileDownload
-from openclaw_web.pages.html import after_post, render_page, stop_polling
+from openclaw_web.pages.html import render_page, stop_polling
 
 from ..models import DatasetExport, DatasetSample
 from . import exports, flagged
@@ -50,7 +52,7 @@ def export_create(request):
         except Refused as refused:  # beside what was chosen, so that it can be mended
             form.add_error(None, refused.sentence)
         else:
-            return after_post(request, _("The export is under way."), to=export)
+            return after_start(request, JobRun(id=export.job_id), to=export)
     return _list_page(request, form, has_choices=True, status=422)
 
 
@@ -75,6 +77,8 @@ def export_detail(request, export_id):
         "is_for_admins": flagged.rows_with_flagged(export) and not request.user.has_role("admin"),
         **_contents(export),
     }
+    if job and job.has_ended and request.htmx:
+        notices.seen(request, job)
     response = render_page(request, "datasets/export_detail.html", context, partial="export_state")
     return response if is_working or not request.htmx else stop_polling(response)
 
@@ -89,6 +93,9 @@ def export_file(request, export_id, name):
         raise Http404
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
+
+
+TICKS = ("only_approved", "keep_text", "include_injected", "include_cut_off", "include_flagged")
 
 
 def _list_page(request, form, *, has_choices, status=200):
@@ -116,6 +123,7 @@ def _contents(export):
     manifest = exports.read_manifest(export)
     return {
         "manifest": manifest,
+        "is_older": exports.may_teach_more(export),
         "excluded": [
             {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
         ],
@@ -137,19 +145,47 @@ def _files(export, manifest):
 
 def _options(export):
     """What was asked for, as the page shows it."""
+    chosen = read_options(export)
     return {
         "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
         "task": export_words.TASK_WORDS.get(export.task, export.task),
-        "chosen": read_options(export),
+        "history": _history(chosen),
+        "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
+        "included": list(_included(chosen)),
+        "chosen": chosen,
     }
+
+
+def _included(chosen):
+    """What an export may include or leave out, in words, and whether it does."""
+    if chosen.history:  # an older one had no choice
+        yield _("Turns that OpenClaw started itself"), chosen.include_injected
+        yield _("Replies that were cut off"), chosen.include_cut_off
+    if chosen.include_flagged:
+        yield _("Outputs that may contain secrets"), True
+
+
+def _history(chosen):
+    """What stands before a reply, in words; nothing where there is no history, or was no choice."""
+    return export_words.HISTORY_WORDS.get(chosen.history) if chosen.shape.needs_branch else None
 
 
 def _again(export):
     """The address of the form with the same options, for another try; without the name when that is taken."""
     chosen = read_options(export)
-    names = ("format", "task", "agent", "train_split", "seed", "min_quality", "row_characters")
-    values = {name: getattr(chosen, name) for name in names if getattr(chosen, name) is not None}
-    ticked = {name: "on" if getattr(chosen, name) else "" for name in ("only_approved", "keep_text", "include_flagged")}
+    names = (
+        "format",
+        "task",
+        "history",
+        "gate_output",
+        "agent",
+        "train_split",
+        "seed",
+        "min_quality",
+        "row_characters",
+    )
+    values = {name: getattr(chosen, name) for name in names if getattr(chosen, name) not in (None, "")}
+    ticked = {name: "on" if getattr(chosen, name) else "" for name in TICKS}
     name = {"name": export.export_name} if export.state in exports.NO_FILES else {}
     return "?" + urlencode({**name, **values, **ticked})
 

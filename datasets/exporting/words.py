@@ -6,7 +6,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from ..exporters import changes
+from openclaw_web.pages import states
+
+from ..exporters import changes, gate, histories
+from ..exporters.made import AFTER_GAP, BEYOND_ROW, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
 from ..models import DatasetExport
 
@@ -18,61 +21,75 @@ TASK_WORDS = {
     DatasetExport.Task.REPLY: gettext_lazy("Reply: what the agent should answer"),
     DatasetExport.Task.GATE: gettext_lazy("Gate: what memory_gate should decide"),
 }
-STATE_WORDS = {
-    DatasetExport.State.WAITING: gettext_lazy("Waiting"),
-    DatasetExport.State.RUNNING: gettext_lazy("Being written"),
-    DatasetExport.State.READY: gettext_lazy("Ready"),
-    DatasetExport.State.REFUSED: gettext_lazy("Refused"),
-    DatasetExport.State.FAILED: gettext_lazy("Failed"),
+HISTORY_WORDS = {
+    histories.EDITED: gettext_lazy("Approved turns only, with edited replies"),
+    histories.SESSION: gettext_lazy("One row per session, up to the first turn that is not approved"),
+    histories.CONTEXT: gettext_lazy("All earlier turns, marked as not to be learned"),
 }
+GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
 RULES = {
-    "unreadable": gettext_lazy("The sample cannot be read: its content is not what its type promises."),
+    "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
     "empty": gettext_lazy("A text is empty (%(place)s). Reject the sample, or edit its reply."),
-    "columns": gettext_lazy("The row has other columns than its format (%(place)s)."),
-    "not_text": gettext_lazy("A column holds something else than a text (%(place)s)."),
-    "odd_count": gettext_lazy("The conversation does not consist of pairs of question and answer."),
+    "columns": gettext_lazy("The columns of the row do not match its format (%(place)s)."),
+    "not_text": gettext_lazy("A column contains something other than text (%(place)s)."),
+    "odd_count": gettext_lazy("The conversation does not consist of question-and-answer pairs."),
     "message_keys": gettext_lazy("Message %(place)s does not consist of two texts."),
-    "alternation": gettext_lazy("Message %(place)s is on the wrong side: sides must alternate, the user begins."),
+    "alternation": gettext_lazy(
+        "Message %(place)s is on the wrong side: sides must alternate, starting with the user."
+    ),
     "call_without_result": gettext_lazy("Message %(place)s should be the result of the tool call before it."),
-    "result_without_call": gettext_lazy("Message %(place)s is a tool result without a call before it."),
-    "call": gettext_lazy("Message %(place)s is no tool call that a trainer can read."),
-    "tools": gettext_lazy("The list of tools is no JSON list."),
+    "result_without_call": gettext_lazy("Message %(place)s is a tool result without a preceding call."),
+    "call": gettext_lazy("Message %(place)s is not a tool call that a trainer can read."),
+    "tools": gettext_lazy("The list of tools is not a JSON list."),
     "no_reply": gettext_lazy("The conversation does not end with a reply (message %(place)s)."),
     "dates": gettext_lazy(
-        "Every text of the column %(place)s looks like a date, so trainers would read dates instead of texts. "
-        "Add samples with other texts."
+        "Every text in the column %(place)s looks like a date, so trainers would read dates instead of "
+        "text. Add samples with other texts."
     ),
 }
 EXCLUSIONS = {
-    "rejected": gettext_lazy("Rejected"),
+    "rejected": states.word("rejected"),
     "not_approved": gettext_lazy("Not approved yet"),
-    "low_quality": gettext_lazy("Below the lowest quality, or without a score"),
+    "injected": gettext_lazy("Started by OpenClaw itself, or with a reply that is not sent"),
+    "cut_off": gettext_lazy("With a reply that was cut off"),
+    "low_quality": gettext_lazy("Below the minimum quality, or without a score"),
     "no_turn": gettext_lazy("Not about a turn"),
-    "not_a_turn": gettext_lazy("Of a type that holds no user text and reply"),
+    "not_a_turn": gettext_lazy("Of a type without user text and reply"),
     NO_DECISION: gettext_lazy("Without a memory_gate decision"),
     DECISION_INCORRECT: gettext_lazy("With a wrong memory_gate decision that nobody corrected"),
-    DECISION_UNKNOWN: gettext_lazy("With a memory_gate decision that does not exist"),
-    changes.OUTPUT_LOST: gettext_lazy("With a tool's output whose stored content is missing or damaged"),
-    changes.OUTPUT_FLAGGED: gettext_lazy("With a tool's output that may hold secrets"),
+    DECISION_UNKNOWN: gettext_lazy("With an unknown memory_gate decision"),
+    AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
+    BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
+    SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
+    changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
+    changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),
 }
 CHANGES = {
     changes.CHARACTERS_REPLACED: gettext_lazy("Unusable characters replaced by U+FFFD"),
-    changes.REPLY_EDITED: gettext_lazy("Reply as a person edited it"),
-    changes.HISTORY_SHORTENED: gettext_lazy("Oldest turns left out to keep the row short enough"),
-    changes.TOOL_RESULTS_SHORTENED: gettext_lazy("Tool results of the last turn cut to keep the row short enough"),
-    changes.OVER_THE_BUDGET: gettext_lazy("Longer than asked for: the words of the turn alone are"),
-    changes.REBUILT: gettext_lazy("Rebuilt from the sample, because the turn is not in the transcript any more"),
+    changes.REPLY_EDITED: gettext_lazy("Reply as edited by a person"),
+    changes.HISTORY_SHORTENED: gettext_lazy("Oldest turns left out to fit the maximum row length"),
+    changes.HISTORY_BEGINS_LATER: gettext_lazy("Earlier turns left out because a turn is not approved"),
+    changes.HISTORY_WITHHELD: gettext_lazy(
+        "Earlier turns left out because an output is missing or may contain secrets"
+    ),
+    changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
+        "Tool results of the last turn shortened to fit the maximum row length"
+    ),
+    changes.OVER_THE_BUDGET: gettext_lazy("Longer than the maximum because the text of the turn alone is longer"),
+    changes.DECISION_FLATTENED: gettext_lazy("Fact or reason of a decision written on one line"),
+    changes.REBUILT: gettext_lazy("Rebuilt from the sample because the turn is no longer in the transcript"),
     changes.MESSAGES_MERGED: gettext_lazy("Messages of the same side merged"),
     changes.TOOL_RESULTS_MERGED: gettext_lazy("Results of parallel tool calls merged"),
-    changes.TEXT_BEFORE_CALL_DROPPED: gettext_lazy("Agent's words before a tool call left out"),
-    changes.TEXT_BEFORE_CALL_KEPT: gettext_lazy("Agent's words before a tool call kept as its thought"),
-    changes.TEXT_BEFORE_REPLY_DROPPED: gettext_lazy("Agent's words just before the reply left out"),
+    changes.TEXT_BEFORE_CALL_DROPPED: gettext_lazy("Agent's text before a tool call left out"),
+    changes.TEXT_BEFORE_CALL_KEPT: gettext_lazy("Agent's text before a tool call kept as its thought"),
+    changes.TEXT_BEFORE_REPLY_DROPPED: gettext_lazy("Agent's text just before the reply left out"),
     changes.CALLS_DROPPED: gettext_lazy("Unanswered tool calls left out"),
+    changes.TAIL_DROPPED: gettext_lazy("Tool calls and results left out because the agent said nothing after them"),
     changes.RESULTS_DROPPED: gettext_lazy("Tool results without their call left out"),
     changes.SYNTHETIC_DROPPED: gettext_lazy("Copies of replies (delivery mirrors, gateway messages) left out"),
-    changes.OPENING_DROPPED: gettext_lazy("Agent's words before the first user message left out"),
+    changes.OPENING_DROPPED: gettext_lazy("Agent's text before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
-    changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may hold secrets, as an admin asked for"),
+    changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may contain secrets, at an admin's request"),
 }
 
 
@@ -90,17 +107,19 @@ def left_out(excluded: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
     ]
 
 
-def nothing_left(excluded: dict[str, dict[str, Any]]) -> str:
-    """Why an export would be empty, and what to do about it."""
+def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True) -> str:
+    """Why an export would be empty, and what to do about it. `is_scored`: some sample has a quality score."""
     if not excluded:
-        return _("There are no samples for these options. Make some from the turns of a session first.")
+        return _("No samples match these options. Create samples from the turns of a session first.")
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
     if changes.OUTPUT_FLAGGED in excluded:
-        advice = _("An admin may include samples with outputs that may hold secrets.")
+        advice = _("An admin can include samples with outputs that may contain secrets.")
+    elif "low_quality" in excluded and not is_scored:
+        advice = _("No sample has a quality score: export without a minimum quality.")
     elif NO_DECISION in excluded:
-        advice = _("Choose the task reply, or samples of turns that memory_gate decided about.")
+        advice = _("Choose the task “Reply”, or samples of turns with a memory_gate decision.")
     elif "not_approved" in excluded:
-        advice = _("Approve some samples, or also include the ones nobody has judged yet.")
+        advice = _("Approve some samples, or include samples nobody has reviewed.")
     else:
         advice = _("Choose other options.")
-    return _("Nothing is left to export (%(why)s). %(advice)s") % {"why": "; ".join(parts), "advice": advice}
+    return _("No samples are left to export (%(why)s). %(advice)s") % {"why": "; ".join(parts), "advice": advice}

@@ -11,10 +11,11 @@ from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
 
-from ..exporters import changes, files
+from ..exporters import files
 from ..exporters.checks import COLUMNS, broken_rules
 from ..exporters.conversations import Broken
-from ..exporters.dataset_info import dataset_info, file_name
+from ..exporters.dataset_info import dataset_info, file_name, masked_history
+from ..exporters.histories import CONTEXT
 from ..exporters.lines import as_line
 from ..exporters.samples import ExportSample, Unreadable, read_sample
 from ..exporters.training_rows import rows_of, unfit
@@ -25,6 +26,7 @@ from .options import Options
 from .source import LISTED
 
 PROFILE = "strict"
+RULES = 2  # what may be taught; exports without the number may teach the words of people as results of tools
 STEP = 100  # samples between two reports of progress
 
 
@@ -37,7 +39,7 @@ class ExportWriter:
         self.folder = folder
         self.excluded = excluded
         self.files: dict[str, files.RowFile] = {}
-        self.seen = self.rows = self.sessions = self.approved = self.scored = 0
+        self.seen = self.rows = self.samples = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
         self.changes: Counter[str] = Counter()
         self.broken: list[dict[str, str]] = []
@@ -50,8 +52,8 @@ class ExportWriter:
         share = self.options.train_split
         side = splits.side(agent_id, session_id, seed=self.options.seed, train_share=share)
         before, reported = self.rows, self.seen
-        for sample, row, done in rows_of(self.shape, self._fitting(rows), messages):
-            self._add(side, sample, row, done)
+        for made in rows_of(self.shape, self._fitting(rows), messages):
+            self._add(side, made)
             if self.seen >= reported + STEP:
                 reported = self.seen
                 yield reported
@@ -67,7 +69,10 @@ class ExportWriter:
         if not written:
             raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
         info = dataset_info(self.options.format, list(written))
-        described = files.write_json(self.folder / "dataset_info.json", info)
+        described = [files.write_json(self.folder / "dataset_info.json", info)]
+        if self.shape.needs_branch and self.shape.history == CONTEXT:
+            masked = masked_history(self.options.format)
+            described.append(files.write_text(self.folder / "llamafactory.yaml", masked))
         files.write_json(self.folder / "manifest.json", self._manifest(written, described))
 
     def close(self) -> None:
@@ -93,9 +98,13 @@ class ExportWriter:
             sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
             yield sample
 
-    def _add(self, side, sample, row, done):
-        line, row, done = as_line(row, done)
-        if reason := self._withheld(done):
+    def _add(self, side, made):
+        sample = made.sample
+        if made.row is None:
+            self._note_excluded(made.left_out, sample.sample_id)
+            return
+        line, row, done = as_line(made.row, made.changes)
+        if reason := max(self.shape.withheld & done, default=""):
             self._note_excluded(reason, sample.sample_id)
             return
         if broken := broken_rules(self.shape.format, row):
@@ -103,18 +112,16 @@ class ExportWriter:
             return
         self._file(side).add(line, row)
         self.rows += 1
-        self.approved += sample.is_approved
         self.changes.update(done)
+        for taught in (*made.others, sample):
+            self._count(taught)
+
+    def _count(self, sample):
+        self.samples += 1
+        self.approved += sample.is_approved
         if sample.quality_score is not None:
             self.scored += 1
             self.score += sample.quality_score
-
-    def _withheld(self, done):
-        """Why a row is not written although it could be; None when it is."""
-        if changes.OUTPUT_LOST in done:
-            return changes.OUTPUT_LOST
-        is_secret = changes.OUTPUT_FLAGGED in done and not self.options.include_flagged
-        return changes.OUTPUT_FLAGGED if is_secret else None
 
     def _file(self, side):
         if side not in self.files:
@@ -137,10 +144,10 @@ class ExportWriter:
         if not self.broken_rows:
             return
         sentence = ngettext(
-            "%(count)s row breaks a rule of trainers, so nothing was written. Mend or reject its sample, then "
-            "export again.",
-            "%(count)s rows break a rule of trainers, so nothing was written. Mend or reject their samples, then "
-            "export again.",
+            "%(count)s row breaks a rule of trainers, so nothing was written. Correct or reject its sample, "
+            "then export again.",
+            "%(count)s rows break a rule of trainers, so nothing was written. Correct or reject their "
+            "samples, then export again.",
             self.broken_rows,
         )
         raise Refused(sentence % {"count": f"{self.broken_rows:,}"}, reasons=words.reasons(self.broken[:LISTED]))
@@ -151,10 +158,11 @@ class ExportWriter:
             "format": options.pop("format"),
             "task": options.pop("task"),
             "profile": PROFILE,
+            "rules": RULES,
             "app": {"name": "openclaw-web", "version": settings.VERSION},
             "options": options,
             "counts": self._counts(written),
-            "files": [facts.as_json() for facts in (*written.values(), described)],
+            "files": [facts.as_json() for facts in (*written.values(), *described)],
             "empty_sides": [side for side in splits.SIDES if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "transformations": dict(sorted(self.changes.items())),
@@ -163,6 +171,7 @@ class ExportWriter:
     def _counts(self, written):
         return {
             "rows": self.rows,
+            "samples": self.samples,
             **{side: written[side].rows if side in written else 0 for side in splits.SIDES},
             "sessions": self.sessions,
             "approved": self.approved,

@@ -34,14 +34,14 @@ router = Operations("datasets_review_api", tags=["review"])
 @router.get("/review/next", NextOut)
 @needs("labeller")
 def review_next(request, filters: Query[NextFilters]):
-    """Claim the next sample that waits. The same one again until you judge, skip or release it."""
+    """Claim the next sample to review. Returns the same sample until you give a verdict, skip or release it."""
     return _next(request, claims.take_next(filters.chosen(), by=request.user.username, after=filters.after or ""))
 
 
 @router.post("/review/verdict", JudgedOut, 404, 409)
 @needs("labeller")
 def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
-    """A verdict on one sample and the claim on the next one behind it, both or neither."""
+    """Give a verdict on a sample and claim the next sample, both or neither."""
     try:
         judged, claim = going_on.label_and_take_next(
             filters.chosen(), body.sample_id, body.verdict(), by=request.user.username
@@ -54,7 +54,7 @@ def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
 @router.post("/review/claims/{sample_id}", ClaimOut, 404, 409)
 @needs("labeller")
 def claim_renew(request, sample_id: str):
-    """Hold on to a sample for another while; 409 when somebody else has it by now."""
+    """Renew the claim on a sample; 409 if another reviewer has claimed the sample."""
     get_object_or_404(DatasetSample.objects.only("id"), id=sample_id)
     return _claim(claims.renew(sample_id, by=request.user.username))
 
@@ -62,14 +62,14 @@ def claim_renew(request, sample_id: str):
 @router.post("/review/claims/{sample_id}/release", ReleaseOut)
 @needs("labeller")
 def claim_release(request, sample_id: str, body: ReleaseIn):
-    """Let go of a sample."""
+    """Release a sample."""
     return {"released": claims.release(sample_id, by=request.user.username, since=body.since)}
 
 
 @router.post("/review/skip", SkipOut, 409)
 @needs("labeller")
 def review_skip(request, body: SkipIn):
-    """Leave a sample to others, or to later."""
+    """Skip a sample: leave it to others, or for later."""
     skips.skip_sample(body.sample_id, by=request.user.username)
     return {"sample_id": body.sample_id}
 
@@ -77,14 +77,14 @@ def review_skip(request, body: SkipIn):
 @router.post("/review/undo", UndoneOut, 409)
 @needs("labeller")
 def review_undo(request):
-    """Take back the last of your 50 latest actions; 409 when it cannot be, then the next call goes on behind it."""
+    """Undo the last of your 50 latest actions; 409 if not possible, then the next call undoes the action before."""
     return asdict(undo.undo(request.user.username))
 
 
 @router.get("/review/progress", ProgressOut)
 @needs("labeller")
 def review_progress(request, filters: Query[QueueFilters]):
-    """How many samples wait, and how many were judged."""
+    """How many samples are to be reviewed, and how many were reviewed."""
     queue, by = filters.chosen(), request.user.username
     return asdict(progress.of(queue, by)) | {"held_by_others": list(map(asdict, claims.holders(queue, besides=by)))}
 
@@ -92,7 +92,7 @@ def review_progress(request, filters: Query[QueueFilters]):
 @router.post("/samples/bulk", BulkOut, 409)
 @needs("labeller")
 def samples_bulk(request, body: BulkIn):
-    """One verdict on every sample that fits a filter, at most 10,000; one undo takes all of it back."""
+    """One verdict on every sample that matches a filter, at most 10,000; undone with one undo."""
     filters = body.filters()
     scope = bulk.Scope(filters.narrow(DatasetSample.objects.all()), filters.status, filters.agent, filters.query)
     done = bulk.label_all(

@@ -16,24 +16,30 @@ from people.audit import log as audit
 
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..sample_order import ORDER
+from ..turn_facts import CUT_OFF
 from ..words import STATUS_WORDS
 from . import queues, verdicts
 
 MOST = 10_000
 BATCH = 500
-VERDICTS = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
+APPROVED = DatasetSample.Status.APPROVED
+VERDICTS = (APPROVED, DatasetSample.Status.REJECTED)
 JUDGE = """UPDATE dataset_samples SET annotation_status = %s, annotated_by = %s, annotated_at = %s,
     annotation_notes = %s, label_id = %s, reject_reason = NULL WHERE id = %s"""
 # Without the long columns that a verdict leaves alone.
-HOT = ("id", "agent_id", *verdicts.CHANGED)
+HOT = ("id", "agent_id", "reply_stop", *verdicts.CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a bulk action would do: how many samples, how many of those others have open, the first five."""
+    """What a bulk action would do: how many samples, the first five, and whom it passes over.
+
+    Others have `held` of them open; the replies of `cut_off` were cut off, which many at once cannot be approved.
+    """
 
     count: int
     held: int
+    cut_off: int
     first: list[dict[str, Any]]
 
     @property
@@ -44,12 +50,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a bulk action did: its id, and how many samples it judged and left to those who had them open."""
+    """What a bulk action did: its id, and how many samples it judged, left to others, and passed over as cut off."""
 
     bulk_id: str
     status: str
     count: int
     held: int
+    cut_off: int
 
     @property
     def sentence(self) -> str:
@@ -60,9 +67,16 @@ class Done:
         }
         if self.held:
             sentence += " " + ngettext(
-                "%(count)s was left out: somebody has it open.", "%(count)s were left out: somebody has them open.",
+                "%(count)s was skipped because somebody has it open.",
+                "%(count)s were skipped because somebody has them open.",
                 self.held,
             ) % {"count": self.held}  # fmt: skip
+        if self.cut_off:
+            sentence += " " + ngettext(
+                "%(count)s was skipped because its reply was cut off.",
+                "%(count)s were skipped because their replies were cut off.",
+                self.cut_off,
+            ) % {"count": self.cut_off}  # fmt: skip
         return sentence
 
 
@@ -88,29 +102,34 @@ class Scope:
 
 def plan(scope: Scope, *, by: str) -> Plan:
     """What `label_all` would do now; counts up to one more than it takes."""
-    ids = list(scope.chosen.order_by(*ORDER).values_list("id", flat=True)[: MOST + 1])
+    found = list(scope.chosen.order_by(*ORDER).values_list("id", "reply_stop")[: MOST + 1])
+    ids, cut_off = [one[0] for one in found], sum(one[1] in CUT_OFF for one in found)
     first = DatasetSample.objects.for_reading().filter(id__in=ids[:5]).order_by(*ORDER)
-    return Plan(len(ids), len(_held_by_others(by).intersection(ids)), list(first))
+    return Plan(len(ids), len(_held_by_others(by).intersection(ids)), cut_off, list(first))
 
 
 def label_all(scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "") -> Done:
-    """Give one verdict to every sample that fits, but for those that somebody else has open.
+    """Give one verdict to every sample that fits, but for those that somebody else has open; a reply that was cut off
+    is not approved this way.
 
     Raises Refused when another number than `expected_count` fits by now, for more than 10,000, and for a status that
     is no verdict for many.
     """
     if status not in VERDICTS:
-        raise Refused(_("Many samples at once are approved or rejected, nothing else."))
+        raise Refused(_("Many samples at once can only be approved or rejected."))
     if scope.status == status:
-        raise Refused(_("These samples have that status already."))
+        raise Refused(_("These samples already have this status."))
     with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged
         samples = list(scope.chosen.only(*HOT)[: MOST + 1])
         _check(len(samples), expected_count)
         held = _held_by_others(by)
-        free = [sample for sample in samples if sample.id not in held]
+        whole = [sample for sample in samples if status != APPROVED or sample.reply_stop not in CUT_OFF]
+        if not whole:
+            raise Refused(_("All of these replies were cut off. Review them one at a time."))
+        free = [sample for sample in whole if sample.id not in held]
         if not free:
-            raise Refused(_("Others have all of these samples open. Try again in a minute."))
-        done = Done(str(ULID()), status, len(free), len(samples) - len(free))
+            raise Refused(_("Other reviewers have all of these samples open. Try again in a minute."))
+        done = Done(str(ULID()), status, len(free), len(whole) - len(free), len(samples) - len(whole))
         _label(free, done, by, notes)
         ReviewAction.objects.create(
             actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=done.bulk_id, sample_count=done.count
@@ -125,19 +144,18 @@ def label_all(scope: Scope, status: str, *, by: str, expected_count: int, notes:
 def _check(count, expected):
     if count > MOST:
         raise Refused(
-            _("More than %(most)s samples fit. Narrow the filter: by agent, by session or by type.") % {"most": MOST}
+            _("More than %(most)s samples match. Narrow the filter by agent, session or type.") % {"most": MOST}
         )
     if count != expected:
         raise Refused(
-            ngettext(
-                "Another number of samples fits by now: %(count)s. Nothing was changed. Look again.",
-                "Another number of samples fits by now: %(count)s. Nothing was changed. Look again.",
-                count,
+            _(
+                "The number of matching samples has changed to %(count)s. Nothing was changed. Check the "
+                "selection again."
             )
             % {"count": count}
         )
     if not count:
-        raise Refused(_("No sample fits this filter."))
+        raise Refused(_("No samples match this filter."))
 
 
 def _held_by_others(by):

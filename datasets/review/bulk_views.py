@@ -21,7 +21,7 @@ def samples_bulk(request):
     filters = SampleFilters(request.GET).checked()
     scope, verdict = _scope(request, filters), request.GET.get("verdict", "")
     if verdict not in bulk.VERDICTS or scope.status == verdict:
-        raise Refused(_("Many samples at once are approved or rejected. Choose from the list of samples."))
+        raise Refused(_("Many samples at once can only be approved or rejected. Choose from the list of samples."))
     plan = bulk.plan(scope, by=request.user.username)
     context = {
         "filters": filters,
@@ -49,7 +49,7 @@ def samples_bulk_label(request):
     except Refused as refused:
         again = filters.query_with(verdict=form.cleaned_data["status"])
         return refuse_post(request, refused, to=reverse("datasets:samples_bulk") + again)
-    sentence = _("%(done)s One “undo” in the review queue takes all of it back.") % {"done": done.sentence}
+    sentence = _("%(done)s A single “Undo” in Review undoes all of them.") % {"done": done.sentence}
     return after_post(request, sentence, to=back)
 
 

@@ -104,8 +104,8 @@ def holder(sample_id: str, *, besides: str) -> Holder | None:
 def held_sentence(other: Holder | None) -> str:
     """Why a sample cannot be had, in words."""
     if other is None:
-        return _("Somebody else had this sample a moment ago. Look at it again.")
-    return _("%(who)s has this sample open, for %(seconds)s s yet. It comes back when they leave it.") % {
+        return _("Somebody else had this sample open a moment ago. Check the sample again.")
+    return _("%(who)s has this sample open (%(seconds)s s left). The sample becomes available when they leave it.") % {
         "who": other.name,
         "seconds": other.seconds,
     }

@@ -85,7 +85,7 @@ def save(
             own.filter(page=page).delete()
             return None
         if own.exclude(page=page).count() >= MOST_PAGES:
-            raise Refused(_("You have other drafts on this sample in too many tabs. Discard some of them first."))
+            raise Refused(_("You have drafts of this sample in too many other tabs. Discard some of them first."))
         return _keep(sample.id, by, page, fields)
 
 

@@ -42,7 +42,7 @@ class QueuePlace(forms.Form):
     def place(self, name=""):
         """The place. Raises Refused for one that cannot exist."""
         if not self.is_valid():
-            raise Refused(_("This address asks for samples that cannot exist. Start again from the queue."))
+            raise Refused(_("The filters in this address are not valid. Start again from Review."))
         said = self.cleaned_data
         queue = Queue(name or said["queue"], said["agent"], said["type"], said["session"], said["skipped"])
         return Place(queue, said["sample"], said["after"], said["before"], said["ahead"])
@@ -58,7 +58,9 @@ class DraftForm(forms.Form):
     def typed(self):
         """The fields by name. Raises Refused for what no page sends."""
         if not self.is_valid():
-            raise Refused(_("This draft cannot be saved: it is too long, or its page is an old one. Reload the page."))
+            raise Refused(
+                _("This draft cannot be saved: the text is too long, or the page is outdated. Reload the page.")
+            )
         return {name: as_typed(self.data[name]) for name in TYPED if name in self.data}
 
 

@@ -9,7 +9,7 @@ from openclaw_web.errors import Refused
 from people.models.kept import KeyValue
 
 SCOPE = "review_keys"
-TAKEN = {"?": gettext_lazy("shows the list of keys"), "/": gettext_lazy("goes to the search")}
+TAKEN = {"?": gettext_lazy("shows the list of keys"), "/": gettext_lazy("moves to the search field")}
 # Action: its key unless a person chose another one, and what it does.
 ACTIONS = {
     "approve": ("a", gettext_lazy("Approve")),
@@ -47,12 +47,14 @@ def keep(username: str, keys: dict[str, str]) -> None:
     used: dict[str, str] = {}
     for action, key in chosen.items():
         if len(key) != 1 or not key.isprintable() or key.isspace():
-            raise Refused(_("“%(what)s” needs one key, such as a letter or a digit.") % {"what": ACTIONS[action][1]})
+            raise Refused(
+                _("“%(what)s” needs a single character, such as a letter or a digit.") % {"what": ACTIONS[action][1]}
+            )
         if key in TAKEN:
-            raise Refused(_("The key %(key)s %(what)s. Choose another one.") % {"key": key, "what": TAKEN[key]})
+            raise Refused(_("The key %(key)s %(what)s. Choose another key.") % {"key": key, "what": TAKEN[key]})
         if key in used:
             raise Refused(
-                _("“%(one)s” and “%(other)s” both want the key %(key)s. Give one of them another key.")
+                _("“%(one)s” and “%(other)s” use the same key %(key)s. Choose another key for either of them.")
                 % {"one": ACTIONS[used[key]][1], "other": ACTIONS[action][1], "key": key}
             )
         used[key] = action

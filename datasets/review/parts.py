@@ -63,14 +63,14 @@ def check(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
     """Raises Refused unless this can be said of the part `said` (of `gate_of` or `guardian_of`)."""
     if said is None:
         raise Refused(
-            _("memory_gate decided nothing in this sample.")
+            _("This sample has no memory_gate decision.")
             if name == "gate"
-            else _("write_guardian did nothing in this sample.")
+            else _("This sample has no write_guardian result.")
         )
     if verdict.label not in LABELS:
-        raise Refused(_("A part is correct, incorrect or corrected."))
+        raise Refused(_("The verdict on a part must be correct, incorrect or corrected."))
     if (verdict.corrected is None) == (verdict.label == "corrected"):
-        raise Refused(_("“Corrected” needs what would have been right, and only “corrected” takes it."))
+        raise Refused(_("“Corrected” requires a correction; “correct” and “incorrect” take none."))
     if verdict.corrected:
         _check_corrected(name, verdict.corrected)
 
@@ -98,7 +98,7 @@ def _check_corrected(name, corrected):
         if corrected["decision"] not in DECISIONS:
             raise Refused(_("Choose the decision that memory_gate should have made."))
         if corrected["decision"] != "NO_WRITE" and not corrected["candidateFact"]:
-            raise Refused(_("Say which fact memory_gate should have kept, or choose NO_WRITE."))
+            raise Refused(_("Enter the fact that memory_gate should have kept, or choose NO_WRITE."))
     elif corrected["status"] not in GUARDIAN_STATUSES:
         raise Refused(_("Choose what write_guardian should have done."))
 

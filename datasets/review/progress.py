@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from django.utils.translation import ngettext
 
 from openclaw_web import clock
+from openclaw_web.pages import zones
 
 from . import queues
 from .queues import Queue
 
 COUNTED_UP_TO = 10_000
-DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
 OF = "actor = %s AND kind <> 'skip' AND state = 'done'"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Numbers for the top of the queue; `_more` says that there are at least that many. Days are UTC days."""
+    """Numbers for the top of the queue; `_more`: at least that many. A day is one of whoever looks."""
 
     waiting: int
     waiting_more: bool
@@ -39,7 +39,7 @@ class Badge:
     @property
     def words(self) -> str:
         """The number in words."""
-        return ngettext("%(count)s sample waits", "%(count)s samples wait", self.count) % {"count": self.count}
+        return ngettext("%(count)s sample to review", "%(count)s samples to review", self.count) % {"count": self.count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,23 @@ class Rest:
 def of(queue: Queue, by: str) -> Progress:
     """The numbers of a queue and of a person, in one query that reads a bounded number of index entries."""
     now = clock.now_ms()
+    today = zones.day_began(now)
     numbers = queues.asked(
         [
             queues.amount(queue, by=by),
-            _sum("kind <> 'skip' AND state = 'done' AND at >= %s", [now - now % DAY_MS]),
-            _sum(f"{OF} AND at >= %s", [by, now - now % DAY_MS]),
+            _sum("kind <> 'skip' AND state = 'done' AND at >= %s", [today]),
+            _sum(f"{OF} AND at >= %s", [by, today]),
             _sum(f"{OF} AND at >= %s", [by, now - HOUR_MS]),
             _sum(OF, [by]),
             *([] if queue == Queue() else [queues.amount(Queue(), by=by)]),
         ]
     )
-    here, today, mine_today, hour, mine, *everywhere = numbers
+    here, done_today, mine_today, hour, mine, *everywhere = numbers
     most = queues.COUNTED_UP_TO
     return Progress(
         waiting=min(here, most),
         waiting_more=here > most,
-        today=today,
+        today=done_today,
         mine_today=mine_today,
         mine_last_hour=hour,
         mine=min(mine, COUNTED_UP_TO),

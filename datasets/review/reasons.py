@@ -25,10 +25,10 @@ def checked(reason: str | None, status: str) -> str | None:
     if not reason:
         return None
     if status != REJECTED:
-        raise Refused(_("Only a reject has a reason. Leave the reason out, or reject the sample."))
+        raise Refused(_("Only rejected samples take a reason. Leave the reason out, or reject the sample."))
     known = choices()
     if reason not in known:
-        names = ", ".join(known) or _("none, as the setting %(name)s is empty") % {"name": SETTING}
+        names = ", ".join(known) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
         raise Refused(
             _("There is no reason %(reason)s. Choose one of: %(names)s.") % {"reason": reason, "names": names}
         )
@@ -48,7 +48,7 @@ def give(label_id: str, reason: str, *, by: str) -> DatasetSample:
         label = SampleLabel.objects.filter(id=label_id, labelled_by=by, status=REJECTED, bulk_id=None).first()
         sample = label and DatasetSample.objects.filter(id=label.sample_id, label_id=label_id).defer("content").first()
         if not label or not sample:
-            raise Refused(_("This verdict is not in force any more, so its reason was not kept."))
+            raise Refused(_("This verdict is no longer in force, so its reason was not saved."))
         sample.reject_reason, sample.label_id = code, str(ULID())
         sample.save(update_fields=["reject_reason", "label_id"])
         _amend(label, sample)

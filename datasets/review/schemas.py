@@ -16,13 +16,13 @@ SampleId = Annotated[str, Field(max_length=200, pattern=NO_NUL)]
 
 
 class QueueFilters(Schema):
-    """Which samples that wait: all of them, or only some."""
+    """Which samples to review: all, or only some."""
 
-    queue: Literal["pending", "needs_review"] | None = Field(None, description="one status; leave it out for both")
+    queue: Literal["pending", "needs_review"] | None = Field(None, description="one status; leave out for both")
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None
     session: str | None = Field(None, max_length=500, pattern=NO_NUL)
-    skipped: bool = Field(False, description="only what you skipped; else nothing of it")
+    skipped: bool = Field(False, description="only samples you skipped; otherwise only samples you did not skip")
 
     def chosen(self) -> Queue:
         """As the page has it."""
@@ -30,22 +30,24 @@ class QueueFilters(Schema):
 
 
 class NextFilters(QueueFilters):
-    after: SampleId | None = Field(None, description="id of a sample: the next one behind it, or from the top")
+    after: SampleId | None = Field(
+        None, description="id of a sample: gives the next sample after this one, or the first sample"
+    )
 
 
 class ClaimOut(Schema):
     sample_id: str
     since: int
-    expires_at: int = Field(description="renew it before then, or the sample is given to whoever asks")
+    expires_at: int = Field(description="renew the claim before this time, or the sample is given to somebody else")
 
 
 class NextOut(Schema):
-    sample: SampleDetailOut | None = Field(description="null: nothing is left for you")
+    sample: SampleDetailOut | None = Field(description="null: no sample is left for you")
     claim: ClaimOut | None
 
 
 class VerdictIn(LabelIn):
-    """A verdict on one sample; what comes next is taken from the queue of the other parameters."""
+    """A verdict on one sample; the next sample comes from the queue of the other parameters."""
 
     sample_id: SampleId
 
@@ -55,7 +57,7 @@ class JudgedOut(NextOut):
 
 
 class ReleaseIn(Body):
-    since: int | None = Field(None, ge=0, lt=2**63, description="only this claim, not one that was made later")
+    since: int | None = Field(None, ge=0, lt=2**63, description="only this claim, not a later claim")
 
 
 class ReleaseOut(Schema):
@@ -73,20 +75,20 @@ class SkipOut(Schema):
 class UndoneOut(Schema):
     kind: Literal["verdict", "skip", "bulk"]
     sentence: str
-    sample_id: str | None = Field(description="the sample to look at again; null after a bulk action")
+    sample_id: str | None = Field(description="the sample to review again; null after a bulk action")
     sample_count: int
 
 
 class HolderOut(Schema):
     name: str
-    seconds: int = Field(description="how long their claim lasts if they leave now")
+    seconds: int = Field(description="remaining time of their claim if they leave now")
     sample_count: int
 
 
 class ProgressOut(Schema):
     waiting: int
-    waiting_more: bool = Field(description="there are at least that many")
-    today: int = Field(description="judged by everybody on this UTC day")
+    waiting_more: bool = Field(description="the count is a minimum")
+    today: int = Field(description="reviewed by everybody on this UTC day")
     mine_today: int
     mine_last_hour: int
     mine: int
@@ -95,10 +97,12 @@ class ProgressOut(Schema):
 
 
 class BulkIn(Body):
-    """One verdict on every sample that fits; without a `filter_status` on those that wait."""
+    """One verdict on every matching sample; without a `filter_status`, on samples to review."""
 
     status: Literal["approved", "rejected"]
-    expected_count: int = Field(ge=0, lt=10**9, description="how many fit, as you saw it: refused when it changed")
+    expected_count: int = Field(
+        ge=0, lt=10**9, description="how many match, as you saw it; refused if the count has changed"
+    )
     filter_status: Status | None = None
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None
@@ -114,4 +118,4 @@ class BulkOut(Schema):
     bulk_id: str
     status: Status
     count: int
-    held: int = Field(description="left out: somebody else had them open")
+    held: int = Field(description="left out because other reviewers had them open")

@@ -13,6 +13,6 @@ def skip_sample(sample_id: str, *, by: str) -> None:
     """Leave a sample out of this person's queue until they ask for what they skipped. Raises Refused for no sample."""
     with transaction.atomic():
         if not DatasetSample.objects.filter(id=sample_id).exists():
-            raise Refused(_("This sample is not there any more. Go back to the list."))
+            raise Refused(_("This sample no longer exists. Go back to the list."))
         ReviewAction.objects.create(actor=by, kind=ReviewAction.Kind.SKIP, at=clock.now_ms(), sample_id=sample_id)
         SampleClaim.objects.filter(sample_id=sample_id, claimed_by=by).delete()

@@ -41,7 +41,7 @@ def undo(by: str) -> Undone:
     with writing.in_turn():
         action = _last(by)
         if action is None:
-            raise Refused(_("There is nothing to take back: of your last 50 actions none is left."))
+            raise Refused(_("There is nothing to undo among your last 50 actions."))
         done = {"verdict": _take_back_verdict, "skip": _take_back_skip, "bulk": _take_back_bulk}[action.kind](action)
         action.state = ReviewAction.State.UNDONE if isinstance(done, Undone) else ReviewAction.State.OVERTAKEN
         action.save(update_fields=["state"])
@@ -58,18 +58,20 @@ def _last(by):
 def _take_back_verdict(action):
     sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
     label = SampleLabel.objects.get(id=action.label_id)
-    if sample is None or sample.label_id != label.id:
-        return _("%(name)s cannot be taken back: %(who)s judged it since. Undo again for the action before it.") % {
-            "name": name_of(sample) if sample else _("A sample"),
-            "who": (sample and sample.annotated_by) or _("somebody"),
-        }
+    if sample is None:
+        return _("Your verdict cannot be undone: the sample was removed. Undo again for the previous action.")
+    if sample.label_id != label.id:
+        return _(
+            "Your verdict on %(name)s cannot be undone: %(who)s has reviewed the sample since. Undo again "
+            "for the previous action."
+        ) % {"name": name_of(sample), "who": sample.annotated_by or _("somebody")}
     drafts.take_back(label, by=action.actor)
     _restore([(sample, label)], by=action.actor)
     audit.record(
         action.actor, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
         status=label.status,
     )  # fmt: skip
-    sentence = _("Taken back: “%(status)s” on %(name)s.") % {
+    sentence = _("Undone: “%(status)s” on %(name)s.") % {
         "name": name_of(sample),
         "status": STATUS_WORDS[label.status],
     }
@@ -79,8 +81,8 @@ def _take_back_verdict(action):
 def _take_back_skip(action):
     sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
     if sample is None:
-        return _("The sample that you skipped is not there any more. Undo again for the action before it.")
-    return Undone(action.kind, _("Taken back: you skipped %(name)s.") % {"name": name_of(sample)}, sample.id)
+        return _("The sample you skipped no longer exists. Undo again for the previous action.")
+    return Undone(action.kind, _("Undone: you skipped %(name)s.") % {"name": name_of(sample)}, sample.id)
 
 
 def _take_back_bulk(action):
@@ -94,17 +96,19 @@ def _take_back_bulk(action):
         left += len(batch) - len(usable)
         pairs += usable
     if not pairs:
-        return _("Every sample of that bulk action was judged since. Undo again for the action before it.")
+        return _("Every sample of that bulk action was reviewed or removed since. Undo again for the previous action.")
     _restore(pairs, by=action.actor, bulk_id=action.bulk_id)
     audit.record(
         action.actor, "bulk_undone", object_type="bulk", object_id=action.bulk_id, samples=len(pairs), left_out=left
     )
     sentence = ngettext(
-        "Taken back: the verdict on %(count)s sample.", "Taken back: the verdicts on %(count)s samples.", len(pairs)
+        "Undone: the verdict on %(count)s sample.", "Undone: the verdicts on %(count)s samples.", len(pairs)
     ) % {"count": len(pairs)}
     if left:
         sentence += " " + ngettext(
-            "%(count)s was judged since and stays.", "%(count)s were judged since and stay.", left
+            "%(count)s was reviewed or removed since and is not changed.",
+            "%(count)s were reviewed or removed since and are not changed.",
+            left,
         ) % {"count": left}
     return Undone(action.kind, sentence, None, len(pairs))
 

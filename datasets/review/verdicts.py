@@ -45,7 +45,7 @@ class NoSuchSample(Refused):
     """The sample is not there (any more)."""
 
     def __init__(self):
-        super().__init__(_("This sample is not there any more. Go back to the list."))
+        super().__init__(_("This sample no longer exists. Go back to the list."))
 
 
 def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> DatasetSample:
@@ -177,11 +177,9 @@ def _judge_parts(sample, gate, guardian):
 def _overtaken(sample):
     status = STATUS_WORDS[sample.annotation_status]
     if not sample.annotated_by:
-        return _("The status of this sample changed meanwhile: it is %(status)s now. Look at it again.") % {
-            "status": status
-        }
+        return _("The status of this sample has changed to %(status)s. Check the sample again.") % {"status": status}
     return _(
-        "Somebody else labelled this sample meanwhile: %(who)s says %(status)s. Look at it again, then decide."
+        "Somebody else has reviewed this sample: %(who)s chose %(status)s. Check the sample again, then decide."
     ) % {"who": sample.annotated_by, "status": status}
 
 
@@ -189,5 +187,5 @@ def _edited(sample, output):
     """The reply to store: None when it is the agent's own."""
     output = as_typed(output)
     if not output.strip():
-        raise Refused(_("The reply is empty. Write one, or reject the sample and leave the reply as it was."))
+        raise Refused(_("The reply is empty. Enter a reply, or reject the sample and leave the reply unchanged."))
     return None if output == as_typed(sample.body.get("agentReply") or "") else output

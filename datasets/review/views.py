@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
+from openclaw_web.pages import states
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, refuse_post, render_page
 
@@ -60,7 +61,7 @@ def review_skip(request):
     sample = get_object_or_404(DatasetSample.objects.defer("content"), id=request.POST.get("sample", ""))
     ahead = request.POST.get("ahead", "")
     claim = going_on.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
-    return _next_page(request, queue, claim, ahead, _said(_("Skipped"), sample, queue))
+    return _next_page(request, queue, claim, ahead, _said(states.word("skipped"), sample, queue))
 
 
 @require_POST
@@ -125,7 +126,7 @@ def review_keys_save(request):
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
-            return after_post(request, _("Your keys are kept."), to=reverse("datasets:review_keys"))
+            return after_post(request, _("Your keys are saved."), to=reverse("datasets:review_keys"))
     return _keys_page(request, form, status=422)
 
 
@@ -134,7 +135,7 @@ def review_keys_save(request):
 def review_keys_reset(request):
     """Back to the keys everybody starts with."""
     keys.reset(request.user.username)
-    return after_post(request, _("These are the keys that everybody starts with."), to=reverse("datasets:review_keys"))
+    return after_post(request, _("The default keys are restored."), to=reverse("datasets:review_keys"))
 
 
 def _claimed(place, by):

@@ -44,7 +44,7 @@ def build(
     """
     if not bundle.LEAST_CHARS <= budget <= bundle.MOST_CHARS:
         sizes = {"least": f"{bundle.LEAST_CHARS:,}", "most": f"{bundle.MOST_CHARS:,}"}
-        raise Refused(_("The budget is %(least)s to %(most)s characters.") % sizes)
+        raise Refused(_("The budget must be %(least)s to %(most)s characters.") % sizes)
     session, part = compaction.session, part_of(compaction)
     found = index.of_part(compaction, part)
     is_withheld = compaction.record is None or _is_over_withheld(compaction)

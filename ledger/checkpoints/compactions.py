@@ -63,13 +63,15 @@ def asked_for(session: Session, which: str) -> Iterator[Compaction]:
     """The compactions that `latest`, `all` or a record's id means, in order. Raises Refused when there is none."""
     ids = list(_identities(session).order_by("seq").values_list("event_id", "seq"))
     if not ids:
-        raise Refused(_("This session has no compaction: the model still sees all of it."))
+        raise Refused(_("This session has no compaction: the model still sees the whole session."))
     if which == LATEST:
         return iter([_load(session, *_latest(session, ids))])
     if which != ALL:
         ids = [each for each in ids if each[0] == which]
         if not ids:
-            raise Refused(_("The session has no compaction with that id. Say `latest`, `all`, or the id of one."))
+            raise Refused(
+                _("This session has no compaction with that id. Use `latest`, `all`, or the id of a compaction.")
+            )
     return (_load(session, *each) for each in ids)
 
 

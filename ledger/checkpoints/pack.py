@@ -23,7 +23,7 @@ Moment = Annotated[int, Field(ge=-(2**53), lt=2**53, description="milliseconds s
 
 class PackList(Schema, Generic[Item]):
     items: list[Item]
-    more: Number = Field(description="how many others there were")
+    more: Number = Field(description="how many others were left out")
 
 
 class PackSession(Schema):
@@ -35,16 +35,16 @@ class PackCompaction(Schema):
     at: Moment
     first_kept_record_id: str | None
     kept: Literal["found", "missing", "unknown"]
-    previous_record_id: str | None = Field(description="the compaction before it on its branch")
-    context_before: Number | None = Field(description="how many tokens the model saw before it")
+    previous_record_id: str | None = Field(description="the previous compaction on the same branch")
+    context_before: Number | None = Field(description="tokens in the model's context before the compaction")
     context_after: Number | None
     from_hook: bool
 
 
 class PackSummary(Schema):
     text: str
-    length: Number = Field(description="characters of the whole")
-    is_withheld: bool = Field(description="it would tell of people who opted out")
+    length: Number = Field(description="characters of the full text")
+    is_withheld: bool = Field(description="withheld because it mentions people who opted out")
 
 
 class PackPart(Schema):
@@ -79,7 +79,7 @@ class PackFile(Schema):
     calls: Number
     record_id: str | None
     turn: Number | None
-    is_named: bool = Field(description="the compaction names it")
+    is_named: bool = Field(description="the compaction names this file")
 
 
 class PackDecision(Schema):
@@ -92,12 +92,12 @@ class PackDecision(Schema):
 
 class PackCall(Schema):
     record_id: str
-    number: Number = Field(description="its place among the calls of its record")
+    number: Number = Field(description="position among the calls of its record")
     tool: str
     argument: str
     turn: Number | None
     at: Moment
-    answered_by: str | None = Field(description="a result among the records that were kept")
+    answered_by: str | None = Field(description="a result among the kept records")
 
 
 class PackError(Schema):
@@ -110,7 +110,7 @@ class PackError(Schema):
     exit_code: int | None
     text: str
     count: Number
-    put_right_by: str | None = Field(description="a success among the records that were kept")
+    put_right_by: str | None = Field(description="a success among the kept records")
 
 
 class PackOutput(Schema):
@@ -125,7 +125,7 @@ class PackOutput(Schema):
     record_id: str
     turn: Number | None
     uses: Number
-    fetch: str = Field(description="the command that looks inside")
+    fetch: str = Field(description="the command that reads the artifact")
 
 
 class PackBundle(Schema):
@@ -135,7 +135,7 @@ class PackBundle(Schema):
 
 
 class Pack(Schema):
-    """A checkpoint pack."""
+    """A checkpoint."""
 
     schema_id: Literal["openclaw-web.checkpoint_pack.v1"] = Field(alias="schema")
     agent: str
@@ -178,4 +178,4 @@ def opened(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
 
 
 def _no_pack():
-    return Refused(_("This artifact is no checkpoint pack. “artifact fetch” shows what is in it."))
+    return Refused(_("This artifact is not a checkpoint. “artifact fetch” shows its content."))

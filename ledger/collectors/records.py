@@ -267,7 +267,21 @@ INJECTED = (
     (re.compile(r"\[cron:[^\]\n]+\]"), "cron"),
     (re.compile(r"\[System Message\]"), "system_message"),
     (re.compile(r"\[Subagent Context\]"), "subagent_task"),
+    (re.compile(r"Read HEARTBEAT\.md if it exists"), "heartbeat"),
 )
+# What an agent writes when nothing is to be sent: to a heartbeat also before or after words.
+SILENT, HEARTBEAT = "NO_REPLY", "HEARTBEAT_OK"
+
+
+def injected(text: str) -> str:
+    """Which of OpenClaw's own prompts the words of a user are (a name in INJECTED); empty for a person's."""
+    return next((name for pattern, name in INJECTED if pattern.match(text)), "")
+
+
+def is_silent(reply: str) -> bool:
+    """Whether a reply says that nothing is to be sent."""
+    words = reply.strip()
+    return words == SILENT or words.startswith(HEARTBEAT) or words.endswith(HEARTBEAT)
 
 
 def _read_user(found, message):
@@ -282,9 +296,8 @@ def _read_user(found, message):
             found.sender["envelope"] = "unknown"
     elif own is not None:
         found.sender = sender_of([], own)
-    for pattern, name in INJECTED:
-        if pattern.match(found.text):
-            found.sender["injected"] = name
+    if name := injected(found.text):
+        found.sender["injected"] = name
 
 
 def _identifier(value):

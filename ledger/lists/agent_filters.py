@@ -6,16 +6,21 @@ from openclaw_web.lists.filters import BIGGEST, DayFilters
 
 from . import facets
 
-COST = {"label": _("Cost at least, $"), "required": False, "min_value": 0}
-TOKENS = {"label": _("Tokens at least"), "required": False, "min_value": 0, "max_value": BIGGEST}
+COST = {"label": _("Minimum cost, $"), "required": False, "min_value": 0}
+TOKENS = {"label": _("Minimum tokens"), "required": False, "min_value": 0, "max_value": BIGGEST}
 
 
 class AgentFilters(DayFilters):
     """Filters of a list of one agent, whose file knows which values there are."""
 
+    CHIPS = {"cost": _("Minimum cost")}
     OFFERED: dict[str, str] = {}  # field: the column of sessions whose values it offers
 
     def offer(self, whose):
         """Fill in the values that fields offer, with one query."""
         known = facets.values_of(whose.db, list(self.OFFERED.values()))
         self.offered = {name: [(value, value) for value in known[column]] for name, column in self.OFFERED.items()}
+
+    def in_words(self, name, value):
+        """As every list does it; a cost in dollars."""
+        return f"${value:,.10g}" if name == "cost" else super().in_words(name, value)

@@ -26,7 +26,7 @@ router = Operations("ledger_lists_api", tags=["ledger"])
 @agent_view
 @needs("viewer")
 def session_list(request, agent, filters: Query[SessionQuery]):
-    """Sessions of an agent, the last active first. A search may answer fewer than `limit`, and a `next`."""
+    """Sessions of an agent, last active first. A search may return fewer than `limit`, and a `next`."""
     return listed(SESSIONS.fits(agent, **filters.asked()).page(**filters.place))
 
 
@@ -34,7 +34,7 @@ def session_list(request, agent, filters: Query[SessionQuery]):
 @agent_view
 @needs("viewer")
 def event_list(request, agent, filters: Query[EventQuery]):
-    """Records of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    """Records of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
     found = EVENTS.fits(agent, **filters.asked())
     rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*HEAVY)
     found = replace(found, rows=with_identities(rows))
@@ -49,7 +49,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
 @agent_view
 @needs("viewer")
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
-    """Turns of all sessions of an agent, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    """Turns of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
     found = TURNS.fits(agent, **filters.asked())
     found = replace(found, rows=found.rows.defer("user_metadata", "agent_metadata"))
     return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
@@ -59,7 +59,7 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 @agent_view
 @needs("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):
-    """Lines that could not be read, with their place and the reason; the newest first."""
+    """Lines that could not be read, with their location and the reason; newest first."""
     return listed(REJECTED.fits(agent, **filters.asked()).page(**filters.place))
 
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Length, Substr
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import List
+from openclaw_web.lists.declaration import PLAIN, TITLE, List
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from ..collectors.records import facts
@@ -23,7 +23,7 @@ from .turn_list import FIRST_CHARACTERS
 WINDOW = 1_000  # records are big: fewer of them are looked through
 TEXT_WINDOW = 500  # records whose whole text one search reads
 LONGEST_READ = 16_000  # characters of a record that is read to say how it begins
-SEARCHED = _("Words: searches the start of long texts. Search inside a session to cover everything.")
+SEARCHED = _("Searches the start of long texts. Search inside a session to cover everything.")
 COLUMNS = {"kind": "kind", "tool": "tool_name", "model": "model", "failed": Term("is_failed", "exact", True)}
 READ = (
     *("session_id", "seq", "created_at", "turn_number", "kind", "tool_name", "model", "is_failed"),
@@ -38,7 +38,8 @@ class EventFilters(AgentFilters):
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     RARE = ("model", "session")
     OFFERED = {"model": "model"}
-    q = forms.CharField(label=_("Words in the record"), required=False, max_length=200, help_text=SEARCHED)
+    CHIPS = AgentFilters.CHIPS | {"q": _("Text")}
+    q = forms.CharField(label=_("Search records"), required=False, max_length=200, help_text=SEARCHED)
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=EVENT_WORDS.items())
     tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
@@ -106,10 +107,10 @@ EVENTS = List(
     filters=EventFilters,
     fits=fits,
     columns=(
-        ("time", _("Time (UTC)"), False),
-        ("", _("Begins with"), False),
-        ("", _("Kind"), False),
-        ("", _("Tool or model"), False),
+        ("time", _("Time"), False, PLAIN),
+        ("", _("Begins with"), False, TITLE),
+        ("", _("Kind"), False, PLAIN),
+        ("", _("Tool or model"), False, PLAIN),
         ("", _("Session"), False),
         ("", _("Turn"), True),
         ("", _("Tokens"), True),

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.declaration import PLAIN, List, Words
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.pages import glyphs
@@ -16,8 +16,8 @@ from ..models import RejectedRecord, Session
 from ..transcripts.storing import UNKNOWN_ENVELOPE
 
 REASONS = {
-    "absurd_number": _("A number too big for any reader"),
-    "too_deep": _("Nested too deep to be a record"),
+    "absurd_number": _("A number too large to read"),
+    "too_deep": _("Nested too deeply for a record"),
     "bad_index": _("The session index cannot be read"),
     "bad_run": _("Not a record of a scheduled run"),
     "duplicate_id": _("Another record has the same id"),
@@ -26,11 +26,11 @@ REASONS = {
     "not_an_object": _("Valid JSON, but not a record"),
     "not_json": _("Not valid JSON"),
     "not_utf8": _("Bytes that are not UTF-8"),
-    "nul_bytes": _("NUL bytes, as a crash leaves them"),
+    "nul_bytes": _("NUL bytes, as left by a crash"),
     "too_long": _("Too long for a record"),
-    "truncated": _("Cut off before its end"),
+    "truncated": _("Cut off before the end"),
     "unforeseen": _("A record that this version cannot read"),
-    UNKNOWN_ENVELOPE: _("Stored, with lines of OpenClaw around the words that are not understood"),
+    UNKNOWN_ENVELOPE: _("Stored, but lines that OpenClaw added around the message were not recognized"),
 }
 FIRST = 48
 COLUMNS = {"reason": "reason", "session": "session_id", "file": "file__icontains"}
@@ -43,7 +43,7 @@ class RejectedFilters(ListFilters):
     PLACE = ("agent",)
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
     reason = forms.ChoiceField(label=_("Reason"), required=False, choices=REASONS.items())
-    file = forms.CharField(label=_("In the file's name"), required=False, max_length=500)
+    file = forms.CharField(label=_("File name contains"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
 
 
@@ -87,19 +87,21 @@ REJECTED = List(
             "%(shown)s rejected record of %(agent)s", "%(shown)s rejected records of %(agent)s", "count"
         ),
         uncounted=_("Rejected records of %(agent)s"),
-        none=_("Nothing of this agent was rejected"),
-        how=_("A line of a transcript that is damaged or no record will be listed here, with its file and the reason."),
+        none=_("No rejected records"),
+        how=_(
+            "Damaged transcript lines and lines that are not records are listed here with their file and the reason."
+        ),
         icon="check-circle",
     ),
     filters=RejectedFilters,
     fits=fits,
     columns=(
         ("", _("File"), False),
-        ("", _("Reason"), False),
-        ("", _("Begins with"), False),
-        ("", _("At byte"), True),
+        ("", _("Reason"), False, PLAIN),
+        ("", _("Begins with"), False, PLAIN),
+        ("", _("Byte offset"), True),
         ("", _("Length"), True),
-        ("found", _("Found"), True),
+        ("found", _("Found"), True, PLAIN),
     ),
     fields=(
         *("id", "file", "byte_offset", "byte_length", "reason", "detail", "raw_preview", "session_id", "created_at"),

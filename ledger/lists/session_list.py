@@ -7,11 +7,13 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists import paging
-from openclaw_web.lists.declaration import List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 
 from ..models import Session
 from ..words import STATE_WORDS
+from . import facets, last_words
 from .agent_filters import COST, TOKENS, AgentFilters
 
 WINDOW = paging.WINDOW
@@ -27,10 +29,23 @@ COLUMNS = {
     "q": "title__icontains",
 }
 SEEKS = ("channel_id", "origin", "model", "source_state", "error_count")  # their indexes go on with activity
+SEGMENTS = Segments(
+    label=_("Kind of session"),
+    column="origin",
+    first="chats",
+    parts={
+        "chats": Segment(_("Chats"), without=("cron", "subagent", "hook")),
+        "scheduled": Segment(_("Scheduled"), among=("cron",)),
+        "subagents": Segment(_("Sub-agents"), among=("subagent",)),
+        "all": EVERYTHING,
+    },
+)
 
 
 class SessionFilters(AgentFilters):
     """The filters of the list of sessions."""
+
+    SEGMENTS = SEGMENTS
 
     ORDERS, DEFAULT = (
         {
@@ -45,7 +60,8 @@ class SessionFilters(AgentFilters):
     )
     RARE = ("origin", "state", "cost", "tokens")
     OFFERED = {"channel": "channel_id", "origin": "origin", "model": "model"}
-    q = forms.CharField(label=_("Words in the title"), required=False, max_length=200)
+    CHIPS = AgentFilters.CHIPS | {"q": _("Title")}
+    q = forms.CharField(label=_("Search titles"), required=False, max_length=200)
     channel = forms.CharField(label=_("Channel"), required=False, max_length=500)
     origin = forms.CharField(label=_("Origin"), required=False, max_length=500)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
@@ -55,11 +71,12 @@ class SessionFilters(AgentFilters):
     errors = forms.BooleanField(label=_("Only with errors"), required=False)
 
 
-def fits(agent, *, sort=SessionFilters.DEFAULT, **asked) -> Listing:
+def fits(agent, *, sort=SessionFilters.DEFAULT, segment="", **asked) -> Listing:
     """The sessions of an agent that fit, without their metadata; days are those of the last activity."""
     order = in_order(SessionFilters.ORDERS, sort)
     seeks, window = (SEEKS, WINDOW) if sort.endswith("activity") else ((), SCATTERED_WINDOW)
-    rows, wanted = Session.objects.using(agent.db).for_reading(), terms(asked, COLUMNS, moment="last_activity_at")
+    rows = Session.objects.using(agent.db).for_reading()
+    wanted = [*SEGMENTS.term(segment), *terms(asked, COLUMNS, moment="last_activity_at")]
     return narrowed(rows, wanted, order=order, seeks=seeks, window=window)
 
 
@@ -69,13 +86,17 @@ def titles(db: str, rows: list[dict[str, Any]]) -> dict[str, str]:
     return dict(Session.objects.using(db).filter(id__in=ids).values_list("id", "title"))
 
 
+def _prepared(page, _filters, agent):
+    return {"rows": page, "last_words": last_words.of(agent.db, [session.id for session in page])}
+
+
 SESSIONS = List(
     on="sessions",
     words=Words(
         counted=ngettext_lazy("%(shown)s session of %(agent)s", "%(shown)s sessions of %(agent)s", "count"),
         uncounted=_("Sessions of %(agent)s"),
         none=_("No sessions yet"),
-        how=_("What this agent says and does appears here once its home has been collected."),
+        how=_("Activity of this agent appears here after an import."),
         command="openclaw-web collect",
         icon="chat-bubble-left-right",
     ),
@@ -85,12 +106,11 @@ SESSIONS = List(
         ("", _("Session"), False),
         ("", _("From"), False),
         ("turns", _("Turns"), True),
-        ("", _("Records"), True),
         ("tokens", _("Tokens"), True),
-        ("cost", _("Cost"), True),
-        ("errors", _("Errors"), True),
-        ("started", _("Started"), True),
-        ("activity", _("Last activity"), True),
+        ("cost", _("Cost"), True, PLAIN),
+        ("errors", _("Errors"), True, NAMED),
+        ("", _("Duration"), True),
+        ("activity", _("Last activity"), True, PLAIN),
     ),
     fields=(
         *("id", "title", "session_key", "channel_id", "origin", "source_state", "model"),
@@ -98,4 +118,6 @@ SESSIONS = List(
         *("turn_count", "record_count", "tool_call_count", "error_count", "input_tokens", "output_tokens"),
         *("cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd"),
     ),
+    prepare=_prepared,
+    amounts=lambda agent, ms: SEGMENTS.amounts(facets.amounts_of(agent.db, "origin", ms)),
 )

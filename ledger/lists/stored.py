@@ -14,8 +14,6 @@ from openclaw_web.pages.formatting import ago, number, size
 from ..models import IndexedFile, VfsEntry
 
 BUDGET_CHARACTERS = 1_000_000
-GOOD = frozenset({"succeeded", "done", "delivered", "completed", "ok"})
-BAD = frozenset({"failed", "error", "timed_out", "lost", "dead", "cancelled"})
 
 
 @dataclass(slots=True)
@@ -26,7 +24,6 @@ class Row:
     note: str
     error: str
     state: str
-    tone: str
     cells: tuple[str, ...]
 
 
@@ -67,8 +64,7 @@ def _weight(one):
 
 def row_of(title: str, *cells: Any, note: str = "", error: str = "", state: str = "") -> Row:
     """A `Row` of what a table holds; only some lists have notes, errors or states."""
-    tone = "badge--ok" if state in GOOD else "badge--bad" if state in BAD else ""
-    return Row(title, note, error, state, tone, tuple(str(cell) for cell in cells))
+    return Row(title, note, error, state, tuple(str(cell) for cell in cells))
 
 
 def _indexed(one):
@@ -84,7 +80,7 @@ STORED = (
     Shown(
         "memory",
         _("Memory index"),
-        (_("Pieces"), _("Size"), _("Changed")),
+        (_("Chunks"), _("Size"), _("Changed")),
         False,
         _("Files that the agent's memory search has indexed appear here."),
         ("database", "source", "path"),
@@ -96,7 +92,7 @@ STORED = (
         _("Files in the database"),
         (_("Size"), _("Changed")),
         False,
-        _("Some versions keep files of an agent in its database. They appear here."),
+        _("Some OpenClaw versions keep files of an agent in its database. Such files appear here."),
         ("namespace", "path"),
         lambda agent: VfsEntry.objects.using(agent.db).all(),
         _vfs,

@@ -17,7 +17,7 @@ router = Operations("operations_background_api", tags=["schedules"])
 @agent_view
 @needs("viewer")
 def indexed_file_list(request, agent, filters: Query[PageQuery]):
-    """Files of the memory index and in how many pieces they are; never their texts or embeddings."""
+    """Files of the memory index, with their number of chunks; never their texts or embeddings."""
     return listed(stored.found(agent, stored.STORED, "memory", **filters.place))
 
 
@@ -25,5 +25,5 @@ def indexed_file_list(request, agent, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def vfs_entry_list(request, agent, filters: Query[PageQuery]):
-    """Files that the agent's database holds, by name; `handle` is the artifact with the content."""
+    """Files in the agent's database, by name; `handle` is the artifact with the content."""
     return listed(stored.found(agent, stored.STORED, "files", **filters.place))

@@ -5,7 +5,7 @@ from pydantic import Field
 
 
 class IndexedFileOut(Schema):
-    database: str = Field(description="relative to the home it was read from")
+    database: str = Field(description="relative to the OpenClaw folder")
     source: str
     path: str
     size_bytes: int | None
@@ -18,5 +18,5 @@ class VfsEntryOut(Schema):
     path: str
     kind: str
     bytes: int | None
-    handle: str | None = Field(description="null: a folder, or its content was not kept")
+    handle: str | None = Field(description="null: a folder, or the content was not stored")
     updated_at: int | None

@@ -9,7 +9,7 @@ from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import List
+from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from ..models import ConversationTurn
@@ -37,13 +37,14 @@ class TurnFilters(AgentFilters):
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     RARE = ("session", "cost", "tokens", "branches")
     OFFERED = {"model": "model"}
-    q = forms.CharField(label=_("Words of the user"), required=False, max_length=200)
+    CHIPS = AgentFilters.CHIPS | {"q": _("Message")}
+    q = forms.CharField(label=_("Search messages"), required=False, max_length=200)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     cost = forms.FloatField(**COST)
     tokens = forms.IntegerField(**TOKENS)
     errors = forms.BooleanField(label=_("Only with errors"), required=False)
-    branches = forms.BooleanField(label=_("Branches that were left, too"), required=False)
+    branches = forms.BooleanField(label=_("Include abandoned branches"), required=False)
 
 
 def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, **asked) -> Listing:
@@ -85,15 +86,15 @@ TURNS = List(
     filters=TurnFilters,
     fits=fits,
     columns=(
-        ("time", _("Time (UTC)"), False),
-        ("", _("User and reply"), False),
+        ("time", _("Time"), False, PLAIN),
+        ("", _("User and reply"), False, TITLE),
         ("", _("Session"), False),
         ("", _("Model"), False),
         ("", _("Calls"), True),
-        ("", _("Errors"), True),
+        ("", _("Errors"), True, NAMED),
         ("", _("Tokens"), True),
-        ("", _("Cost"), True),
-        ("", _("Took"), True),
+        ("", _("Cost"), True, PLAIN),
+        ("", _("Duration"), True),
     ),
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, "titles": titles(agent.db, page)},

@@ -5,7 +5,8 @@ from django.utils.translation import ngettext
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import duration, money, tokens
 
-from ..words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STATE_WORDS, STOP_WORDS
+from .. import injected as injecting
+from ..words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STOP_WORDS
 from . import handle_links, markdown
 
 WORDS = 160  # characters of a turn in a table
@@ -16,11 +17,6 @@ def rich(text):
     return markdown.render(text)
 
 
-def state_word(state):
-    """`reset` as “Reset”."""
-    return STATE_WORDS.get(state, state)
-
-
 def copy_word(model):
     """Who wrote a synthetic assistant message."""
     return COPY_WORDS.get(model, model)
@@ -29,12 +25,6 @@ def copy_word(model):
 def kind_word(kind):
     """What stands for who speaks in a record that is no message."""
     return KIND_WORDS.get(kind, kind)
-
-
-def clock(ms):
-    """`11:13:07`, the time of day in UTC."""
-    seconds = ms // 1000 % 86_400
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def characters(count):
@@ -63,6 +53,17 @@ def share_of(part, whole):
 def first_words(text):
     """The beginning of what was said, on one line."""
     return " ".join(text[: WORDS * 4].split())[:WORDS]
+
+
+def injected(text):
+    """A prompt as the words of a chip, empty when a person wrote it, and what is left of it."""
+    found, words = injecting.split(text or "")
+    return injected_word(found), words
+
+
+def injected_word(found):
+    """What a chip says of why OpenClaw asked (ledger.injected.Injected): the name of a scheduled task."""
+    return found.name or INJECTED_WORDS[found.kind] if found else ""
 
 
 def turn_sums(turn):
@@ -99,8 +100,13 @@ def _notes(entry):
     if entry.model and entry.kind == "assistant" and not entry.copy:
         yield entry.model
     if before := entry.tokens_before:
-        yield ngettext("%(count)s token before it", "%(count)s tokens before it", before) % {"count": tokens(before)}
+        yield ngettext("%(count)s token before the compaction", "%(count)s tokens before the compaction", before) % {
+            "count": tokens(before)
+        }
 
 
-_WORDS = (state_word, copy_word, kind_word, characters, chars, errors, clock, share_of, first_words)
-FILTERS = {made.__name__: made for made in (*_WORDS, turn_sums, entry_notes, rich, handle_links.handles)}
+_WORDS = (copy_word, kind_word, characters, chars, errors, share_of, first_words)
+FILTERS = {
+    made.__name__: made
+    for made in (*_WORDS, injected, injected_word, turn_sums, entry_notes, rich, handle_links.handles)
+}

@@ -34,7 +34,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         def hear(agent_id=agent_id):
             nonlocal done
             done += 1
-            progress.update(done, total, _("Moving outputs of %(agent)s") % {"agent": agent_id})
+            progress.update(done, total, _("Storing outputs of %(agent)s") % {"agent": agent_id})
 
         waiting.expect_many_writes(db)
         agents[agent_id] = asdict(moving.move(db, on_session=hear))
@@ -43,13 +43,13 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     told = {"outputs": f"{sums['outputs']:,}", "records": amounts.of("records", sums["records"])}
     told["chars"] = amounts.of("characters", sums["chars"])
     words = ngettext(
-        "%(outputs)s output of %(records)s is an artifact now, %(chars)s.",
-        "%(outputs)s outputs of %(records)s are artifacts now, %(chars)s.",
+        "%(outputs)s output of %(records)s was stored as an artifact, %(chars)s.",
+        "%(outputs)s outputs of %(records)s were stored as artifacts, %(chars)s.",
         sums["outputs"],
     )
     message = words % told
     if not sums["outputs"]:
-        message = _("No record holds an output that should be an artifact.")
+        message = _("No record contains an output that should be an artifact.")
     if sums["counted"]:
         words = ngettext("%(count)s session was counted.", "%(count)s sessions were counted.", sums["counted"])
         message += " " + words % {"count": f"{sums['counted']:,}"}
@@ -65,8 +65,8 @@ def in_words(result: dict[str, Any]) -> str:
             lines.append(_("  %(agent)s: %(outputs)s of %(records)s in %(sessions)s") % {"agent": agent_id, **told})
     if result["unreadable"]:
         words = ngettext(
-            "%(count)s damaged record was left as it is.",
-            "%(count)s damaged records were left as they are.",
+            "%(count)s damaged record was not changed.",
+            "%(count)s damaged records were not changed.",
             result["unreadable"],
         )
         lines.append(words % {"count": f"{result['unreadable']:,}"})
@@ -87,8 +87,8 @@ def _stores(agent_id):
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Stash outputs"),
-    started=gettext_lazy("started to stash outputs"),
-    kept=gettext_lazy("What was moved until then stays moved; started again, it goes on with the rest."),
+    label=gettext_lazy("Store large outputs"),
+    started=gettext_lazy("started to store large outputs"),
+    kept=gettext_lazy("Outputs already stored as artifacts are kept; run the job again to continue."),
     done=in_words,
 )

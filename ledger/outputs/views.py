@@ -1,11 +1,10 @@
 """The job that moves big outputs into the artifact store."""
 
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from jobs import services as jobs
+from jobs.notices import after_start
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post
 
 
 @require_POST
@@ -13,4 +12,4 @@ from openclaw_web.pages.html import after_post
 def stash_outputs_start(request):
     """Queue the job that makes artifacts of outputs that are in the store already."""
     job = jobs.start("stash_outputs", {}, by=request.user.username)
-    return after_post(request, _("Outputs are being stashed."), to=job)
+    return after_start(request, job)

@@ -20,7 +20,7 @@ router = Operations("ledger_savings_api", tags=["ledger"])
 @agent_view
 @needs("viewer")
 def agent_savings(request, agent, filters: Query[SavingsQuery]):
-    """Sums of an agent's outputs, the largest and the repeated ones, and the size of its prompts by day."""
+    """Totals of an agent's outputs, the largest and the repeated outputs, and the size of its prompts by day."""
     scope = sums.Scope(agent.db, sums.since(agent.db, int(filters.days)), filters.tool, filters.channel)
     found = _answer(sums.of_agent(scope))
     return found | {"since": str(scope.since), "prompts": prompts.of_agent(scope)}
@@ -30,7 +30,7 @@ def agent_savings(request, agent, filters: Query[SavingsQuery]):
 @agent_view
 @needs("viewer")
 def session_savings(request, agent, session_id: str, place: Query[TurnsQuery]):
-    """The same of one session, and the size of its prompts by turn."""
+    """The same for one session, with the size of its prompts by turn."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
     found = prompts.of_session(session, after=place.after, before=place.before)
     page = {"next": found.page.next, "previous": found.page.previous}

@@ -11,12 +11,12 @@ from datetime import UTC, date, datetime
 from itertools import groupby
 from math import ceil
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web.lists.paging import Page, page_of
 from openclaw_web.pages.charts import Chart, Point, Series, line_chart
+from openclaw_web.pages.formatting import day_in_words
 
 from ..models import ConversationTurn, Session, TranscriptEventIdentity, TranscriptSnapshot
 from .sums import Scope, newest_of
@@ -128,9 +128,9 @@ def agent_chart(found: AgentPrompts) -> Chart:
     """Median and high end of each day; days without a turn are left out."""
     return line_chart(
         [_day_point(day) for day in found.days],
-        title=_("Prompt tokens by day"),
+        title=_("Prompt tokens by day (UTC)"),
         unit=_("Day"),
-        series=[Series(_("Nine of ten are below"), "muted"), Series(_("Median"))],
+        series=[Series(_("90th percentile"), "muted"), Series(_("Median"))],
         band=_ends(found.band),
     )
 
@@ -150,7 +150,8 @@ def _point(turn, here):
 def _day_point(day):
     when = date.fromisoformat(day.date)
     turns = ngettext("%(n)s turn", "%(n)s turns", day.turn_count) % {"n": f"{day.turn_count:,}"}
-    return Point(f"{date_format(when, 'j M Y')} ({turns})", date_format(when, "j M"), (day.high, day.median))
+    name, short = f"{day_in_words(when)} ({turns})", day_in_words(when, has_year=False)
+    return Point(name, short, (day.high, day.median))
 
 
 def _day(number, prompts):

@@ -7,33 +7,33 @@ from pydantic import Field
 
 
 class SavingsQuery(Schema):
-    days: Literal["7", "35", "90", "365"] = Field("35", description="the last days, UTC")
+    days: Literal["7", "35", "90", "365"] = Field("35", description="number of days, counted back from today (UTC)")
     tool: str = Field("", max_length=256, description="only outputs of this tool")
     channel: str = Field("", max_length=500, description="only sessions of this channel")
 
 
 class TurnsQuery(Schema):
-    after: str | None = Field(None, max_length=1000, description="`prompts.next` of the answer before")
-    before: str | None = Field(None, max_length=1000, description="`prompts.previous` of the answer after")
+    after: str | None = Field(None, max_length=1000, description="`prompts.next` of the preceding answer")
+    before: str | None = Field(None, max_length=1000, description="`prompts.previous` of the following answer")
 
 
 class SumsOut(Schema):
-    """What outputs add up to."""
+    """Totals of outputs."""
 
     call_count: int
     result_count: int
     failed_count: int
-    chars: int = Field(description="of all results")
+    chars: int = Field(description="characters of all results")
     tokens: int
-    stashed_count: int = Field(description="outputs that are artifacts")
+    stashed_count: int = Field(description="outputs stored as artifacts")
     stashed_chars: int
     stashed_tokens: int
-    kept_chars: int = Field(description="of preview, summary and handle, which would stay in the prompt")
+    kept_chars: int = Field(description="characters of preview, summary and handle, which would remain in the prompt")
     kept_tokens: int
-    saved_chars: int = Field(description="what could be kept off the prompt, each output once")
+    saved_chars: int = Field(description="avoidable characters, each output counted once")
     saved_tokens: int
     carried_chars: int = Field(
-        description="the same once for each later model call of the session up to the next compaction"
+        description="the same, counted for each later model call of the session up to the next compaction"
     )
     carried_tokens: int
 
@@ -43,7 +43,7 @@ class ToolSumsOut(SumsOut):
 
 
 class UseOut(Schema):
-    """An output that is an artifact, and a record it came in."""
+    """An output stored as an artifact, and a record that contained it."""
 
     handle: str
     chars: int
@@ -53,12 +53,12 @@ class UseOut(Schema):
     session_id: str
     record_id: str
     created_at: int
-    uses: int = Field(description="how often its content came; 1 in `largest`")
-    wasted_chars: int = Field(description="the characters of every time but the first")
+    uses: int = Field(description="how often the content occurred; 1 in `largest`")
+    wasted_chars: int = Field(description="characters of every occurrence except the first")
 
 
 class BandOut(Schema):
-    """Where the middle 80% of prompts lie, in tokens."""
+    """The range of the middle 80% of prompts, in tokens."""
 
     low: int
     high: int
@@ -69,17 +69,17 @@ class BandOut(Schema):
 class SavingsOut(Schema):
     chars_per_token: int
     totals: SumsOut
-    tools: list[ToolSumsOut] = Field(description="at most 50, those with the most characters first")
-    content_count: int = Field(description="different contents among the stashed outputs")
+    tools: list[ToolSumsOut] = Field(description="at most 50, most characters first")
+    content_count: int = Field(description="different artifacts among the stored outputs")
     largest: list[UseOut]
-    repeated: list[UseOut] = Field(description="contents that came more than once")
-    prompt_tokens: int = Field(description="all tokens that models read, as the records say")
-    carried_percent: float | None = Field(description="carried tokens in percent of these")
+    repeated: list[UseOut] = Field(description="artifacts that occurred more than once")
+    prompt_tokens: int = Field(description="all tokens read by models, according to the records")
+    carried_percent: float | None = Field(description="re-read tokens in percent of these")
     uncounted_sessions: int = Field(
-        description="at least so many sessions have no sums, which `stash_outputs` makes; 1001: more than 1,000"
+        description="sessions without totals, which `stash_outputs` creates; at least so many, 1001: more than 1,000"
     )
     is_cut: bool = Field(
-        description="contents, largest and repeated are of a part of the uses: an agent's newest, a session's largest"
+        description="contents, largest and repeated cover only the newest uses of an agent, or the largest of a session"
     )
 
 
@@ -87,20 +87,20 @@ class DayPromptsOut(Schema):
     date: str
     turn_count: int
     median: int
-    high: int = Field(description="nine of ten prompts are below")
+    high: int = Field(description="nine of ten prompts are smaller")
 
 
 class AgentPromptsOut(Schema):
-    """The biggest prompt of each turn, by day."""
+    """The largest prompt of each turn, by day."""
 
     days: list[DayPromptsOut]
     band: BandOut | None
-    since: int | None = Field(description="milliseconds: only turns after this moment, when there are too many")
+    since: int | None = Field(description="milliseconds: only turns after this time, if there are too many")
 
 
 class AgentSavingsOut(SavingsOut):
     since: str = Field(description="the first day, UTC")
-    looked_since: int | None = Field(description="milliseconds: when it is cut, only uses after this moment")
+    looked_since: int | None = Field(description="milliseconds: if the answer is cut, only uses after this time")
     prompts: AgentPromptsOut
 
 
@@ -111,7 +111,7 @@ class TurnPromptOut(Schema):
 
 
 class SessionPromptsOut(Schema):
-    """The biggest prompt of each turn of the active branch: the latest 60, in order, or those beside them."""
+    """The largest prompt of each turn of the current branch: the latest 60 in order, or the 60 before or after."""
 
     turns: list[TurnPromptOut]
     band: BandOut | None

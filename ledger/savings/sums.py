@@ -27,7 +27,10 @@ TOOLS = 50
 UNCOUNTED = 1_000  # sessions without sums: beyond that, only that there are more
 COUNTING_MS = 3  # looking for those, the oldest first: what an older version left are the oldest
 LOOKED_AT = 1_000  # uses among which the largest and the repeated ones are looked for
-USE = ("handle", "chars", "lines", "tool", "summary", "session_id", "record_id", "created_at")
+USE = (
+    *("id", "handle", "kind", "content_type", "chars", "lines", "tool", "summary", "session_id", "record_id"),
+    *("tool_call_id", "created_at"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +82,17 @@ class Sums:
 class Use:
     """An output of a tool that is an artifact; `uses` is how often its content came."""
 
+    id: str
     handle: str
+    kind: str
+    content_type: str
     chars: int
     lines: int
     tool: str | None
     summary: str
     session_id: str
     record_id: str
+    tool_call_id: str | None
     created_at: int
     uses: int = 1
 

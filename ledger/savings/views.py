@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
+from artifacts import naming
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
@@ -29,7 +30,7 @@ class SavingsFilters(forms.Form):
     def scope(self, db: str) -> sums.Scope:
         """What is asked for. Raises Refused for what cannot be."""
         if not self.is_valid():
-            raise Refused(_("There are no such savings. Take the filters out of the address."))
+            raise Refused(_("This address is not valid for savings. Remove the filters from the address."))
         said = self.cleaned_data
         return sums.Scope(db, sums.since(db, said["days"]), said["tool"], said["channel"])
 
@@ -48,7 +49,7 @@ def savings(request, agent):
         "since": scope.since,
         "channels": facets.values_of(agent.db, ["channel_id"])["channel_id"],
         "uncounted_at_most": sums.UNCOUNTED,
-        **_shown(sums.of_agent(scope)),
+        **_shown(agent.db, sums.of_agent(scope)),
     }
     by_day = prompts.of_agent(scope)
     context |= {"prompts": by_day, "chart": prompts.agent_chart(by_day)}
@@ -59,11 +60,17 @@ def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
     by_turn = prompts.of_session(session, after=after, before=before)
     return {
-        **_shown(sums.of_session(session)),
+        **_shown(session._state.db, sums.of_session(session)),
         "prompts": by_turn,
         "chart": prompts.session_chart(by_turn, session.get_absolute_url()),
     }
 
 
-def _shown(found):
-    return {"savings": found, "chars_per_token": sums.CHARS_PER_TOKEN, "looked_at": sums.LOOKED_AT}
+def _shown(db, found):
+    uses = [{name: getattr(use, name) for name in naming.READ} for use in (*found.largest, *found.repeated)]
+    return {
+        "savings": found,
+        "names": naming.of(db, uses),
+        "chars_per_token": sums.CHARS_PER_TOKEN,
+        "looked_at": sums.LOOKED_AT,
+    }

@@ -46,7 +46,7 @@ def session_detail(request, agent, session_id: str):
 @agent_view
 @needs("viewer")
 def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
-    """The records of a session in order; what they hold only with `include_payload`."""
+    """The records of a session in order; their content only with `include_payload`."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
     events = _events(session, filters)
     limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
@@ -61,7 +61,7 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
 @agent_view
 @needs("viewer")
 def session_branches(request, agent, session_id: str):
-    """The branches of a session that it did not end with, the latest first."""
+    """The abandoned branches of a session, latest first."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
     found = forks.branches(session)
     items = [
@@ -75,7 +75,7 @@ def session_branches(request, agent, session_id: str):
 @agent_view
 @needs("viewer")
 def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
-    """The turns of a session in order, with the words of both sides."""
+    """The turns of a session in order, with the messages of both sides."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     return _turn_page(session.turns.all(), filters, order=("turn_number",))
 
@@ -83,8 +83,8 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
 @router.get("/agents/{agent}/turns/context", ContextOut, 404, 503)
 @agent_view
 @needs("viewer")
-def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="the `id` of a turn")):
-    """The messages before a turn: as they were kept, or computed now with the window `memoryGate.windowSize`."""
+def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="`id` of a turn")):
+    """The messages before a turn: as stored, or computed now with the setting `memoryGate.windowSize`."""
     found = contexts.context_of(agent.db, configuration.get(contexts.SETTING), id=turn_id)
     request.opened = ("session", found.turn.session_id)
     return found.as_json()
@@ -93,7 +93,7 @@ def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, desc
 def _events(session, filters):
     way = reach.of_branch(session, "" if filters.branch == "active" else filters.branch)
     if way is None:
-        raise Refused(_("This session has no such branch. The list of its branches says which there are."))
+        raise Refused(_("This session has no such branch. See the list of its branches."))
     columns = {"kind": filters.kind, "is_failed": filters.failed, "tool_name": filters.tool}
     events = way.events().filter(**{name: value for name, value in columns.items() if value is not None})
     return events.defer("full_zstd") if filters.include_payload else events.defer(*HEAVY)

@@ -20,7 +20,7 @@ class PieceForm(forms.Form):
     def asked(self):
         """`field` (may be empty), `call` and `offset`. Raises Refused for a piece that cannot exist."""
         if not self.is_valid():
-            raise Refused(_("This address is no part of a record. Open the record from its session."))
+            raise Refused(_("This address is not a part of a record. Open the record from its session."))
         return {"field": self.cleaned_data["field"]} | {
             name: self.cleaned_data[name] or 0 for name in ("call", "offset")
         }

@@ -51,11 +51,12 @@ class Outline:
 @dataclass(frozen=True, slots=True)
 class Strip:
     """What is drawn: where the `page` is (x and width), `marks` as kind and path of SVG, `parts` as x, query
-    and words; `kept` is the end of their queries."""
+    and words, `stop` the x of the part that Tab stops at; `kept` is the end of their queries."""
 
     page: tuple[float, ...]
     marks: list[tuple[str, str]]
     parts: list[tuple[int, str, str]]
+    stop: int
     kept: str
 
 
@@ -68,7 +69,9 @@ def strip(found: Outline, branch: str, first: int, last: int) -> Strip:
     """The strip; `branch` is kept in its links, `first` and `last` are the records on the page."""
     place = (round(first / found.width, 2), round(max((last - first + 1) / found.width, 0.6), 2)) if first >= 0 else ()
     kept = f"&branch={quote(branch, safe='')}" if branch else ""
-    return Strip(place, *_placed(found, get_language()), kept)
+    marks, parts = _placed(found, get_language())
+    here = (x for x, *_rest in parts if place and x + 1 > place[0])
+    return Strip(place, marks, parts, next(here, parts[0][0] if parts else 0), kept)
 
 
 @lru_cache(maxsize=KEPT)

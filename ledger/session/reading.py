@@ -201,7 +201,7 @@ def _go_to_turn(session, place, number):
         return
     if exact is None:
         said = {"number": number, "nearest": nearest["turn_number"]}
-        place.notice = _("There is no turn %(number)s. This is turn %(nearest)s, the one before it.") % said
+        place.notice = _("There is no turn %(number)s. This is the nearest earlier turn, %(nearest)s.") % said
     _open_branch(session, place, nearest["first_seq"], nearest["is_active"])
     place.after = nearest["first_seq"] - 1
 

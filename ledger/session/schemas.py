@@ -10,7 +10,7 @@ from openclaw_web.endpoints.schemas import PageQuery
 from ..models import TranscriptEvent
 
 Branch = Literal["active", "all"]
-BRANCH = Field("active", description="the branch the session ended with, or every record")
+BRANCH = Field("active", description="only the current branch of the session, or every record")
 
 
 class EventQuery(PageQuery):
@@ -21,7 +21,9 @@ class EventQuery(PageQuery):
     kind: TranscriptEvent.Kind | None = None
     failed: bool | None = Field(None, description="only records that failed, or only those that did not")
     tool: str | None = Field(None, max_length=256, description="only results of this tool")
-    include_payload: bool = Field(False, description="with the record itself; the page then ends after about 2 MB")
+    include_payload: bool = Field(
+        False, description="include the records themselves; a page then ends after about 2 MB"
+    )
 
 
 class TurnQuery(PageQuery):
@@ -60,22 +62,22 @@ class SessionOut(TotalsOut):
 
 
 class StashedOut(Schema):
-    """An output that is an artifact; the payload has its preview."""
+    """An output stored as an artifact; the payload contains its preview."""
 
-    path: str = Field(description="where in the payload the preview stands, such as `message.content.0.text`")
+    path: str = Field(description="location of the preview in the payload, such as `message.content.0.text`")
     handle: str = Field(
-        description="names the whole: GET /agents/{agent}/artifacts/{handle}/fetch gives parts of it, …/content all"
+        description="handle of the output: GET /agents/{agent}/artifacts/{handle}/fetch gives parts, …/content all"
     )
     chars: int
     bytes: int
     lines: int
     summary: str
-    is_flagged: bool = Field(description="it may hold secrets: only admins get the whole")
+    is_flagged: bool = Field(description="may contain secrets: only admins get the full output")
 
 
 class EventOut(Schema):
     seq: int
-    record_id: str | None = Field(None, description="the record's id, or @<byte offset> when it has none")
+    record_id: str | None = Field(None, description="id of the record, or @<byte offset> when the record has no id")
     parent_id: str | None = None
     created_at: int
     kind: str
@@ -93,29 +95,29 @@ class EventOut(Schema):
     total_tokens: int | None
     cost_usd: float | None
     payload: dict[str, Any] | None = Field(
-        None, description="the record, long texts cut, outputs that are artifacts as previews"
+        None, description="the record; long texts are cut, and outputs stored as artifacts are previews"
     )
-    payload_bytes: int | None = Field(None, description="a record that is too big for an answer has only its size")
-    trimmed: dict[str, Any] | None = Field(None, description="what the payload leaves out: see the documentation")
-    stashed: list[StashedOut] | None = Field(None, description="outputs of which the payload has a preview only")
+    payload_bytes: int | None = Field(None, description="for a record too large for an answer, only its size")
+    trimmed: dict[str, Any] | None = Field(None, description="parts left out of the payload: see the documentation")
+    stashed: list[StashedOut] | None = Field(None, description="outputs of which the payload contains only a preview")
 
 
 class BranchOut(Schema):
-    """A branch that the session did not end with."""
+    """An abandoned branch of a session."""
 
-    leaf_id: str = Field(description="the record it ends with")
+    leaf_id: str = Field(description="last record of the branch")
     leaf_seq: int
-    first_seq: int = Field(description="the first record that is its own")
-    fork_seq: int | None = Field(description="the record it goes on from; null when it has a beginning of its own")
+    first_seq: int = Field(description="first record that belongs only to this branch")
+    fork_seq: int | None = Field(description="the record from which it branches; null if it has its own beginning")
     fork_id: str | None
-    record_count: int = Field(description="how many records are its own")
+    record_count: int = Field(description="number of records that belong only to this branch")
     ended_at: int | None
-    words: str = Field(description="how it begins")
+    words: str = Field(description="beginning of the branch")
 
 
 class BranchList(Schema):
     items: list[BranchOut]
-    count: int = Field(description="how many branches there are; `items` holds the latest 200 at most")
+    count: int = Field(description="number of branches; `items` contains at most the latest 200")
 
 
 class TurnOut(TotalsOut):
@@ -137,20 +139,20 @@ class TurnOut(TotalsOut):
 
 
 class ContextItem(Schema):
-    id: int | None = Field(description="null while the turn is no evidence: then nothing is written down")
+    id: int | None = Field(description="null while the turn is not used as evidence: then nothing is stored")
     turn_id: str
     role: Literal["user", "agent"]
     message: str
     timestamp: int
-    sequence_number: int = Field(description="the place among these messages; the oldest has 0")
+    sequence_number: int = Field(description="position among these messages; the oldest is 0")
 
 
 class ContextOut(Schema):
     turn_id: str
     session_id: str
     turn_number: int
-    is_kept: bool = Field(description="as it was when the turn became evidence; else computed now")
-    left_out: int = Field(description="older messages that were left out because the answer ends at 2 MB")
+    is_kept: bool = Field(description="as stored when the turn became evidence; otherwise computed now")
+    left_out: int = Field(description="older messages left out because an answer ends at 2 MB")
     items: list[ContextItem] = Field(description="oldest first")
 
 

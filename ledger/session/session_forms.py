@@ -33,7 +33,7 @@ class OldForm(forms.Form):
     def asked(self):
         """The route it means, and the rest of its query. Raises Refused for a table there is not."""
         if not self.is_valid():
-            raise Refused(_("This address is no place in a session. Open the session from the list."))
+            raise Refused(_("This address is not a place in a session. Open the session from the list."))
         name = "live" if "live" in self.data else self.cleaned_data["view"] or "turns"
         rest = self.data.copy()
         rest.pop("view", None)
@@ -50,7 +50,7 @@ class TableForm(forms.Form):
     def asked(self):
         """The cleaned values. Raises Refused for what is no place."""
         if not self.is_valid():
-            raise Refused(_("This address is no place in a session. Open the session from the list."))
+            raise Refused(_("This address is not a place in a session. Open the session from the list."))
         return self.cleaned_data
 
     def place(self):
@@ -75,7 +75,7 @@ class PlaceForm(forms.Form):
     def require(self):
         """Raise Refused for an address that is no place."""
         if not self.is_valid():
-            raise Refused(_("This address is no place in a session. Open the session from the list."))
+            raise Refused(_("This address is not a place in a session. Open the session from the list."))
 
     def asked(self):
         """Arguments for `reading.find`. Raises Refused for a place that cannot exist."""
@@ -118,7 +118,7 @@ class JumpForm(forms.Form):
     def asked(self):
         """`(kind, whether backwards, seq, branch)`. Raises Refused for a jump that cannot be made."""
         if not self.is_valid() or not (self.cleaned_data["next"] or self.cleaned_data["prev"]):
-            raise Refused(_("This address is no place in a session. Open the session from the list."))
+            raise Refused(_("This address is not a place in a session. Open the session from the list."))
         said = self.cleaned_data
         backwards = not said["next"]
         if said["from"] is None:
@@ -147,7 +147,7 @@ class LiveForm(forms.Form):
     def asked(self):
         """The cleaned values. Raises Refused for a poll that this site did not write."""
         if not self.is_valid():
-            raise Refused(_("This page is out of date. Reload it."))
+            raise Refused(_("This page is out of date. Reload the page."))
         return self.cleaned_data
 
     def kept(self):

@@ -21,10 +21,10 @@ class StepOut(Schema):
     id: str
     run_id: str
     type: str = Field(description="session.started, context.compiled, tool.call, model.completed, …")
-    seq: int = Field(description="within one attempt of the run")
+    seq: int = Field(description="number within one attempt of the run")
     created_at: int | None
     about: dict[str, Any] = Field(
-        description="times, usage and outcome, without the words; `systemPrompt` and `tools` are handles of artifacts"
+        description="times, usage and outcome, without texts; `systemPrompt` and `tools` are handles of artifacts"
     )
 
     @staticmethod
@@ -40,6 +40,6 @@ class StepOut(Schema):
 @agent_view
 @needs("viewer")
 def session_steps(request, agent, session_id: str, filters: Query[PageQuery]):
-    """How the runs of a session went, step by step as OpenClaw measured them; the earliest first."""
+    """The runs of a session, step by step as measured by OpenClaw; earliest first."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     return listed(steps.page(session, **filters.place))

@@ -316,10 +316,11 @@ def _call(url_id, number, call: ToolCall):
         shown.append((name[:80], part))
         left -= len(part.text) + 20  # twenty empty arguments weigh something too
     is_cut = len(shown) < len(call.arguments) or any(part.is_cut for _, part in shown)
-    return Call(url_id, number, call.name[:80] or "–", _main_argument(call.arguments), shown, is_cut)
+    return Call(url_id, number, call.name[:80] or "–", main_argument(call.arguments), shown, is_cut)
 
 
-def _main_argument(arguments):
+def main_argument(arguments: dict[str, Any]) -> str:
+    """What says most about a call, on one line: its command, path, address or query."""
     texts = (arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str))
     text = next(texts, None) or next((value for value in arguments.values() if isinstance(value, str)), "")
     return " ".join(text[:400].split())[:200]

@@ -16,8 +16,8 @@ from .reach import Reach
 KINDS = {
     "errors": _("errors"),
     "tools": _("tool calls"),
-    "user": _("what people said"),
-    "agent": _("what the agent said"),
+    "user": _("user messages"),
+    "agent": _("agent messages"),
     "thinking": _("thinking"),
     "compactions": _("compactions"),
     "memory": _("writes to memory files"),

@@ -55,7 +55,7 @@ def context_of(db: str, size: int, **which: Any) -> Context:
     """
     turn = ConversationTurn.objects.using(db).filter(**which).defer("agent_message_content").first()
     if turn is None:
-        raise NoSuchTurn(_("This agent has no such turn. The list of turns has the ids of those that are there."))
+        raise NoSuchTurn(_("This agent has no such turn. See the list of turns for their ids."))
     rows = ConversationContext.objects.using(db).filter(turn=turn).order_by("sequence_number")
     items = list(rows.values("id", "turn_id", "role", "message", "timestamp", "sequence_number"))
     is_kept = bool(items)

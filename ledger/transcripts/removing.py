@@ -52,11 +52,11 @@ def remove(
         if session is None:
             return None
         if session.last_activity_at >= before:
-            raise Kept(_("It went on meanwhile."))
+            raise Kept(_("The session has new activity."))
         if sentence := needed_by(session_id):
             raise Kept(sentence)
         if digest and session_rows.digest(db, session_id) != digest:
-            raise Kept(_("It changed while it was being archived."))
+            raise Kept(_("The session changed while being archived."))
         session_rows.delete(db, session_id)
         RemovedSession.objects.using(db).update_or_create(
             session_id=session_id,
@@ -103,7 +103,7 @@ def put_back(db: str, session_id: str, rows: Iterable[tuple[str, dict[str, Any]]
     tool_days.put_back(db, session_id)
     counting.count_again(db, session_id)
     if session_rows.digest(db, session_id) != digest:
-        raise Refused(_("What was written is not what the archive holds."))
+        raise Refused(_("The restored rows differ from the archive."))
 
 
 def tidy(db: str, *, little_room: bool = False) -> None:

@@ -181,4 +181,4 @@ def _bytes(value):
 
 def _wrong(table, name):
     told = {"table": table.name, "column": name}
-    return WrongRow(_("The archive has a row of %(table)s that cannot be one: %(column)s.") % told)
+    return WrongRow(_("The archive contains an invalid row of %(table)s: %(column)s.") % told)

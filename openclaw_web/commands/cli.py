@@ -3,6 +3,7 @@
 import difflib
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
 SERVERS = {"serve", "demo", "runserver"}
@@ -11,39 +12,48 @@ NO_SUCH_COMMAND = WRONG_USE = 2
 REFUSED = 3
 INTERRUPTED = 130
 
-# Here and not asked of the commands, because --help must answer at once, without settings or a home.
+
+def N_(text):
+    """Mark a text for translators; it is translated where it is shown."""
+    return text
+
+
+# Here and not asked of the commands, because --help must answer at once, without settings or a home. The commands mark
+# the same sentences for translators.
 VERBS = {
-    "Run the site": {
-        "serve": "Serve the site, run its jobs and watch OpenClaw's home, until told to stop.",
-        "work": "Run jobs until told to stop. `serve` starts one of these by itself.",
-        "demo": "Write demonstration data, collect it and serve the site, until told to stop.",
+    N_("Run the site"): {
+        "serve": "Serve the site, run its jobs and watch the OpenClaw folder, until stopped.",
+        "work": "Run jobs until stopped. `serve` starts such a worker automatically.",
+        "demo": "Create demonstration data, import it and serve the site, until stopped.",
     },
-    "Data": {
-        "collect": "Read an OpenClaw home into the store. Running it again reads only what is new.",
-        "export": "Write approved samples into training files.",
-        "checkpoint": "Make and show checkpoints: what a compaction took out of the model's sight.",
-        "turn_context": "Print what was said before a turn: the context in which it was judged.",
-        "stash_outputs": "Bring an older store up to date: big outputs become artifacts, savings are counted.",
-        "artifact": "Keep big outputs in the artifact store, and get them back in pieces of known size.",
+    N_("Data"): {
+        "collect": "Import an OpenClaw folder. Running the command again imports only what is new.",
+        "export": "Write approved samples to training files.",
+        "checkpoint": "Create and show checkpoints: what a compaction removed from the model's context.",
+        "turn_context": "Print the context of a turn: the messages before it.",
+        "stash_outputs": "Bring an older store up to date: store large tool outputs as artifacts, count savings.",
+        "artifact": "Store large outputs as artifacts, and read them in parts of limited size.",
     },
-    "People": {
-        "create_user": "Add a person and print a one-time sign-in link for them.",
-        "sign_in_link": "Print a link that signs a person in once, within 24 hours.",
-        "create_token": "Create an API token for a person and print it once.",
+    N_("People"): {
+        "create_user": "Add a user and print a one-time sign-in link.",
+        "sign_in_link": "Print a one-time sign-in link for a user, valid for 24 hours.",
+        "create_token": "Create an API token for a user and print it once.",
     },
-    "Maintenance": {
-        "doctor": "Look at every source and at the store; import and mend with --fix.",
-        "backup": "Make backups, prove them by restoring, and put one back.",
-        "retention": "Count sessions that are old; with --remove, remove them. Evidence stays.",
-        "archive": "Put old sessions into files that are read back, then remove them; put them back with restore.",
-        "jobs": "List the latest runs of jobs, newest first.",
-        "settings": "Show and change what an operator tunes.",
-        "migrate_agents": "Bring every agent's file up to the current schema.",
-        "completion": "Print a script that lets a shell complete our commands.",
+    N_("Maintenance"): {
+        "doctor": "Check every source and the store; import and repair with --fix.",
+        "backup": "Create, verify, test and restore backups.",
+        "retention": "Count old sessions; remove them with --remove. Sessions that evidence needs are kept.",
+        "archive": "Move old sessions to archive files, which are read back first; restore them later.",
+        "jobs": "List the latest jobs, newest first.",
+        "settings": "Show and change settings.",
+        "migrate_agents": "Bring the database of every agent up to the current schema.",
+        "completion": "Print a script that completes our commands in a shell.",
     },
 }
 OURS = [verb for verbs in VERBS.values() for verb in verbs]
-OF_DJANGO = "Django's own commands are there as well: migrate, shell, check, ... (openclaw-web help --commands)."
+USAGE = N_("usage: openclaw-web COMMAND [OPTIONS]")
+MORE = N_("openclaw-web COMMAND --help lists the options, with examples.")
+OF_DJANGO = N_("Django's own commands are also available: migrate, shell, check, ... (openclaw-web help --commands).")
 
 
 def main():
@@ -60,14 +70,14 @@ def main():
         _run(words)
 
 
-def overview() -> str:
+def overview(translated: Callable[[str], str] = N_) -> str:
     """What `openclaw-web --help` prints: every verb of ours, one line each."""
     width = max(map(len, OURS)) + 2
-    parts = ["usage: openclaw-web COMMAND [OPTIONS]"]
+    parts = [translated(USAGE)]
     for group, verbs in VERBS.items():
-        lines = [f"  {verb:<{width}}{sentence}" for verb, sentence in verbs.items()]
-        parts.append("\n".join([f"{group}:", *lines]))
-    parts.append(f"openclaw-web COMMAND --help tells the options, with examples. {OF_DJANGO}")
+        lines = [f"  {verb:<{width}}{translated(sentence)}" for verb, sentence in verbs.items()]
+        parts.append("\n".join([f"{translated(group)}:", *lines]))
+    parts.append(f"{translated(MORE)} {translated(OF_DJANGO)}")
     return "\n\n".join(parts)
 
 
@@ -153,12 +163,16 @@ def _say_refusal(refused):
 def _check_exists(word):
     import django
     from django.core.management import get_commands
+    from django.utils.translation import gettext as _
 
     django.setup()  # apps bring commands as well
     known = sorted({*OURS, *get_commands()})
     if word in known:
         return
     close = difflib.get_close_matches(word.replace("-", "_"), known, n=3, cutoff=0.5)
-    advice = f"Did you mean {' or '.join(close)}?" if close else "openclaw-web --help lists them."
-    print(f"There is no command {word!r}. {advice}", file=sys.stderr)  # noqa: T201
+    sentence = _("There is no command “%(word)s”.") % {"word": word}
+    advice = _("openclaw-web --help lists all commands.")
+    if close:
+        advice = _("Did you mean %(commands)s?") % {"commands": _(" or ").join(close)}
+    print(f"{sentence} {advice}", file=sys.stderr)  # noqa: T201
     sys.exit(NO_SUCH_COMMAND)

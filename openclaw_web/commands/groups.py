@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.core.management.base import CommandError, CommandParser
+from django.utils.translation import gettext as _
 
 from ..errors import Refused
 from .verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, HelpFormatter, Verb
@@ -70,7 +71,8 @@ class VerbParser(CommandParser):
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             words = self.prog.removeprefix("openclaw-web").strip()
-            self.error(f"{words} knows no {unknown[0].partition('=')[0]}.")
+            told = {"verb": words, "word": unknown[0].partition("=")[0]}
+            self.error(_("%(verb)s has no %(word)s.") % told)
         return found, unknown
 
     def error(self, message):
@@ -99,9 +101,9 @@ class Group(Verb):
 
     def _add_verbs(self, parser, verbs, *, is_needed=True):
         name = "VERB" if is_needed else "[VERB]"
-        words = parser.add_subparsers(required=is_needed, metavar=name, title="verbs", parser_class=VerbParser)
+        words = parser.add_subparsers(required=is_needed, metavar=name, title=_("verbs"), parser_class=VerbParser)
         for name, verb in verbs.items():
-            texts = {"help": verb.HELP, "description": verb.HELP, "epilog": self._epilog_of(verb.EXAMPLES)}
+            texts = {"help": str(verb.HELP), "description": str(verb.HELP), "epilog": self._epilog_of(verb.EXAMPLES)}
             below = words.add_parser(name, formatter_class=HelpFormatter, **texts)
             if isinstance(verb, Branch):
                 self._add_verbs(below, verb.verbs)
@@ -126,7 +128,8 @@ class Group(Verb):
         # `archive --dry-run restore FILE`: no verb would hear it.
         for action in self._of_alone if verb is not self.alone else ():
             if options[action.dest] != action.default:
-                self.fail(f"{action.option_strings[-1]} does not go with a verb.", WRONG_USE)
+                words = {"option": action.option_strings[-1]}
+                self.fail(_("%(option)s cannot be used with a verb.") % words, WRONG_USE)
 
     def ask(self, verb: VerbModule, **options: Any) -> Outcome:
         """Run a verb. Subclasses hand over what all of theirs need."""

@@ -13,30 +13,33 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from ..disk import home, reserve
 from ..errors import Refused
 from ..sqlite import failures
+from . import language
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
 STATUSES = {
-    DONE: "done",
-    FAILED: "failed",
-    WRONG_USE: "wrong use",
-    REFUSED: "refused, nothing was done",
-    PARTLY: "done in part",
-    INTERRUPTED: "interrupted",
+    DONE: gettext_lazy("done"),
+    FAILED: gettext_lazy("failed"),
+    WRONG_USE: gettext_lazy("wrong use"),
+    REFUSED: gettext_lazy("refused, nothing was done"),
+    PARTLY: gettext_lazy("partly done"),
+    INTERRUPTED: gettext_lazy("interrupted"),
 }
 REASONS_SHOWN = 20
 TO_SERVE = 4 * reserve.TO_READ  # several processes, for long
-NO_ROOM = (
-    "There is no room left on the disk of the home. These make room: openclaw-web artifact gc, openclaw-web retention "
-    "--days N --remove, openclaw-web archive --out elsewhere, and removing files in {home}/backups by hand."
+NO_ROOM = gettext_lazy(
+    "No space left on the disk of the home. To free space: run openclaw-web artifact gc, openclaw-web retention "
+    "--days N --remove or openclaw-web archive --out on another disk, or remove files in %(home)s/backups by hand."
 )
 
 
 class HelpFormatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
-    """Examples stay as they are typed."""
+    """Examples are printed as they are typed."""
 
 
 class Verb(BaseCommand):
@@ -63,6 +66,7 @@ class Verb(BaseCommand):
     def create_parser(self, prog_name, subcommand, **kwargs):
         kwargs |= {"formatter_class": HelpFormatter, "epilog": self._epilog()}
         parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.description = str(self.help)
         self.add_usual_arguments(parser)
         for action in parser._actions:  # Django adds this one past suppressed_base_arguments
             if "--skip-checks" in action.option_strings:
@@ -78,9 +82,9 @@ class Verb(BaseCommand):
         """Add what commands have in common; `is_below` one that has it already, whose value then stays."""
         way: dict[str, Any] = {"action": "store_true"} | ({"default": SUPPRESS} if is_below else {})
         if self.has_receipt:
-            parser.add_argument("--json", help="print one JSON object and nothing else", **way)
+            parser.add_argument("--json", help=_("print one JSON object and nothing else"), **way)
         if self.has_progress:
-            parser.add_argument("--quiet", help="say nothing about progress", **way)
+            parser.add_argument("--quiet", help=_("do not show progress"), **way)
 
     def _epilog(self):
         return self._epilog_of(self.examples)
@@ -88,7 +92,7 @@ class Verb(BaseCommand):
     def _epilog_of(self, lines):
         examples = "\n".join(f"  openclaw-web {line}" for line in lines)
         statuses = ", ".join(f"{status} {(STATUSES | self.status_words)[status]}" for status in self.statuses)
-        return f"examples:\n{examples}\n\nexit status: {statuses}"
+        return _("examples:\n%(examples)s\n\nexit status: %(statuses)s") % {"examples": examples, "statuses": statuses}
 
     def run_from_argv(self, argv):
         """Run for a shell: a failure is its sentence on standard error, and a receipt where one was asked for."""
@@ -96,9 +100,10 @@ class Verb(BaseCommand):
             _log_to_stderr()
         options = {}
         try:
-            options = self._parse(argv)
-            with self._working(options):
-                self._run_on_database(options)
+            with language.spoken(argv):
+                options = self._parse(argv)
+                with self._working(options):
+                    self._run_on_database(options)
         except CommandError as error:
             if options.get("traceback"):
                 raise
@@ -119,7 +124,7 @@ class Verb(BaseCommand):
         except (DatabaseError, OSError) as exc:
             self.is_json = options.get("json", False)
             if reserve.is_full(exc, settings.HOME_DIR):
-                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
+                self.fail(NO_ROOM % {"home": settings.HOME_DIR}, FAILED)
             if not failures.is_damage(exc):
                 raise
             sentence = failures.sentence(exc, settings.HOME_DIR)
@@ -157,11 +162,11 @@ class Verb(BaseCommand):
             self.fail(refused.sentence, REFUSED, reasons=refused.reasons)
         except OperationalError as exc:
             if failures.is_old(exc):  # table or column
-                self.fail("The database is older than this program. Run: openclaw-web migrate", FAILED)
+                self.fail(_("The database is older than this version. Run: openclaw-web migrate"), FAILED)
             if failures.is_locked(exc):
-                self.fail("Another process is writing to the database. Try again in a minute.", FAILED)
+                self.fail(_("Another process is writing to the database. Try again in a minute."), FAILED)
             if reserve.is_full(exc, settings.HOME_DIR):
-                self.fail(NO_ROOM.format(home=settings.HOME_DIR), FAILED)
+                self.fail(NO_ROOM % {"home": settings.HOME_DIR}, FAILED)
             raise
 
     def run(self, **options):
@@ -206,7 +211,7 @@ def _receipt(**facts):
 
 def _with_reasons(sentence, rows):
     shown = [f"  {row['id']}: {row['reason']}" for row in rows[:REASONS_SHOWN]]
-    more = ["  … and more: --json lists all of them"] if len(rows) > REASONS_SHOWN else []
+    more = [_("  … and more: --json lists all of them")] if len(rows) > REASONS_SHOWN else []
     return "\n".join([line for line in (str(sentence), *shown, *more) if line])
 
 

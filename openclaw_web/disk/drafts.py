@@ -23,7 +23,7 @@ def draft_of(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in _left(folder):
         if descriptor := _lock(left):
-            shutil.rmtree(left, ignore_errors=True)  # what cannot go now goes the next time
+            shutil.rmtree(left)
             os.close(descriptor)
     draft = folder.parent / f".{folder.name}.{ULID()}"
     draft.mkdir()

@@ -36,7 +36,7 @@ def enter(home: Path) -> int:
     except OSError as exc:
         raise Refused(_("%(file)s: %(why)s.") % {"file": home / LOCK, "why": exc.strerror}) from exc
     if handle is None:
-        raise Refused(_("%(home)s is being restored. Try again when that has ended.") % {"home": home})
+        raise Refused(_("%(home)s is being restored. Try again after the restore.") % {"home": home})
     now = _identity(home)
     # Another home has its name since this process began: the keys that were read are not its keys.
     if not _is_file(handle, home / LOCK) or _prepared.get(home, now) != now:

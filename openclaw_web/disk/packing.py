@@ -1,6 +1,7 @@
 """Compressed bytes in a database row: packed with zstd, unpacked with a limit."""
 
 import zstandard
+from django.utils.translation import gettext as _
 
 from ..errors import Refused
 
@@ -20,7 +21,7 @@ def unpack(packed: bytes, *, limit: int = MAX_BYTES) -> bytes:
     try:
         size = zstandard.frame_content_size(packed)
         if size < 0 or size > limit:
-            raise Refused("A stored record is damaged: its packed size cannot be right.")
+            raise Refused(_("A stored record is damaged: its packed size is not possible."))
         return zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
     except zstandard.ZstdError as exc:
-        raise Refused("A stored record is damaged and cannot be unpacked.") from exc
+        raise Refused(_("A stored record is damaged and cannot be unpacked.")) from exc

@@ -24,9 +24,7 @@ def check(folder: Path, wanted: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < wanted:
         words = {"folder": folder, "free": size(free), "wanted": size(wanted)}
-        raise NoRoom(
-            _("There is too little room in %(folder)s: %(free)s are free, about %(wanted)s are needed.") % words
-        )
+        raise NoRoom(_("Not enough space in %(folder)s: %(free)s free, about %(wanted)s needed.") % words)
 
 
 @contextmanager
@@ -45,4 +43,4 @@ def refusing(folder: Path, nothing: str) -> Iterator[None]:
 
 
 def _full(folder, nothing):
-    return NoRoom(_("There is no room left in %(folder)s. %(nothing)s") % {"folder": folder, "nothing": nothing})
+    return NoRoom(_("No space left in %(folder)s. %(nothing)s") % {"folder": folder, "nothing": nothing})

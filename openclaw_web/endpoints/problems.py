@@ -7,9 +7,12 @@ import secrets
 
 import orjson
 from django.http import HttpResponse, HttpResponseServerError
+from django.shortcuts import render
 from django.template.loader import get_template
 from django.utils.translation import gettext as _
 from django.views import csrf, defaults
+
+from ..pages import missing
 
 CODES = {
     400: "bad_request",
@@ -40,7 +43,7 @@ def invalid(errors):
     """The answer to a request that does not fit; `errors` are dictionaries with `loc` and `msg`."""
     places = [{"loc": list(error["loc"]), "msg": str(error["msg"])} for error in errors]
     first = places[0]
-    sentence = _("The request does not fit: %(place)s: %(why)s.") % {
+    sentence = _("The request is not valid: %(place)s: %(why)s.") % {
         "place": ".".join(map(str, first["loc"])),
         "why": first["msg"].rstrip("."),
     }
@@ -60,7 +63,7 @@ def in_our_words(view):
         response = view(request, *args, **kwargs)
         if response.status_code != 405:
             return response
-        return problem(405, _("This address does not take this method."), headers={"Allow": response["Allow"]})
+        return problem(405, _("This address does not support this method."), headers={"Allow": response["Allow"]})
 
     said.__dict__.update(view.__dict__)
     return said
@@ -70,7 +73,7 @@ def bad_request(request, exception):
     """What Django calls for a request it does not trust: an unknown host, too many fields."""
     if not _is_api(request):
         return defaults.bad_request(request, exception)
-    return problem(400, _("This request cannot be read. Look at its host, its fields and its body."))
+    return problem(400, _("This request cannot be read. Check its host, its fields and its body."))
 
 
 def not_allowed(request, exception):
@@ -81,7 +84,7 @@ def not_allowed(request, exception):
 
 def not_found(request, exception):
     if not _is_api(request):
-        return defaults.page_not_found(request, exception)
+        return render(request, "404.html", missing.told(request, exception), status=404)
     return problem(404, _("There is nothing at this address."))
 
 
@@ -89,7 +92,7 @@ def server_error(request):
     if not _is_api(request):
         request.reference = secrets.token_hex(4)  # openclaw_web.logs writes it beside the traceback
         return HttpResponseServerError(get_template("500.html").render({"reference": request.reference}))
-    return problem(500, _("This went wrong on the server. Its log says where."))
+    return problem(500, _("Something went wrong on the server. See the server log."))
 
 
 def csrf_failure(request, reason=""):

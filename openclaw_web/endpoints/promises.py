@@ -10,27 +10,27 @@ KEY = {
     "name": "Idempotency-Key",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
-    "description": "any text that is new for each write: sent again within a day, it gets the same answer",
+    "description": "any text, new for each write: a request sent again within a day gets the same answer",
 }
 KNOWN = {
     "in": "header",
     "name": "If-None-Match",
     "required": False,
     "schema": {"type": "string"},
-    "description": "the ETag of the answer you have: 304 when nothing changed",
+    "description": "the ETag of the answer you have; 304 if nothing has changed",
 }
 FORMAT = {
     "in": "query",
     "name": "format",
     "required": False,
     "schema": {"type": "string", "enum": list(streams.NAMES)},
-    "description": "`jsonl` streams all rows, one to a line, also with `Accept: application/x-ndjson`; `limit` is then "
-    "how many rows at most, however many",
+    "description": "`jsonl` streams all rows, one per line, as does `Accept: application/x-ndjson`; `limit` is then "
+    "the maximum number of rows, without an upper bound",
 }
 LIMITS = {
-    "RateLimit-Limit": "requests a minute",
-    "RateLimit-Remaining": "how many are left now",
-    "RateLimit-Reset": "seconds until all of them are there again",
+    "RateLimit-Limit": "allowed requests a minute",
+    "RateLimit-Remaining": "requests left now",
+    "RateLimit-Reset": "seconds until the full number is available again",
 }
 
 
@@ -45,13 +45,13 @@ def of(operation, role):
     for status in (*more, 429, 503):
         responses.setdefault(status, _failure(status))
     if is_write:
-        _headers(responses[409], {"Retry-After": "seconds, when the first request with this key is under way"})
+        _headers(responses[409], {"Retry-After": "seconds to wait while the first request with this key is running"})
     else:
         responses[304] = {"description": "Not Modified"}
         if streams.is_list(operation):
             extra["parameters"] = [*extra["parameters"], FORMAT]
             responses.setdefault(200, {}).setdefault("content", {})[streams.TYPE] = {"schema": {}}
-    _headers(responses[429], {"Retry-After": "seconds to wait"})
+    _headers(responses[429], {"Retry-After": "seconds to wait before the next request"})
     for status in operation.response_models:
         if status == 200 or status == 202:
             _headers(responses.setdefault(int(status), {}), LIMITS)

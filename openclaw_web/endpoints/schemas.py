@@ -10,11 +10,12 @@ from ..lists import paging
 
 BIGGEST = 2**53  # what JavaScript counts to exactly
 T = TypeVar("T")
-LARGEST_FIRST = "`-` before it: the largest or newest first"
+SEGMENT = "the part of the list that its page shows under that name"
+LARGEST_FIRST = "with a leading `-`: largest or newest first"
 
 
 class Misfit(Schema):
-    """One part of a request that does not fit."""
+    """A part of a request that is not valid."""
 
     loc: list[str | int] = Field(description="where: `query`, `path`, `header` or `body`, then the name")
     msg: str
@@ -23,10 +24,10 @@ class Misfit(Schema):
 class Problem(Schema):
     """Why nothing was done."""
 
-    detail: str = Field(description="a sentence that says what to do next")
-    code: str = Field(description="the same for programs: `not_found`, `refused`, `in_progress`, …")
-    reasons: list[dict[str, Any]] = Field([], description="409: the rows in the way")
-    errors: list[Misfit] = Field([], description="422: the parts of the request that do not fit")
+    detail: str = Field(description="a sentence that says what to do")
+    code: str = Field(description="the reason for programs: `not_found`, `refused`, `in_progress`, …")
+    reasons: list[dict[str, Any]] = Field([], description="409: the rows that prevent the request")
+    errors: list[Misfit] = Field([], description="422: the parts of the request that are not valid")
 
 
 def failures(*statuses: int) -> dict[int, type[Schema]]:
@@ -61,10 +62,10 @@ def _named(part, item):
 
 
 class PageQuery(Schema):
-    """Which part of a list: the `next` or `previous` of another part, and how many rows at most."""
+    """Which part of a list: the `next` or `previous` of another part, and the maximum number of rows."""
 
-    after: str | None = Field(None, description="`next` of the answer before; leave it out for the first one")
-    before: str | None = Field(None, description="`previous` of the answer after; heeded without `after`")
+    after: str | None = Field(None, description="`next` of the preceding page; leave out for the first page")
+    before: str | None = Field(None, description="`previous` of the following page; used only without `after`")
     limit: int = Field(50, ge=1, le=200)
 
     @property
@@ -82,8 +83,8 @@ class PageQuery(Schema):
 class Moments(PageQuery):
     """A list that can be narrowed to a stretch of time."""
 
-    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: not before this moment")
-    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this moment")
+    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: at or after this time")
+    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this time")
 
 
 def listed(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from django.utils.text import capfirst
 
 from ..pages.html import render_page
-from .counting import amount, in_words
+from . import segments
+from .counting import Amount, amount, in_words
 from .filters import cell_labels, download, file_name
 from .paging import places
 
@@ -24,12 +25,17 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
     page = replace(found, rows=what.read(found.rows)).page(**places(request))
     filters.offer(whose)
     shown = {"labels": cell_labels(what.columns), **what.prepare(page, filters, whose)}
+    amounts = what.amounts(whose, COUNTING_MS) if what.amounts and not filters.chosen else {}
+    known = amounts.get(filters.segment) or _known(what, whose, filters, found, page)
     context |= {
         **({"agent": agent} if agent else {}),
-        **_in_words(words or what.words, _known(what, whose, filters, found), page, {"agent": agent}),
+        **_in_words(words or what.words, known, page, {"agent": agent}),
+        **_segments(what, whose, filters, page, amounts),
         "filters": filters,
         "page": page,
         "heads": filters.heads(what.columns),
+        "orders": filters.orders(what.columns),
+        "card": what.card,
         **shown,
         "window": found.window,
         "bar": _bar(request.user.kept_views(what.on), what.on, filters),
@@ -51,15 +57,35 @@ def _file(request, what, filters, found, agent_id):
     return response
 
 
+def _segments(what, whose, filters, page, amounts):
+    """The segments of a list with their numbers, and when the one that is shown is empty, where there are rows."""
+    shown = [
+        {
+            "label": label,
+            "amount": amounts.get(name),
+            "href": filters.query_with(segment=name) or filters.home,
+            "is_current": name == filters.segment,
+        }
+        for name, label in segments.choices(filters.SEGMENTS)
+    ]
+    elsewhere = ""
+    if shown and not page and not page.is_partial and filters.segment != segments.ALL:
+        everything = what.fits(whose, sort=filters.sorting, **filters.asked | {segments.NAME: segments.ALL})
+        elsewhere = filters.query_with(segment=segments.ALL) if everything.page(size=1) else ""
+    return {"segments": shown, "segments_label": shown and filters.SEGMENTS.label, "elsewhere": elsewhere}
+
+
 def _bar(views, on, filters):
     """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
     query = filters.query
     current = next((view for view in views if view.query == query), None)
-    return {"on": on, "query": query, "views": views, "current": current, "is_home": query in ("", filters.home)}
+    return {"on": on, "query": query, "views": views, "current": current, "is_home": query == filters.bare}
 
 
-def _known(what, whose, filters, found):
+def _known(what, whose, filters, found, page):
     """How many rows there are, as far as that can be counted in time."""
+    if filters.SEGMENTS and not filters.chosen and page.is_partial:  # a segment with few rows among very many others
+        return Amount(len(page), is_more=True)
     if what.count and not filters.chosen:
         return what.count(whose, COUNTING_MS)
     return amount(found.all, column=_counted(found.order), budget_ms=COUNTING_MS)
@@ -74,6 +100,7 @@ def _counted(order):
 def _in_words(words, known, page, about):
     """The title of a page and how many rows there are: that is never part of it, so that it stays what it is."""
     count = max(known.count, len(page))
-    shown = {"count": count, "shown": in_words(known, at_least=count)}
-    counted = capfirst(words.counted % (about | shown)) if count else ""
+    # Not all of the sentence: another language may begin it with the name of the agent.
+    shown = {"count": count, "shown": capfirst(in_words(known, at_least=count))}
+    counted = words.counted % (about | shown) if count else ""
     return {"words": words, "title": str(words.uncounted) % about, "counted": counted}

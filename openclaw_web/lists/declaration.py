@@ -16,6 +16,11 @@ from .filters import ListFilters
 from .paging import Listing, Page
 
 Text = str | Promise
+# What a column is on the card that a row becomes on a phone: its first line, a value with its label, a value that needs
+# none. Other columns are left out; of a list that says nothing all stand there.
+TITLE, NAMED, PLAIN = "t", "n", "p"
+# Name in ORDERS or nothing, label, is it a number, and what it is on a card where it stands there.
+Column = tuple[str, Text, bool] | tuple[str, Text, bool, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +48,26 @@ class List:
     words: Words
     filters: type[ListFilters]
     fits: Callable[..., Listing]
-    columns: tuple[tuple[str, Text, bool], ...]  # name in ORDERS or nothing, label, is it a number
+    columns: tuple[Column, ...]
     fields: tuple[str, ...]  # of the file
     prepare: Callable[[Page, ListFilters, Any], Mapping[str, Any]] = lambda page, _filters, _whose: {"rows": page}
     read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
     # How many rows `whose` list has without filters, counted in so many ms: where there is a quicker way to say it.
     count: Callable[[Any, int], Amount] | None = None
+    # How many rows each segment of `whose` list has without filters, by its name, counted in about so many ms.
+    amounts: Callable[[Any, int], Mapping[str, Amount]] | None = None
     # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.
     file: Callable[[QuerySet], QuerySet] | None = None
     shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row
+
+    @property
+    def card(self) -> str:
+        """The classes of its table that make two lines of a row on a phone (app.css), for columns by their number."""
+        marks = [(column[3], number) for number, column in enumerate(self.columns, start=1) if len(column) > 3]
+        if marks and TITLE not in dict(marks):
+            marks.insert(0, (TITLE, 1))
+        return " ".join(["card" if marks else "", *(f"card-{mark}{number}" for mark, number in marks)]).strip()
 
 
 def shows(what):

@@ -6,8 +6,9 @@ How to add a list: docs/lists.md.
 import csv
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 from django import forms
@@ -16,7 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ..errors import Refused
+from ..pages import formatting
 from ..pages.downloads import StreamedDownload
+from . import segments
 from .paging import every
 
 TYPES = {
@@ -52,8 +55,8 @@ class Control:
     value: str
     choices: list[tuple[str, str]]
     longest: int | None
-    is_first: bool
     has_help: bool
+    is_first: bool = False  # where the key / leads: the first field for words, else the first of all
 
 
 class Day(forms.DateField):
@@ -61,7 +64,7 @@ class Day(forms.DateField):
 
     def __init__(self, label):
         super().__init__(label=label, required=False, input_formats=["%Y-%m-%d"], widget=forms.DateInput)
-        self.error_messages["invalid"] = gettext_lazy("A day is written like 2026-02-21.")
+        self.error_messages["invalid"] = gettext_lazy("Write days like 2026-02-21.")
 
 
 # Fields as <input type=…>; all others are texts.
@@ -80,9 +83,19 @@ class ListFilters(forms.Form):
     HIDDEN: tuple[str, ...] = ()  # filters that only links set
     RARE: tuple[str, ...] = ()  # filters that the form folds away
     PLACE: tuple[str, ...] = ()  # fields that say which list it is: they stay when all filters are taken away
+    SEGMENTS: segments.Segments | None = None  # parts of the list, of which a page without filters shows the first
+    CHIPS: dict[str, Any] = {}  # what chips call the fields whose labels are no nouns: "Search titles"
     offered: dict[str, list[tuple[str, str]]] = {}  # values and words that a field of free text offers
     sort = forms.CharField(required=False, max_length=50)
     format = forms.ChoiceField(required=False, choices=[(name, name) for name in TYPES])
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if self.SEGMENTS:
+            named = forms.ChoiceField(
+                label=self.SEGMENTS.label, required=False, choices=segments.choices(self.SEGMENTS)
+            )
+            self.fields[segments.NAME] = named
 
     @classmethod
     def sorts(cls):
@@ -94,16 +107,14 @@ class ListFilters(forms.Form):
         if not self.is_valid():
             raise Refused(self._why())
         if self.sorting.removeprefix("-") not in self.ORDERS:
-            raise Refused(_("This list cannot be sorted like that. Start again from the list."))
+            raise Refused(_("This list cannot be sorted that way. Start again from the list."))
         return self
 
     def _why(self):
         name, problems = next(iter(self.errors.items()))
         label = self.fields[name].label or name if name in self.fields else ""
         what = f"{label}: {problems[0]}" if label else problems[0]
-        return _("This address asks for what this list cannot show. %(what)s Start again from the list.") % {
-            "what": what
-        }
+        return _("A filter in this address is not valid. %(what)s Start again from the list.") % {"what": what}
 
     @property
     def ignored(self):
@@ -119,13 +130,23 @@ class ListFilters(forms.Form):
     @property
     def chosen(self):
         """`{name: value}` of every filter in force."""
-        left_out = ("sort", "format", *self.PLACE)
+        left_out = ("sort", "format", segments.NAME, *self.PLACE)
         return {name: value for name, value in self.cleaned_data.items() if value and name not in left_out}
+
+    @property
+    def segment(self):
+        """The segment in force, empty for a list without. Only a page that nobody narrowed shows the first one."""
+        return self.cleaned_data.get(segments.NAME) or self._segment_of(self.chosen)
+
+    def _segment_of(self, chosen):
+        if not self.SEGMENTS:
+            return ""
+        return segments.ALL if chosen or self.cleaned_data["format"] else self.SEGMENTS.first
 
     @property
     def asked(self):
         """The filters in force as what fits a list is asked for: `List.fits`."""
-        return self.chosen
+        return self.chosen | ({segments.NAME: self.segment} if self.SEGMENTS else {})
 
     def offer(self, whose):
         """Fill in the values that fields offer, for a page of the list of `whose`; here there is nothing to ask for."""
@@ -145,31 +166,62 @@ class ListFilters(forms.Form):
     def query_with(self, **changes):
         """`query` with some of its fields set to other values; None takes one away."""
         kept = {name: self.data[name] for name in (*self.PLACE, *self.chosen, "sort") if self.data.get(name)}
+        segment = changes.pop(segments.NAME, self.segment)
         asked = QueryDict(mutable=True)
         asked.update({name: value for name, value in {**kept, **changes}.items() if value is not None})
+        if segment != self._segment_of([name for name in asked if name not in (*self.PLACE, "sort")]):
+            asked[segments.NAME] = segment
         return f"?{asked.urlencode()}" if asked else ""
 
+    @property
+    def cleared(self):
+        """The end of the address of what is shown, without filters and without an order."""
+        return self.bare or self.home
+
+    @property
+    def bare(self):
+        """The same, or nothing."""
+        return self.query_with(sort=None, **dict.fromkeys(self.chosen))
+
     def in_words(self, name, value):
-        """How a chip names the value of a filter: the word of its choice, where there are choices."""
+        """How a chip names the value of a filter: the word of its choice, where there are choices; a tick has none."""
+        if value is True:
+            return ""
         known = dict(getattr(self.fields[name], "choices", ()))
-        return _("yes") if value is True else str(known.get(value, value))
+        return formatting.number(value) if isinstance(value, int) else str(known.get(value, value))
 
     def heads(self, columns):
-        """A `Head` for every column: `columns` are `(name, label, is a number)`, the name as in ORDERS, or ""."""
+        """A `Head` for every column: `columns` begin with the name as in ORDERS or "", label, is it a number."""
         name, is_descending = self.sorting.removeprefix("-"), self.sorting.startswith("-")
         found = []
-        for column, label, is_number in columns:
+        for column, label, is_number, *_card in columns:
             here = column == name
             href = self.query_with(sort=column if here and is_descending else f"-{column}")
             way = "descending" if is_descending else "ascending"
             found.append(Head(label, is_number, way if here else "", href if column in self.ORDERS else None))
         return found
 
+    def orders(self, columns):
+        """`(value, words, is it in force)` of every order that a column offers; the value of the first is empty."""
+        words = {"-": _("%(column)s, descending"), "": _("%(column)s, ascending")}
+        return [
+            (
+                "" if f"{sign}{name}" == self.DEFAULT else f"{sign}{name}",
+                words[sign] % {"column": label},
+                f"{sign}{name}" == self.sorting,
+            )
+            for name, label, *_rest in columns
+            if name in self.ORDERS
+            for sign in words
+        ]
+
     def controls(self):
         """The fields of the filter form, as `Control`; those without a value that only links set are left out."""
-        names = [name for name in self.fields if name not in ("sort", "format", *self.RARE)]
-        controls = [self._control_of(name, is_first=name == names[0]) for name in names]
-        return [control for control in controls if control.kind != "hidden" or control.value]
+        names = [name for name in self.fields if name not in ("sort", "format", segments.NAME, *self.RARE)]
+        controls = [control for control in map(self._control_of, names) if control.kind != "hidden" or control.value]
+        seen = [control for control in controls if control.kind != "hidden"]
+        first = next((control for control in seen if control.kind == "search"), seen[0] if seen else None)
+        return [replace(control, is_first=True) if control is first else control for control in controls]
 
     def rare_controls(self):
         """The same of the fields that are folded away until they are asked for."""
@@ -184,7 +236,7 @@ class ListFilters(forms.Form):
         """Whether one of the filters that are folded away is in force."""
         return any(name in self.RARE for name in self.chosen)
 
-    def _control_of(self, name, *, is_first=False):
+    def _control_of(self, name):
         field, value = self.fields[name], self.data.get(name, "")
         choices = self.offered.get(name) or getattr(field, "choices", ())
         choices = [(str(known), word) for known, word in choices if known]
@@ -198,14 +250,14 @@ class ListFilters(forms.Form):
             value=value,
             choices=choices,
             longest=getattr(field, "max_length", None),
-            is_first=is_first,
             has_help=bool(field.help_text),
         )
 
     def chips(self):
         """`(label, value in words, address without it)` of every filter in force."""
+        labels = {name: field.label for name, field in self.fields.items()} | self.CHIPS
         return [
-            (self.fields[name].label, self.in_words(name, value), self.query_with(**{name: None}) or self.home)
+            (labels[name], self.in_words(name, value), self.query_with(**{name: None}) or self.home)
             for name, value in self.chosen.items()
         ]
 
@@ -215,13 +267,13 @@ class DayFilters(ListFilters):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields |= {"from": Day(gettext_lazy("From day (UTC)")), "to": Day(gettext_lazy("To day"))}
+        self.fields |= {"from": Day(gettext_lazy("From day (UTC)")), "to": Day(gettext_lazy("To day (UTC)"))}
 
     def clean(self):
         """Refuses days that come the wrong way round."""
         first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
         if first and last and first > last:
-            self.add_error("from", _("The first day comes after the last."))
+            self.add_error("from", _("The first day is after the last day."))
 
     @property
     def moments(self):
@@ -232,7 +284,7 @@ class DayFilters(ListFilters):
     @property
     def asked(self):
         """As every list's; the days as moments."""
-        return {name: value for name, value in self.chosen.items() if name not in ("from", "to")} | self.moments
+        return {name: value for name, value in super().asked.items() if name not in ("from", "to")} | self.moments
 
 
 def start_of(day):
@@ -245,7 +297,7 @@ def cell_labels(columns):
 
     They are texts in the language of the request already: every row says them again.
     """
-    return [str(label) for _name, label, _is_number in columns[1:]]
+    return [str(label) for _name, label, *_rest in columns[1:]]
 
 
 def file_name(*parts):

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.db.models import BigIntegerField, F, Field, FloatField, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
-from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, IContains, LessThan
+from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, IContains, In, LessThan
 from django.utils.translation import gettext as _
 
 from ..errors import Refused
@@ -29,7 +29,7 @@ class Page(list):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition of a list: a column, one of LOOKUPS, and a value."""
+    """One condition of a list: a column, one of LOOKUPS or "without" (none of several values), and a value."""
 
     column: str
     lookup: str
@@ -197,6 +197,9 @@ def read_cursor(text, length):
 
 
 def _hidden(term):
+    if term.lookup in ("in", "without"):  # texts
+        among = Q(In(Coalesce(F(term.column), Value(""), output_field=TextField()), term.value))
+        return ~among if term.lookup == "without" else among
     kinds: dict[type, tuple[Any, Field]] = {str: ("", TextField()), float: (0.0, FloatField())}
     found = (kinds[kind] for kind in kinds if isinstance(term.value, kind))  # a member of an enumeration is a text too
     nothing, field = next(found, (0, BigIntegerField()))

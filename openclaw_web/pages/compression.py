@@ -6,7 +6,7 @@ import zlib
 
 from django.utils.cache import patch_vary_headers
 
-LEVEL = 1  # half a millisecond for a page of 50 kB, which it makes 8 kB; level 6 takes 1.4 ms and makes it 7
+LEVEL = 3  # the overview, 38 kB: 7.9 kB in 0.26 ms; level 1 makes it 8.3 in 0.24, level 6 makes it 7.1 in 0.56
 LEAST_BYTES = 1_000
 TYPES = re.compile(r"text/|application/(json|openapi)")
 ACCEPTS_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")

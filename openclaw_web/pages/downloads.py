@@ -106,8 +106,8 @@ def _take_place():
         if place is not None:
             return place
     sentence = ngettext(
-        "%(count)s download is under way, more are not sent at once. Try again in %(seconds)s seconds.",
-        "%(count)s downloads are under way, more are not sent at once. Try again in %(seconds)s seconds.",
+        "Only %(count)s download can run at a time. Try again in %(seconds)s seconds.",
+        "Only %(count)s downloads can run at a time. Try again in %(seconds)s seconds.",
         settings.DOWNLOADS,
     )
     raise TooManyDownloads(sentence % {"count": settings.DOWNLOADS, "seconds": WAIT_SECONDS})

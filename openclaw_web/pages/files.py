@@ -19,8 +19,8 @@ class NoSuchRange(Answerable):
 
     def __init__(self, size: int):
         words = ngettext(
-            "The file has %(size)s byte: there is no such part.",
-            "The file has %(size)s bytes: there is no such part.",
+            "The file has %(size)s byte: the requested part does not exist.",
+            "The file has %(size)s bytes: the requested part does not exist.",
             size,
         )
         super().__init__(words % {"size": size})

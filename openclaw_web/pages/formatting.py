@@ -1,13 +1,22 @@
 """One format each for times, durations, bytes, tokens and money. Formatting only: no queries."""
 
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from html import escape
+from time import time as now
 
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
+
+from . import zones
+
+SHORTEST_MONTH = 28 * 86_400
+EPOCH = date(1970, 1, 1).toordinal()
+SIXTY = [f"{number:02}" for number in range(60)]
 
 
 def at(ms):
@@ -18,18 +27,28 @@ def at(ms):
         return None
 
 
+def here(ms):
+    """The same in the zone of whoever looks."""
+    when = at(ms)
+    try:
+        return when and when.astimezone(zones.here())
+    except OverflowError:  # the first or last day of the calendar
+        return when
+
+
 def ago(ms):
-    """`3 hours ago` in a <time> element with the exact moment on hover."""
+    """`3 hours ago` in a <time> element with the exact moment on hover: in the zone of whoever looks, and in UTC."""
     when = at(ms)
     if when is None:
         return "–"
-    now = datetime.now(UTC)
-    exact = str(when)[:19]
-    if abs((now - when).total_seconds()) < 60:
+    exact, day, time = _exact(int(ms // 1000), zones.here())
+    seconds = now() - ms / 1000
+    if -60 < seconds < 60:
         words = _words("now", 0, get_language())
     else:
-        words = _words(*_since(when, now), get_language()) if when < now else exact[:-3]
-    return SafeString(f'<time datetime="{exact[:10]}T{exact[11:]}+00:00" title="{exact} UTC">{words}</time>')
+        words = _words(*_since(when, seconds), get_language()) if seconds > 0 else exact[:-3]
+    title = f"{exact} UTC" if zones.here() is UTC else f"{exact} ({day} {time} UTC)"
+    return SafeString(f'<time datetime="{day}T{time}+00:00" title="{title}">{words}</time>')
 
 
 def due(ms):
@@ -41,12 +60,69 @@ def due(ms):
 
 
 def moment(ms):
-    """`2026-02-21 11:13:07` in a <time> element."""
+    """`2026-02-21 11:13:07` in a <time> element: in the zone of whoever looks, with UTC on hover."""
+    return _moment(ms, 0)
+
+
+def clock(ms):
+    """`11:13:07`, the time of the day, as `moment`."""
+    return _moment(ms, 11)
+
+
+def day_in_words(day, *, has_year=True):
+    """A date as people write it: `21 Feb 2026`, `2026年2月21日`."""
+    # Translators: how a date is written, in Django's letters: j day, M month, n its number, Y year: "Y年n月j日".
+    form = _("j M Y") if has_year else _("j M")
+    return date_format(day, form)
+
+
+def _moment(ms, start):
     when = at(ms)
     if when is None:
         return "–"
-    exact = str(when)[:19]
-    return SafeString(f'<time datetime="{exact[:10]}T{exact[11:]}+00:00" title="UTC">{exact}</time>')
+    exact, day, time = _exact(int(ms // 1000), zones.here())
+    return SafeString(f'<time datetime="{day}T{time}+00:00" title="{day} {time} UTC">{exact[start:]}</time>')
+
+
+def _exact(seconds, zone):
+    """A moment in a zone, and its day and time in UTC: quicker than what Python has for it."""
+    day, time = _day(seconds // 86_400), _time(seconds % 86_400)
+    if zone is UTC:
+        return f"{day} {time}", day, time
+    offset = _offset_all(seconds // 3600, zone)
+    local = seconds + (_offset(seconds, zone) if offset is None else offset)
+    try:
+        return f"{_day(local // 86_400)} {_time(local % 86_400)}", day, time
+    except ValueError:  # the first or last day of the calendar
+        return f"{day} {time}", day, time
+
+
+@lru_cache(maxsize=4_000)
+def _offset_all(hour, zone):
+    """How far a zone is from UTC all through an hour, in seconds; None while its clocks are changed."""
+    first, last = _offset(hour * 3600, zone), _offset(hour * 3600 + 3599, zone)
+    return first if first == last else None
+
+
+def _offset(seconds, zone):
+    try:
+        return datetime.fromtimestamp(seconds, zone).utcoffset() // timedelta(seconds=1)
+    except (OverflowError, ValueError):
+        return 0
+
+
+@lru_cache(maxsize=4_000)
+def _day(number):
+    return date.fromordinal(EPOCH + number).isoformat()
+
+
+def _time(seconds):
+    return f"{_minute(seconds // 60)}:{SIXTY[seconds % 60]}"
+
+
+@lru_cache(maxsize=1_440)
+def _minute(number):
+    return f"{SIXTY[number // 60]}:{SIXTY[number % 60]}"
 
 
 def duration(ms):
@@ -105,17 +181,23 @@ def money(usd):
     return f"${usd:.2f}" if usd < 1000 else f"${usd:,.0f}"
 
 
-def _since(moment, now):
-    """The time between as Django's timesince says it in one unit: the unit and how many of it."""
-    months = (now.year - moment.year) * 12 + now.month - moment.month
-    months -= (moment.day, moment.time()) > (now.day, now.time())
-    seconds = int((now - moment).total_seconds())
-    if months:
-        return ("year", months // 12) if months >= 12 else ("month", months)
+def cents(usd):
+    """US dollars in a column of a list, all to the cent: `$0`, `<$0.01`, `$4.20`, `$1,204`."""
+    return "<$0.01" if 0 < (usd or 0) < 0.005 else money(round(usd or 0, 2))
+
+
+def _since(moment, seconds):
+    """The time since a moment as Django's timesince says it in one unit: the unit and how many of it."""
+    if seconds >= SHORTEST_MONTH:
+        today = moment + timedelta(seconds=seconds)
+        months = (today.year - moment.year) * 12 + today.month - moment.month
+        months -= (moment.day, moment.time()) > (today.day, today.time())
+        if months:
+            return ("year", months // 12) if months >= 12 else ("month", months)
     for unit, length in (("week", 604_800), ("day", 86_400), ("hour", 3600)):
         if seconds >= length:
-            return unit, seconds // length
-    return "minute", seconds // 60
+            return unit, int(seconds // length)
+    return "minute", int(seconds // 60)
 
 
 @lru_cache(maxsize=1_000)
@@ -135,4 +217,17 @@ def _words(unit, count, language):
     return escape(_("%(time)s ago") % {"time": time})
 
 
-FILTERS = {made.__name__: made for made in (ago, due, duration, moment, money, number, size, tokens)}  # of templates
+def listed(things: Iterable[object]) -> str:
+    """`a, b, c`, separated as the language does."""
+    return pgettext("between things of a list", ", ").join(map(str, things))
+
+
+def who(name: str | None) -> str:
+    """Who did something: a user name as it is; what commands write in its place in words; `–` for nobody."""
+    return _("command line") if name == "command line" else name or "–"
+
+
+FILTERS = {
+    made.__name__: made
+    for made in (ago, cents, clock, day_in_words, due, duration, listed, moment, money, number, size, tokens, who)
+}

@@ -42,15 +42,24 @@ def _said(request, failure):
 
 
 class TimeLimitMiddleware:
-    """Ends the queries of pages and of reads of the API that take too long. A write is never broken off half-way."""
+    """Ends the queries of pages and of reads of the API that take too long. A write is never broken off half-way.
+
+    The limit is the view's: SayWhyMiddleware hears of nothing that fails before it, such as looking up who asks.
+    """
 
     def __init__(self, get_response):
         self.get_response = get_response
 
     def __call__(self, request):
-        seconds = settings.PAGE_SECONDS if request.method in ("GET", "HEAD") else 0
-        with time_limits.page_limit(seconds), paces.page():
-            return self.get_response(request)
+        try:
+            with paces.page():
+                return self.get_response(request)
+        finally:
+            time_limits.lift_page_limit()
+
+    def process_view(self, request, _view, _args, _kwargs):
+        if settings.PAGE_SECONDS and request.method in ("GET", "HEAD"):
+            time_limits.limit_page(settings.PAGE_SECONDS)
 
 
 class PrivateAnswersMiddleware:

@@ -1,4 +1,4 @@
-"""Where the pages are: the entries of the rail, and the pages of an agent. No queries."""
+"""Where the pages are: the entries of the rail, the pages of an agent, those of System. No queries."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -34,9 +34,48 @@ AGENT_GROUPS = (
     (
         _("Automation"),
         (
-            ("cron", "automation:cron_list", _("Scheduled jobs")),
+            ("cron", "automation:cron_list", _("Scheduled tasks")),
             ("subagents", "automation:subagent_list", _("Sub-agents")),
             ("background", "automation:background_list", _("Background")),
+        ),
+    ),
+)
+
+
+# The pages of System in groups: route, label, the role that is needed. Its entry leads to the first of a person.
+SYSTEM_GROUPS = (
+    (_("Status"), (("operations:system", _("Status"), "operator"),)),
+    (
+        _("Data"),
+        (
+            ("jobs:job_list", _("Jobs"), "viewer"),
+            ("operations:doctor", _("Doctor"), "operator"),
+            ("collecting:rejected_list", _("Rejected records"), "viewer"),
+            ("operations:artifact_store", _("Artifact store"), "admin"),
+        ),
+    ),
+    (
+        _("Safety"),
+        (
+            ("operations:backup_list", _("Backups"), "operator"),
+            ("operations:retention", _("Retention"), "admin"),
+        ),
+    ),
+    (
+        _("People"),
+        (
+            ("people:user_list", _("Users"), "admin"),
+            ("people:invitation_list", _("Invitations"), "admin"),
+            ("people:token_list", _("API tokens"), "viewer"),
+            ("people:audit_list", _("Audit log"), "admin"),
+        ),
+    ),
+    (
+        _("Settings"),
+        (
+            ("people:settings", _("Settings"), "admin"),
+            ("api:openapi-view", _("API"), "viewer"),
+            ("operations:component_list", _("Components"), "admin"),
         ),
     ),
 )
@@ -51,6 +90,24 @@ class Entry(NamedTuple):
     number: str = ""
     is_here: bool = False
     is_inside: bool = False
+    is_urgent: bool = False  # the number counts what needs doing
+
+
+class Rail(NamedTuple):
+    """The rail of a page: its entries, whether only their icons are shown, where its button leads back to."""
+
+    entries: list[Entry]
+    is_slim: bool
+    back: str
+
+
+class Group(NamedTuple):
+    """A group of pages: a tab. `pages` are (label, address, is here): a second line, of the open group only."""
+
+    label: str
+    address: str
+    is_open: bool
+    pages: list[tuple[str, str, bool]]
 
 
 # Route, label, icon, the role that is needed, the route that answers with a number.
@@ -61,52 +118,86 @@ PLACES = (
     ("datasets:sample_list", _("Samples"), "check-badge", "viewer", ""),
     ("datasets:export_list", _("Exports"), "arrow-down-tray", "viewer", ""),
 )
-OPERATIONS = (
-    ("jobs:job_list", _("Jobs"), "queue-list", "viewer", ""),
-    ("collecting:rejected_list", _("Rejected records"), "exclamation-triangle", "viewer", ""),
-    ("operations:artifact_store", _("Artifact store"), "archive-box", "admin", ""),
-    ("operations:backup_list", _("Backups"), "circle-stack", "operator", ""),
-    ("operations:retention", _("Retention"), "clock", "admin", ""),
-    ("operations:doctor", _("Doctor"), "wrench-screwdriver", "operator", ""),
-    ("people:user_list", _("Users"), "users", "admin", ""),
-    ("people:token_list", _("Tokens"), "key", "viewer", ""),
-    ("people:audit_list", _("Audit log"), "clipboard-document-list", "admin", ""),
-    ("people:settings", _("Settings"), "cog-6-tooth", "admin", ""),
-)
+SYSTEM_NEEDS = ("operations:system_needs", "operator")  # the number beside System, which counts what needs doing
+ROOTS = ("/", "/operations/")  # below which are other entries
+COOKIE = "openclaw_web_rail"  # “slim” when only icons are shown
 
 
-def rail(request):
-    """The two lists of the rail, with the entries that the person may see and whose routes are mounted."""
-    return _entries(PLACES, request), _entries(OPERATIONS, request)
+def rail(request, path=""):
+    """The `Rail` of a page, with the entries that the person may see and whose routes are mounted.
+
+    `path` is that of the page where it is not the request's own.
+    """
+    here = path.partition("?")[0] or request.path
+    entries = [*_entries(here, request.user), *_system(here, request.user)]
+    back = path or (request.get_full_path() if request.method in ("GET", "HEAD") else _nearest(entries))
+    return Rail(entries, request.COOKIES.get(COOKIE) == "slim", back)
+
+
+def system_groups(request):
+    """The groups of the pages of System that the person may open, as `Group`; none on other pages."""
+    if not _is_system(request.path):
+        return []
+    groups = []
+    for label, places in _allowed(request.user):
+        inside = [_is_inside(request.path, address) for _label, address in places]
+        pages = [(*page, is_inside) for page, is_inside in zip(places, inside, strict=True)]
+        # A group of which the person may open one page is that page.
+        shown = pages if any(inside) and len(pages) > 1 else []
+        groups.append(Group(label if len(pages) > 1 else pages[0][0], pages[0][1], any(inside), shown))
+    return groups
 
 
 def agent_groups(agent, here):
-    """The groups of an agent's pages as (label, address, is open, pages); `here` is the word of the page that is shown.
-
-    Only the open group has pages, as (label, address, is here): the second line of the navigation.
-    """
+    """The groups of an agent's pages as `Group`; `here` is the word of the page that is shown."""
     groups = []
     for label, pages in AGENT_GROUPS:
         is_open = any(word == here for word, _route, _label in pages)
         shown = [(name, reverse(route, args=(agent.agent_id,)), word == here) for word, route, name in pages if is_open]
         first = shown[0][1] if shown else reverse(pages[0][1], args=(agent.agent_id,))
-        groups.append((label, first, is_open, shown))
+        groups.append(Group(label, first, is_open, shown))
     return groups
 
 
-def _entries(places, request):
-    found = []
-    for route, label, icon, role, number in places:
+def _entries(here, user):
+    for route, label, icon, role, number in PLACES:
         address = _address(route)
-        if address and request.user.has_role(role):
-            is_inside = address != "/" and request.path.startswith(address)
-            counted = _address(number) if number else ""
-            found.append(Entry(label, address, icon, counted, request.path == address, is_inside))
-    return found
+        if address and user.has_role(role):
+            yield Entry(label, address, icon, _address(number), here == address, _is_inside(here, address))
+
+
+def _system(here, user):
+    first = next((places[0] for _label, places in _allowed(user)), None)
+    if first:
+        route, role = SYSTEM_NEEDS
+        number = _address(route) if user.has_role(role) else ""
+        yield Entry(_("System"), first[1], "cog-6-tooth", number, here == first[1], _is_system(here), is_urgent=True)
+
+
+def _allowed(user):
+    for label, pages in SYSTEM_GROUPS:
+        places = [(name, _address(route)) for route, name, role in pages if user.has_role(role)]
+        if places := [place for place in places if place[1]]:
+            yield label, places
+
+
+def _is_system(path):
+    routes = [route for _label, pages in SYSTEM_GROUPS for route, *_rest in pages]
+    return any(_is_inside(path, _address(route)) for route in routes)
+
+
+def _is_inside(path, address):
+    return path == address or (bool(address) and address not in ROOTS and path.startswith(address))
+
+
+def _nearest(entries):
+    return next((entry.address for entry in entries if entry.is_here or entry.is_inside), "/")
 
 
 @lru_cache(maxsize=500)
 def _address(route):
+    if not route:
+        return ""
     try:
         return reverse(route)
     except NoReverseMatch:  # a capability that is switched off has no routes

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
+from django.conf import settings
 from django.template import defaultfilters, engines
 from django.template.backends.jinja2 import Jinja2, Template
 from django.templatetags.static import static
@@ -19,7 +20,8 @@ from jinja2 import Environment, StrictUndefined
 from jinja2.runtime import Macro
 from markupsafe import Markup
 
-from . import formatting, glyphs, icons, navigation
+from .. import clock
+from . import formatting, glyphs, icons, navigation, states, zones
 from .compiled import Compiled
 
 
@@ -87,11 +89,22 @@ def environment(
     about = sorted((name, str(value)) for name, value in options.items() if name != "loader")
     env = cls(**options, bytecode_cache=Compiled(kept_in, about) if kept_in else None)
     env.newstyle_gettext = True  # type: ignore[attr-defined]
-    env.globals |= {
+    env.globals |= _names() | {"ui": Components(env)}
+    env.filters |= formatting.FILTERS | {"truncatechars": defaultfilters.truncatechars}
+    env.filters |= {"readable": readable, "one_line": one_line, "quoted": quoted}
+    for place in filters:
+        env.filters |= import_string(place)
+    return env
+
+
+def _names():
+    return {
         "_": gettext,
         "gettext": gettext,
         "ngettext": ngettext,
-        "language": translation.get_language,
+        "language": language,
+        "languages": languages,
+        "zone": lambda: zones.in_words(clock.now_ms()),
         "url": url,
         "url_or_none": url_or_none,
         "addresses": addresses,
@@ -101,13 +114,9 @@ def environment(
         "heroicon": icons.icon,
         "rail": navigation.rail,
         "agent_groups": navigation.agent_groups,
-        "ui": Components(env),
+        "state_of": states.of,
+        "system_groups": navigation.system_groups,
     }
-    env.filters |= formatting.FILTERS | {"date": defaultfilters.date, "truncatechars": defaultfilters.truncatechars}
-    env.filters |= {"readable": readable, "one_line": one_line, "quoted": quoted}
-    for place in filters:
-        env.filters |= import_string(place)
-    return env
 
 
 def compile_all() -> None:
@@ -134,6 +143,20 @@ def ngettext(one, many, number, /, **values):
 def _remembered(text, _language):
     found = translation.gettext(text)
     return Markup(found if "%(" in found else found.replace("%%", "%"))  # noqa: S704 - ours
+
+
+def language():
+    """The language of the page as HTML names it: `zh-Hans`."""
+    return _tag(translation.get_language() or settings.LANGUAGE_CODE)
+
+
+def languages():
+    """The languages there are: their codes, what HTML calls them, and what their speakers do."""
+    return [(code, _tag(code), name) for code, name in settings.LANGUAGES]
+
+
+def _tag(code):
+    return translation.to_locale(code).replace("_", "-")
 
 
 def url(route, *args, **kwargs):

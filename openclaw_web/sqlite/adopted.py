@@ -44,8 +44,9 @@ def half_migrated(seen: set[tuple[str, str]]) -> str:
     if FIRST in seen or not missing or len(missing) == len(REPLACED):
         return ""
     sentence = _(
-        "This home comes from an older version and is not ready for this one: %(migration)s is missing. Nothing was "
-        "changed. Run the version before the tables moved on it once (docs/databases.md says which), then this one."
+        "This home is from an older version and cannot be used by this version yet: %(migration)s is "
+        "missing. Nothing was changed. First run the last version before the move of the tables once "
+        "(see docs/databases.md), then this version."
     )
     return sentence % {"migration": ".".join(missing[0])}
 

@@ -51,16 +51,16 @@ def is_damage(exc: BaseException) -> bool:
 def in_words(text: str) -> str:
     """What SQLite says of a database; what is not known here stays as it is, so that it can be looked up."""
     known = (
-        ("not a database", _("it is no SQLite database, or its beginning is damaged")),
-        ("unable to open", _("it cannot be opened")),
-        ("locked", _("another program holds it")),
-        ("disk I/O", _("the disk did not read or write it")),
+        ("not a database", _("the file is not a SQLite database, or its beginning is damaged")),
+        ("unable to open", _("the file cannot be opened")),
+        ("locked", _("the file is locked by another program")),
+        ("disk I/O", _("the disk could not read or write the data")),
         ("full", _("the disk is full")),
-        ("readonly", _("it cannot be written")),
-        ("constraint failed", _("a row contradicts what is there")),
+        ("readonly", _("the file is not writable")),
+        ("constraint failed", _("a row conflicts with existing data")),
     )
     if any(part in text for part in OF_PAGES):
-        return _("its pages are damaged")
+        return _("pages of the file are damaged")
     said = (words for part, words in known if part in text)
     return next(said, _("SQLite says: %(text)s") % {"text": text[:200]})
 
@@ -70,13 +70,13 @@ def way_out(home: Path) -> str:
     newest = max((home / "backups").glob(BACKUPS), default=None)
     if newest is None:
         return _(
-            "There is no backup in %(folder)s. Put one back from where the setting backup.folder said: "
-            "openclaw-web backup restore FILE --replace"
+            "There is no backup in %(folder)s. Restore a backup from the folder named in the setting "
+            "backup.folder: openclaw-web backup restore FILE --replace"
         ) % {"folder": home / "backups"}
-    return _("Put the newest backup back: openclaw-web backup restore %(file)s --replace") % {"file": newest}
+    return _("Restore the newest backup: openclaw-web backup restore %(file)s --replace") % {"file": newest}
 
 
 def sentence(exc: BaseException, home: Path) -> str:
     """A sentence for whoever met a damaged database of the home."""
-    words = _("A database of %(home)s is damaged: %(why)s. openclaw-web doctor says which.")
+    words = _("A database of %(home)s is damaged: %(why)s. Run openclaw-web doctor to find out which.")
     return words % {"home": home, "why": str(exc).rstrip(".")}

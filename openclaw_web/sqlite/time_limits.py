@@ -29,19 +29,11 @@ class _Limits(threading.local):
 _limits = _Limits()
 
 
-@contextmanager
-def page_limit(seconds):
-    """End every query that runs when the block has taken `seconds` (0: no limit) with an OperationalError."""
-    if not seconds:
-        yield
-        return
+def limit_page(seconds):
+    """End every query that runs in `seconds` from now with an OperationalError, until the limit is lifted."""
     _limits.page = time.monotonic() + seconds
     for connection in connections.all(initialized_only=True):
         _watch(connection)
-    try:
-        yield
-    finally:
-        lift_page_limit()
 
 
 def too_slow():
@@ -56,7 +48,7 @@ def too_slow():
 
 
 def lift_page_limit():
-    """Let queries run on: what is left is to say why the page was stopped."""
+    """Let queries run on: the page is there, or what is left is to say why it was stopped."""
     _limits.page = NEVER
 
 

@@ -17,14 +17,12 @@ router = Operations("operations_backups_api", tags=["operations"])
 
 
 class BackupIn(Body):
-    with_exports: bool = Field(False, description="also the files of exports")
+    with_exports: bool = Field(False, description="include export files")
 
 
 class BackupOut(Schema):
     id: str
-    status: str = Field(
-        description="running, verified, incomplete, found (put there, not read yet), damaged, failed or gone"
-    )
+    status: str = Field(description="running, verified, incomplete, found (not read yet), damaged, failed or gone")
     created_at: int
     archive_path: str
     archive_bytes: int | None
@@ -32,8 +30,8 @@ class BackupOut(Schema):
     made_by: str
     message: str = Field(description="why it failed, is damaged or is incomplete")
     finished_at: int | None
-    verified_at: int | None = Field(description="when every byte was last read and was right")
-    proven_at: int | None = Field(description="when it was last restored")
+    verified_at: int | None = Field(description="when every byte was last read and verified")
+    proven_at: int | None = Field(description="when the backup was last restored")
     proven_ms: int | None
 
 
@@ -43,7 +41,7 @@ PLAIN = BackupIn()
 @router.get("/operations/backups", Page[BackupOut], 409)
 @needs("operator")
 def backup_list(request, filters: Query[PageQuery]):
-    """Backups, the newest first."""
+    """Backups, newest first."""
     rows = BackupRun.objects.defer("manifest_json")
     return listed(page_of(rows, order=("-created_at", "-id"), **filters.place))
 
@@ -51,7 +49,7 @@ def backup_list(request, filters: Query[PageQuery]):
 @router.post("/operations/backups", {202: JobOut}, 400, 409)
 @needs("admin")
 def backup_create(request, wanted: BackupIn = PLAIN):
-    """Make a backup; answers the job that does it. 409 while somebody else's is under way."""
+    """Create a backup; returns the job. 409 while a backup of another user is running."""
     params = {"by": request.user.username} | ({"with_exports": True} if wanted.with_exports else {})
     return Status(202, jobs.start("backup", params, by=request.user.username, is_alone=True))
 
@@ -59,14 +57,14 @@ def backup_create(request, wanted: BackupIn = PLAIN):
 @router.post("/operations/backups/{backup_id}/verify", {202: JobOut}, 404, 409)
 @needs("admin")
 def backup_verify(request, backup_id: str):
-    """Read a backup in full and open its databases; answers the job that does it."""
+    """Read a backup in full and open its databases; returns the job."""
     return _started(request, "backup_verify", backup_id)
 
 
-@router.post("/operations/backups/{backup_id}/drill", {202: JobOut}, 404, 409)
+@router.post("/operations/backups/{backup_id}/drill", {202: JobOut}, 404, 409, summary="Backup Restore Test")
 @needs("admin")
 def backup_drill(request, backup_id: str):
-    """Restore a backup into a folder of its own, to prove it; answers the job that does it."""
+    """Test a backup: restore it into a separate folder; returns the job."""
     return _started(request, "backup_drill", backup_id)
 
 

@@ -67,7 +67,7 @@ def write(run_id: str, created_at: int, folder: Path, *, with_exports: bool, pro
     home = settings.HOME_DIR
     _make(folder)
     total, biggest = _sizes(home, with_exports)
-    with room.refusing(folder, _("No backup was made.")), draft_of(folder / "backup") as draft:
+    with room.refusing(folder, _("No backup was created.")), draft_of(folder / "backup") as draft:
         room.check(folder, total // 2 + 2 * biggest)
         path = draft / "archive"
         with path.open("w+b") as file:
@@ -165,7 +165,8 @@ def _agents(snapshot, home):
     for agent, path in known:
         if not parts.PATHS[parts.AGENT].fullmatch(path) or not (home / path).is_file():
             raise Refused(
-                _("The file of agent %(agent)s is not where it should be. No backup was made.") % {"agent": agent}
+                _("The database of agent %(agent)s is not where it should be. No backup was created.")
+                % {"agent": agent}
             )
         yield parts.AGENT, agent, path
 

@@ -90,9 +90,9 @@ def read(data: bytes) -> Manifest:
         raise Refused(_("The manifest of this archive cannot be read (%(where)s).") % {"where": where}) from exc
     paths = [entry.path for entry in manifest.databases]
     if len(set(paths)) < len(paths):
-        raise Refused(_("The manifest names a database twice."))
+        raise Refused(_("The manifest lists a database twice."))
     if [entry.role for entry in manifest.databases].count(parts.GLOBAL) != 1:
-        raise Refused(_("The manifest names no global database, or several."))
+        raise Refused(_("The manifest lists no global database, or several."))
     for entry in manifest.databases:
         match = parts.PATHS[entry.role].fullmatch(entry.path)
         if not match or (entry.role == parts.AGENT and match[1] != entry.agent):
@@ -115,7 +115,9 @@ def read_line(line: bytes) -> FileEntry:
 
 def misplaced(path: str) -> Refused:
     """The refusal of a path that no backup may hold: absolute, with `..`, or of something that is not backed up."""
-    return Refused(_("The archive holds a file that has no place in a home: %(path)s") % {"path": repr(path)[:120]})
+    return Refused(
+        _("The archive contains a file that does not belong in a home: %(path)s") % {"path": repr(path)[:120]}
+    )
 
 
 def refuse_newer(migrations: list[str]) -> None:
@@ -124,5 +126,7 @@ def refuse_newer(migrations: list[str]) -> None:
     known = {f"{app}.{name}" for app, name in (*disk, *adopted.FORMER)}
     unknown = sorted(name for name in set(migrations) - known if name.partition(".")[0] not in FORMER_APPS)
     if unknown:
-        sentence = _("This backup was made by a newer version of OpenClaw Web (%(migration)s). Update it first.")
+        sentence = _(
+            "This backup was created by a newer version of OpenClaw Web (%(migration)s). Update OpenClaw Web first."
+        )
         raise Refused(sentence % {"migration": unknown[0]})

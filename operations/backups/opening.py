@@ -51,10 +51,10 @@ class Archive:
             for entry in self.listed():
                 count, total = count + 1, total + entry.bytes
                 if count > files.count or total > files.bytes:
-                    raise Refused(_("The archive holds more files than its manifest declares."))
+                    raise Refused(_("The archive contains more files than its manifest declares."))
                 yield entry, part.member(entry)
         if (count, total) != (files.count, files.bytes):
-            raise Refused(_("The archive holds fewer files than its manifest declares."))
+            raise Refused(_("The archive contains fewer files than its manifest declares."))
 
     def sha256(self) -> str:
         """The hash of the whole archive, as `backup_runs` keeps it."""
@@ -78,7 +78,7 @@ class Archive:
                     place = parts.place_in_order(found.path)
                     if before is not None and place <= before:
                         raise Refused(
-                            _("The list names a file twice, or out of order: %(path)s") % {"path": found.path}
+                            _("The list contains a file twice or out of order: %(path)s") % {"path": found.path}
                         )
                     before = place
                     yield found
@@ -91,13 +91,13 @@ class Archive:
             magic, length, word, offset = TRAILER.unpack(data)
             if (magic, length, word) == (SKIPPED, TRAILER.size - 8, WORD) and offset < self._end:
                 return offset
-        raise Refused(_("This is no backup of OpenClaw Web, or its end is missing."))
+        raise Refused(_("This is not a backup of OpenClaw Web, or its end is missing."))
 
     def _read_manifest(self):
         with _part(self._handle, self._manifest_offset, self._end) as part:
             header = part.header()
             if header.name != manifest.MANIFEST or header.size > manifest.MAX_BYTES:
-                raise Refused(_("This archive holds no manifest where it should be."))
+                raise Refused(_("The manifest of this archive is not where it should be."))
             data = part.read(header.size)
             part.skip_padding(header.size)
             if part.read(len(END)) != END:
@@ -113,7 +113,7 @@ class Archive:
     def _check_offsets(self):
         offsets = self._offsets()
         if offsets[0] != 0 or any(one >= other for one, other in pairwise(offsets)):
-            raise Refused(_("The manifest does not fit this archive: its parts are in other places."))
+            raise Refused(_("The manifest does not match this archive: its parts are in other places."))
 
 
 class Part:
@@ -129,9 +129,9 @@ class Part:
         header = self.header()
         if header.name != entry.path:
             names = {"found": repr(header.name)[:120], "wanted": entry.path}
-            raise Refused(_("The archive holds %(found)s where the manifest says %(wanted)s.") % names)
+            raise Refused(_("The archive contains %(found)s where the manifest lists %(wanted)s.") % names)
         if header.size != entry.bytes:
-            raise Refused(_("%(path)s has another size than the manifest says.") % {"path": entry.path})
+            raise Refused(_("The size of %(path)s differs from the manifest.") % {"path": entry.path})
         digest, left = hashlib.sha256(), entry.bytes
         while left:
             chunk = self.read(min(left, CHUNK))
@@ -140,21 +140,21 @@ class Part:
             yield chunk
         self.skip_padding(entry.bytes)
         if digest.hexdigest() != entry.sha256:
-            raise Refused(_("%(path)s is not what the manifest says: its hash is another.") % {"path": entry.path})
+            raise Refused(_("The hash of %(path)s differs from the manifest.") % {"path": entry.path})
 
     def header(self) -> tarfile.TarInfo:
         """The header of the next member. Raises Refused for links, devices, folders and whatever else is no file."""
         try:
             header = tarfile.TarInfo.frombuf(self.read(BLOCK), "utf-8", "strict")
         except (tarfile.HeaderError, UnicodeDecodeError, ValueError) as exc:
-            raise Refused(_("The archive is damaged: a member has no readable header.")) from exc
+            raise Refused(_("The archive is damaged: an entry has no readable header.")) from exc
         path = {"path": repr(header.name)[:120]}
         if header.type in LINKS:
-            raise Refused(_("The archive holds a link: %(path)s") % path)
+            raise Refused(_("The archive contains a link: %(path)s") % path)
         if header.type in DEVICES:
-            raise Refused(_("The archive holds a device: %(path)s") % path)
+            raise Refused(_("The archive contains a device: %(path)s") % path)
         if header.type != tarfile.REGTYPE or header.size < 0:
-            raise Refused(_("The archive holds something that is no plain file: %(path)s") % path)
+            raise Refused(_("The archive contains something that is not a plain file: %(path)s") % path)
         return header
 
     def read(self, size: int) -> bytes:
@@ -170,12 +170,12 @@ class Part:
 
     def skip_padding(self, size: int) -> None:
         if any(self.read(-size % BLOCK)):
-            raise Refused(_("The archive is damaged: there is something between its files."))
+            raise Refused(_("The archive is damaged: there is unexpected data between its files."))
 
     def finish(self) -> None:
         """Raise Refused when there is more in this part than was read."""
         if self._unpack(1) or self._source.left:
-            raise Refused(_("The archive holds more than its manifest declares."))
+            raise Refused(_("The archive contains more than its manifest declares."))
 
     def _unpack(self, most):
         try:
@@ -224,7 +224,7 @@ def opened(path: Path) -> Iterator[Archive]:
         raise Refused(sentence % {"path": path, "why": reasons.of_system(exc)}) from exc
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise Refused(_("%(path)s is no file.") % {"path": path})
+            raise Refused(_("%(path)s is not a file.") % {"path": path})
         yield Archive(path, handle)
     finally:
         os.close(handle)

@@ -38,7 +38,7 @@ def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
 
 def listed(backups: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
     """The receipt of the list, the newest first, and its words."""
-    lines = [_line(backup) for backup in backups] or [_("There are no backups yet: openclaw-web backup create")]
+    lines = [_line(backup) for backup in backups] or [_("No backups yet. Create a backup: openclaw-web backup create")]
     return NO_FACTS | {"verb": "list", "backups": backups}, "\n".join(lines)
 
 
@@ -51,13 +51,13 @@ def restored(done: Restored) -> tuple[dict[str, Any], str]:
         "version": done.manifest.app_version,
         "made": str(at(done.manifest.created_at))[:19],
     }
-    sentence = _("%(home)s is what it was on %(made)s UTC: %(agents)s, %(users)s (version %(version)s).")
+    sentence = _("%(home)s is restored to its state of %(made)s UTC: %(agents)s, %(users)s (version %(version)s).")
     message = sentence % words
-    lines = [message, _("Everybody has to sign in again; tokens go on.")]
+    lines = [message, _("Everybody has to sign in again. Tokens remain valid.")]
     if done.lacks:
-        lines.append(_("The backup was incomplete, and so is the home.") + f" {done.lacks}")
+        lines.append(_("The backup was incomplete, and so is the restored home.") + f" {done.lacks}")
     if done.kept:
-        lines.append(_("The home before it is kept: %(path)s") % {"path": done.kept})
+        lines.append(_("The previous home is kept: %(path)s") % {"path": done.kept})
     backup = {"id": done.manifest.id, "created_at": done.manifest.created_at, "path": str(done.path)}
     places = {"home": str(done.home), "kept": str(done.kept) if done.kept else None}
     return NO_FACTS | {"verb": "restore", "backup": backup, "message": message} | places, "\n".join(lines)

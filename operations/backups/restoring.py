@@ -65,17 +65,20 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
     home, began = settings.HOME_DIR, clock.now_ms()
     if home.is_symlink() or home.is_mount():
         sentence = _(
-            "%(home)s is a link or a mount point and cannot be exchanged. Set OPENCLAW_WEB_HOME to a folder in it."
+            "%(home)s is a link or a mount point and cannot be replaced. Set OPENCLAW_WEB_HOME to a folder inside it."
         )
         raise Refused(sentence % {"home": home})
     if (home / "backups").is_mount():
-        sentence = _("%(folder)s is a mount point, and would go aside with the old home. Mount it elsewhere meanwhile.")
+        sentence = _(
+            "%(folder)s is a mount point and would be moved away with the old home. Mount it elsewhere "
+            "during the restore."
+        )
         raise Refused(sentence % {"folder": home / "backups"})
     connections.close_all()
-    nothing = _("Nothing was restored; the home is what it was.")
+    nothing = _("Nothing was restored; the home is unchanged.")
     with _nobody_else(home), room.refusing(home.parent, nothing):
         if not replace and not is_blank(home):
-            sentence = _("%(home)s is no empty home. With --replace it is moved aside and kept.")
+            sentence = _("The home %(home)s is not empty. With --replace it is moved aside and kept.")
             raise Refused(sentence % {"home": home})
         return _restored(path, home, by, progress, began)
 
@@ -103,7 +106,9 @@ def build(
     found = verifying.unpack(archive, home, progress)
     if keeps:
         _share_archives(keeps, home)
-    progress.update(archive.manifest.unpacked_bytes, archive.manifest.unpacked_bytes, _("Bringing it up to date"))
+    progress.update(
+        archive.manifest.unpacked_bytes, archive.manifest.unpacked_bytes, _("Updating the restored databases")
+    )
     return _revive(home, archive.manifest.id, by, archive.path, found.lacks), found
 
 
@@ -131,12 +136,11 @@ def _nobody_else(home) -> Iterator[None]:
         for name in locks.OF_A_HOME:
             if not held.enter_context(locks.lock(home / "state" / name, wait=False)):
                 raise Refused(
-                    _("Somebody is using %(home)s (%(lock)s). Stop openclaw-web there first.")
-                    % {"home": home, "lock": name}
+                    _("%(home)s is in use (%(lock)s). Stop openclaw-web there first.") % {"home": home, "lock": name}
                 )
         for file in (home / "state" / "running").glob("*"):
             if not held.enter_context(locks.lock(file, wait=False)):
-                raise Refused(_("A job is running in %(home)s. Wait until it has ended.") % {"home": home})
+                raise Refused(_("A job is running in %(home)s. Wait until the job has ended.") % {"home": home})
         yield
 
 
@@ -151,7 +155,7 @@ def _draft(home) -> Iterator[Path]:
         try:
             draft = held.enter_context(draft_of(home.parent / f"{home.name}.restoring"))
         except PermissionError as exc:
-            sentence = _("%(folder)s cannot be written, and the home is exchanged there: %(why)s.")
+            sentence = _("%(folder)s is not writable, and the home has to be replaced there: %(why)s.")
             raise Refused(sentence % {"folder": home.parent, "why": reasons.of_system(exc)}) from exc
         yield draft
 
@@ -187,7 +191,7 @@ def _exchange_in_steps(restored, home):
         restored.rename(home)
     except OSError as exc:  # who came while there was no home has made one
         homes.put_back(home)
-        sentence = _("Somebody came into %(home)s meanwhile. Nothing was restored; the home is what it was.")
+        sentence = _("Another process created %(home)s in the meantime. Nothing was restored; the home is unchanged.")
         raise Refused(sentence % {"home": home}) from exc
     between.rename(restored)
 
@@ -217,10 +221,9 @@ def _revive(home, backup_id, by, path, lacks):
         "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), *sys.path])),
     }
-    words = (backup_id, by, str(path), lacks, str(os.getpid()))
-    command = [sys.executable, "-m", "operations.backups.reviving", *words]
+    command = [sys.executable, "-m", "operations.backups.reviving", backup_id, by, str(path), lacks]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
-        why = (done.stderr.strip().splitlines() or [_("it was killed")])[-1]
-        raise Refused(_("The restored databases could not be brought up to date: %(why)s") % {"why": why[:500]})
+        why = (done.stderr.strip().splitlines() or [_("the process was killed")])[-1]
+        raise Refused(_("The restored databases could not be updated: %(why)s") % {"why": why[:500]})
     return orjson.loads(done.stdout.splitlines()[-1])

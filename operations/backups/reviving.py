@@ -1,4 +1,4 @@
-"""`python -m operations.backups.reviving BACKUP BY ARCHIVE LACKS PARENT`: make a home that was unpacked a usable one.
+"""`python -m operations.backups.reviving BACKUP BY ARCHIVE LACKS`: make a home that was just unpacked a usable one.
 
 It runs in the restored home (`OPENCLAW_WEB_HOME`) before anybody else can: schemas are brought up to date, what was
 under way when the backup was made has ended, sums are made again. Starting has made new keys already.
@@ -9,11 +9,8 @@ from pathlib import Path
 
 import orjson
 
-from ..serving.processes import die_with_parent
-
 
 def main() -> None:
-    die_with_parent(int(sys.argv[5]), "reviving")  # nobody else writes where a restore that died left its draft
     import django
 
     django.setup()
@@ -43,6 +40,7 @@ def _sync_later():
 def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:
     """End what was under way, make sums again, and write down where this home comes from; what is in it."""
     from django.db import connections
+    from django.utils.translation import gettext as _
 
     from agents.models import Agent
     from jobs.models import JobRun
@@ -55,7 +53,7 @@ def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:
     from ..models import BackupRun
     from . import runs
 
-    now, sentence = clock.now_ms(), "The home was restored from a backup before this had ended."
+    now, sentence = clock.now_ms(), _("The home was restored from a backup before this had ended.")
     JobRun.objects.filter(state__in=[JobRun.State.QUEUED, JobRun.State.RUNNING]).update(
         state=JobRun.State.FAILED, message=sentence, finished_at=now, worker=""
     )

@@ -27,7 +27,7 @@ def folder() -> Path:
 
 def begin(*, by: str) -> BackupRun:
     """The row of a backup that begins now. Whoever calls holds the lock: what still says it runs was broken off."""
-    break_off(_("It was broken off."))
+    break_off(_("The backup was interrupted."))
     return BackupRun.objects.create(id=str(ULID()), created_at=clock.now_ms(), made_by=by)
 
 
@@ -55,14 +55,14 @@ def finish(run: BackupRun, made) -> None:
 @contextmanager
 def recorded(run: BackupRun) -> Iterator[None]:
     """Write down why there is no backup when the block does not come to its end."""
-    sentence = _("It stopped on an unexpected error. The server's log says where.")
+    sentence = _("Stopped by an unexpected error. See the server log.")
     try:
         yield
     except Refused as refused:
         sentence = refused.sentence
         raise
     except Cancelled:
-        sentence = _("It was cancelled.")
+        sentence = _("The backup was canceled.")
         raise
     finally:
         BackupRun.objects.filter(id=run.id, status=BackupRun.Status.RUNNING).update(
@@ -152,7 +152,9 @@ def prune(keep: int, folder: Path) -> list[str]:
         if run == proven or not parts.NAME.fullmatch(path.name):
             continue
         path.unlink(missing_ok=True)
-        BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.GONE, message=_("Removed to keep fewer."))
+        BackupRun.objects.filter(id=run.id).update(
+            status=BackupRun.Status.GONE, message=_("Removed to keep fewer backups.")
+        )
         removed.append(str(path))
     return removed
 
@@ -168,7 +170,7 @@ def wanted(name: str) -> BackupRun:
         if found is None and "\0" not in name and path.is_file():
             found = usable.filter(archive_path=str(path)).first() or adopt(path)
     if found is None:
-        raise Refused(_("There is no such backup here. openclaw-web backup list shows which there are."))
+        raise Refused(_("There is no such backup here. List the backups with “openclaw-web backup list”."))
     return found
 
 
@@ -181,3 +183,10 @@ def last_proven() -> int | None:
 def is_overdue(proven_at: int | None) -> bool:
     """Whether the last proof is older than 30 days, or there is none."""
     return proven_at is None or proven_at < clock.now_ms() - PROVEN_FOR_MS
+
+
+def advice(proven_at: int | None) -> str:
+    """What to do when the proof is overdue."""
+    if proven_at:
+        return _("The last successful restore was more than 30 days ago. Run a restore test.")
+    return _("No backup has been test-restored yet. Create a backup, then run a restore test.")

@@ -37,7 +37,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         progress.log(_("Removed %(path)s") % {"path": path})
     run.refresh_from_db()
     words = {"path": made.path, "size": size(made.bytes)}
-    message = _("%(path)s, %(size)s, opened and checked.") % words
+    message = _("%(path)s, %(size)s, opened and verified.") % words
     lists = {"damaged": made.manifest.files.damaged, "missing": made.manifest.files.missing}
     return facts(run) | lists | {"message": _with(message, made.lacks), "removed": removed}
 
@@ -45,7 +45,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def take_back(params: dict[str, Any]) -> None:
     """Remove what a backup left that was cancelled or killed: its draft, and a row that says it is being made."""
     with suppress(Refused), _only_one():  # another one that is being made does the same
-        runs.break_off(_("It was cancelled."))
+        runs.break_off(_("The backup was canceled."))
         remove_drafts(_folder(params) / "backup")
 
 
@@ -55,13 +55,13 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     with _noted(run), opening.opened(Path(run.archive_path)) as archive, _space(run) as folder:
         sha256 = archive.sha256()
         if run.archive_sha256 and sha256 != run.archive_sha256:
-            raise Refused(_("The archive is not the one that was made here: its hash is another."))
+            raise Refused(_("The archive is not the one that was created here: its hash is different."))
         found = verifying.verify(archive, folder, progress)
         runs.note_verified(run, sha256, found.lacks)
     run.refresh_from_db()
     words = {"files": amounts.of("files", found.files)}
     words["databases"] = amounts.of("databases", len(archive.manifest.databases))
-    message = _("%(files)s and %(databases)s are as they were backed up.") % words
+    message = _("%(files)s and %(databases)s are unchanged since the backup.") % words
     lists = {"damaged": found.damaged, "missing": found.missing}
     return facts(run) | lists | {"message": _with(message, found.lacks)}
 
@@ -80,8 +80,8 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     words["contents"] = amounts.of("contents", len(found.referred))
     message = _("Restored and opened: %(databases)s of %(agents)s.")
     message += " " + _(
-        "Compared: the rows of %(tables)s (%(rows)s) with the counts of when it was made, "
-        "and %(contents)s that rows refer to with their hashes."
+        "Compared: the row counts of %(tables)s (total: %(rows)s) with those recorded at the backup, and %(contents)s "
+        "that rows refer to with their hashes."
     )
     lists = {"damaged": found.damaged, "missing": found.missing}
     return facts(run) | made | lists | {"message": _with(message % words, found.lacks)}
@@ -89,7 +89,7 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 def _with(message, lacks):
     """What was done, and what the backup lacks all the same."""
-    return f"{message} {_('It is incomplete.')} {lacks}" if lacks else message
+    return _("%(message)s It is incomplete. %(lacks)s") % {"message": message, "lacks": lacks} if lacks else message
 
 
 def facts(run: BackupRun) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _folder(params):
 
 
 def _only_one():
-    return locks.only_one(locks.BACKING_UP, _("Another backup is being made. Wait until it has ended."))
+    return locks.only_one(locks.BACKING_UP, _("Another backup is running. Wait until that backup has ended."))
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _noted(run):
 def _space(run):
     """An empty folder beside the backup to unpack into."""
     beside = Path(run.archive_path).parent
-    with room.refusing(beside, _("Nothing was proven.")), draft_of(beside / "unpacking") as draft:
+    with room.refusing(beside, _("The backup was not checked.")), draft_of(beside / "unpacking") as draft:
         yield draft
 
 
@@ -146,16 +146,16 @@ CREATE_JOB = Kind(
     run=create,
     label=gettext_lazy("Backup"),
     started=gettext_lazy("started a backup"),
-    kept=gettext_lazy("What was written of it is removed: there is no backup."),
+    kept=gettext_lazy("The unfinished file is removed; no backup is created."),
     undo=take_back,
     page="operations:backup_list",
     every=Every("schedule.backupHours", HOUR_MS, lambda: {"by": BY_ITSELF, "keep": configuration.get("backup.keep")}),
 )
 DRILL_JOB = Kind(
     run=drill,
-    label=gettext_lazy("Restore drill"),
-    started=gettext_lazy("started a restore drill"),
-    kept=gettext_lazy("Nothing is proven, and what was unpacked is removed."),
+    label=gettext_lazy("Restore test"),
+    started=gettext_lazy("started a restore test"),
+    kept=gettext_lazy("No result is recorded, and the unpacked files are removed."),
     undo=_take_back_unpacked,
     page="operations:backup_list",
     every=Every(
@@ -168,8 +168,8 @@ DRILL_JOB = Kind(
 VERIFY_JOB = Kind(
     run=verify,
     label=gettext_lazy("Backup check"),
-    started=gettext_lazy("started a check of a backup"),
-    kept=gettext_lazy("Nothing is proven, and what was unpacked is removed."),
+    started=gettext_lazy("started a backup check"),
+    kept=gettext_lazy("No result is recorded, and the unpacked files are removed."),
     undo=_take_back_unpacked,
     page="operations:backup_list",
 )

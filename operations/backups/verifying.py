@@ -102,7 +102,7 @@ def look_at(file: Path, name: str) -> snapshots.Look:
     try:
         look = snapshots.look(file)
     except DatabaseError as exc:
-        raise Refused(_("%(path)s is no database that can be read: %(why)s") % {"path": name, "why": exc}) from exc
+        raise Refused(_("%(path)s is not a readable database: %(why)s") % {"path": name, "why": exc}) from exc
     if look.integrity != "ok":
         raise Refused(_("%(path)s is damaged: %(why)s") % {"path": name, "why": look.integrity[:300]})
     return look
@@ -162,7 +162,7 @@ def _databases(archive, folder, progress, *, is_kept):
 
 def _compare(entry, look):
     if look.rows != entry.rows or look.migrations != entry.migrations:
-        raise Refused(_("%(path)s holds other rows than the manifest says.") % {"path": entry.path})
+        raise Refused(_("The rows of %(path)s differ from the manifest.") % {"path": entry.path})
 
 
 def compared(path: str, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:

@@ -5,23 +5,20 @@ from pathlib import Path
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs import services as jobs
 from jobs import ticking
 from jobs.models import JobRun
+from jobs.notices import after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages import files
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.pages.html import refuse_post, render_page
 
 from ..models import BackupRun
 from . import runs
-
-TONES = {"verified": "ok", "incomplete": "warn", "found": "info", "damaged": "bad", "failed": "bad", "gone": ""}
-TONES |= {"running": "running"}
 
 
 @require_safe
@@ -36,10 +33,11 @@ def backup_list(request):
     newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
     context = {
         "page": page,
-        "rows": [(run, TONES[run.status], run.status in BackupRun.USABLE, _file(run, folder)) for run in page],
+        "rows": [(run, run.status in BackupRun.USABLE, _file(run, folder)) for run in page],
         "newest": newest.defer("manifest_json").first(),
         "proven_at": proven_at,
         "is_overdue": runs.is_overdue(proven_at),
+        "advice": runs.advice(proven_at),
         "folder": folder,
         "free": _free(folder),
         "tasks": ticking.states(),
@@ -57,7 +55,7 @@ def backup_create(request):
         job = jobs.start("backup", params, by=request.user.username, is_alone=True)
     except Refused as refused:
         return refuse_post(request, refused, to=JobRun(id=refused.reasons[0]["id"]))
-    return after_post(request, _("The backup is under way."), to=job)
+    return after_start(request, job)
 
 
 @require_POST
@@ -65,7 +63,7 @@ def backup_create(request):
 def backup_verify(request, backup_id):
     """Start reading a backup in full."""
     params = {"backup": _usable(backup_id).id}
-    return after_post(request, _("The backup is being checked."), to=_started(request, "backup_verify", params))
+    return _started(request, "backup_verify", params)
 
 
 @require_POST
@@ -73,7 +71,7 @@ def backup_verify(request, backup_id):
 def backup_drill(request, backup_id):
     """Start restoring a backup into a folder of its own."""
     params = {"backup": _usable(backup_id).id}
-    return after_post(request, _("The drill is under way."), to=_started(request, "backup_drill", params))
+    return _started(request, "backup_drill", params)
 
 
 @require_safe
@@ -92,7 +90,7 @@ def _usable(backup_id):
 
 
 def _started(request, kind, params):
-    return jobs.start(kind, params, by=request.user.username)
+    return after_start(request, jobs.start(kind, params, by=request.user.username))
 
 
 def _file(run, folder):

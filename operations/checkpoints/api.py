@@ -20,14 +20,16 @@ from .schemas import CheckpointDetail, CheckpointIn, CheckpointMade
 router = Operations("operations_checkpoints_api", tags=["checkpoints"])
 
 
-@router.post("/agents/{agent}/sessions/{session_id}/checkpoints", CheckpointMade, 400, 404, 409, 503)
+@router.post(
+    "/agents/{agent}/sessions/{session_id}/checkpoints", CheckpointMade, 400, 404, 409, 503, summary="Checkpoint Create"
+)
 @agent_view
 @needs("labeller")
 def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
-    """Build the checkpoint pack of a compaction. Building again gives the same handle."""
+    """Create the checkpoint of a compaction. Creating it again gives the same handle."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
     if body.compaction == compactions.ALL:
-        raise Refused(_("One request makes one pack: say `latest`, or the id of a compaction."))
+        raise Refused(_("A request creates one checkpoint: use `latest`, or the id of a compaction."))
     asked = {"budget": body.budget_chars, "by": request.user.username}
     built = next(checkpoints.make(agent, session, body.compaction, **asked))
     return {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
@@ -37,7 +39,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 @agent_view
 @needs("viewer")
 def checkpoint_detail(request, agent, sha256: str):
-    """A checkpoint pack with all it holds, by its handle or those 64 digits alone. Flagged ones are for admins."""
+    """A checkpoint with its full content, by its handle or the 64 digits alone. Flagged checkpoints are for admins."""
     try:
         row, pack = checkpoints.opened(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:

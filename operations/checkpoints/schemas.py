@@ -9,8 +9,10 @@ from openclaw_web.endpoints.schemas import Body
 
 
 class CheckpointIn(Body):
-    compaction: str = Field("latest", min_length=1, max_length=300, description="`latest`, or the record's id")
-    budget_chars: int = Field(USUAL_CHARS, ge=LEAST_CHARS, le=MOST_CHARS, description="of the text for a prompt")
+    compaction: str = Field("latest", min_length=1, max_length=300, description="`latest`, or the id of the record")
+    budget_chars: int = Field(
+        USUAL_CHARS, ge=LEAST_CHARS, le=MOST_CHARS, description="characters of the text for a prompt"
+    )
 
 
 class CheckpointOut(Schema):
@@ -20,11 +22,11 @@ class CheckpointOut(Schema):
     compaction_id: str | None
     compacted_at: int
     bytes: int
-    fetch: str = Field(description="the command that reads it")
+    fetch: str = Field(description="the command that reads the checkpoint")
 
 
 class CheckpointMade(CheckpointOut):
-    is_new: bool = Field(description="false when the same pack was there already")
+    is_new: bool = Field(description="false if the same checkpoint already exists")
 
 
 class CheckpointDetail(CheckpointOut):

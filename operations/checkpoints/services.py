@@ -53,7 +53,7 @@ def latest(session: Session) -> Artifact:
     """The pack of the latest compaction that has one. Raises Refused when none was made."""
     found = building.sealed(session)
     if not found:
-        raise Refused(_("This session has no checkpoint yet. “openclaw-web checkpoint build” makes one."))
+        raise Refused(_("This session has no checkpoint yet. Create one with “openclaw-web checkpoint build”."))
     return found[0]
 
 

@@ -28,11 +28,11 @@ def checkpoint_make(request, agent, session_id):
     which = request.POST.get("compaction", compactions.LATEST)
     try:
         if which == compactions.ALL:
-            raise Refused(_("The page makes one checkpoint at a time."))
+            raise Refused(_("This page creates one checkpoint at a time."))
         built = next(checkpoints.make(agent, session, which, by=request.user.username))
     except Refused as refused:
         return refuse_post(request, refused, to=session)
-    sentence = _("The checkpoint was made.") if built.is_new else _("This checkpoint was there already.")
+    sentence = _("Checkpoint created.") if built.is_new else _("This checkpoint already exists.")
     return after_post(
         request, sentence, to=reverse("operations:checkpoint_detail", args=[agent.agent_id, built.row.sha256])
     )

@@ -16,6 +16,6 @@ ONLY_COUNT = ClearingIn()
 @router.post("/operations/artifacts/gc", {202: JobOut}, 400, 409)
 @needs("admin")
 def artifact_gc(request, wanted: ClearingIn = ONLY_COUNT):
-    """Remove contents that nothing refers to, or count what would go; answers the job that does it."""
+    """Remove artifacts that nothing refers to, or count what would be removed; returns the job."""
     age = clearing.seconds(wanted.older_than)
     return Status(202, clearing.start(older_than=age, is_dry_run=wanted.dry_run, by=request.user.username))

@@ -21,10 +21,10 @@ class ClearingForm(forms.Form):
     """What a clearing of the artifact store may take."""
 
     older_than = AgeField(
-        label=_("Only what was stashed longer ago than"),
+        label=_("Minimum age"),
         required=False,
         max_length=12,
         initial="30d",
-        help_text=_("90s, 30m, 12h, 7d or 2w."),
+        help_text=_("For example 90s, 30m, 12h, 7d or 2w. Empty = any age."),
     )
     is_dry_run = forms.BooleanField(required=False)

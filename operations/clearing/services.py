@@ -55,7 +55,7 @@ def start(*, older_than: int, is_dry_run: bool, by: str) -> JobRun:
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The job: its result is the receipt of the clearing."""
-    progress.update(0, None, _("Looking for what nothing refers to"))
+    progress.update(0, None, _("Searching for unused artifacts"))
     result = collect(**params, progress=progress)
     return {"message": in_words(result), **result.as_receipt()}
 
@@ -64,7 +64,7 @@ def _telling(progress):
     if progress is None:
         return None
     return lambda agent: progress.update(
-        progress.done + 1, None, _("Looking for mentions in the records of %(agent)s") % {"agent": agent}
+        progress.done + 1, None, _("Searching the records of %(agent)s for mentions") % {"agent": agent}
     )
 
 
@@ -72,17 +72,17 @@ def in_words(result: Collected) -> str:
     """What was removed and what stays, in a sentence."""
     if result.is_dry_run:
         words = ngettext(
-            "%(removed)s content would be removed (%(size)s), %(kept)s kept%(young)s.",
-            "%(removed)s contents would be removed (%(size)s), %(kept)s kept%(young)s.",
+            "%(removed)s artifact would be removed (%(size)s), %(kept)s kept%(young)s.",
+            "%(removed)s artifacts would be removed (%(size)s), %(kept)s kept%(young)s.",
             result.removed,
         )
     else:
         words = ngettext(
-            "%(removed)s content removed (%(size)s), %(kept)s kept%(young)s.",
-            "%(removed)s contents removed (%(size)s), %(kept)s kept%(young)s.",
+            "%(removed)s artifact removed (%(size)s), %(kept)s kept%(young)s.",
+            "%(removed)s artifacts removed (%(size)s), %(kept)s kept%(young)s.",
             result.removed,
         )
-    young = _(", %(count)s too young to tell") % {"count": f"{result.young:,}"} if result.young else ""
+    young = _(", %(count)s too recent") % {"count": f"{result.young:,}"} if result.young else ""
     told = {"removed": f"{result.removed:,}", "size": size(result.removed_bytes), "kept": f"{result.kept:,}"}
     return words % (told | {"young": young})
 
@@ -91,14 +91,14 @@ def seconds(text: str) -> int:
     """`90`, `90s`, `30m`, `12h`, `7d` or `2w` as seconds. Raises WrongAge."""
     match = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text, re.ASCII)
     if not match:
-        raise WrongAge(_("An age is spelled 90s, 30m, 12h, 7d or 2w."))
+        raise WrongAge(_("Enter an age such as 90s, 30m, 12h, 7d or 2w."))
     return int(match[1]) * UNITS[match[2]]
 
 
 JOB = Kind(
     run=run,
     label=gettext_lazy("Artifact store"),
-    started=gettext_lazy("started clearing the artifact store"),
-    kept=gettext_lazy("What was removed until then is gone; the rest is still there."),
+    started=gettext_lazy("started a cleanup of the artifact store, or a preview"),
+    kept=gettext_lazy("Artifacts already removed are not restored; the others are kept."),
     page="operations:artifact_store",
 )

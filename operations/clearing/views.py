@@ -7,8 +7,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs import services as jobs
 from jobs.models import JobRun
+from jobs.notices import after_start
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, render_page
+from openclaw_web.pages.html import render_page
 
 from . import services as clearing
 from .forms import ClearingForm
@@ -32,14 +33,14 @@ def artifact_store_clear(request):
         return render(request, "operations/artifact_store.html", _context(form), status=422)
     asked = form.cleaned_data
     job = clearing.start(older_than=asked["older_than"], is_dry_run=asked["is_dry_run"], by=request.user.username)
-    return after_post(request, _("The artifact store is being looked through."), to=job)
+    return after_start(request, job)
 
 
 def _context(form):
     runs = jobs.latest([clearing.KIND], RUNS)
     for run in runs:
         run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
-        run.what = _("counted") if run.asked["is_dry_run"] else _("removed")
+        run.what = _("previewed") if run.asked["is_dry_run"] else _("removed")
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
     is_counted = newest and newest.asked["is_dry_run"] and newest.receipt["removed"]
     return {"form": form, "runs": runs, "counted": newest if is_counted else None}

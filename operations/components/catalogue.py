@@ -15,26 +15,28 @@ MACRO = re.compile(r"\{#\s*((?:[^#]|#(?!\}))*?)\s*#\}\n\{% macro ([a-z]\w*)\(([^
 ENTRIES = {
     "controls": [
         ("Button", "button", ("button",)),
-        ("Button that changes something at once", "post-button", ("post_button",)),
-        ("Button that collects", "collect-button", ("collect_button",)),
+        ("Button with an immediate effect", "post-button", ("post_button",)),
+        ("Import button", "collect-button", ("collect_button",)),
         ("Copy", "copy", ("copy",)),
         ("Command", "command", ("command",)),
         ("Field", "field", ("field",)),
         ("Form in a panel", "form-panel", ("form_panel",)),
         ("Filters and chips", "filters", ("chip",)),
-        ("Tabs and segments", "tabs", ("agent_nav",)),
+        ("Tabs and segments", "tabs", ("agent_nav", "grouped_nav", "list_segments")),
         ("Pager", "pager", ("pager",)),
         ("Menu", "menu", ("user_menu", "theme_switch")),
-        ("Keys", "keys", ()),
+        ("Languages before sign-in", "languages", ("language_choice",)),
+        ("Keys", "keys", ("keys_button", "usual_keys")),
     ],
     "states": [
+        ("State", "state", ("state",)),
         ("Badge", "badge", ("badge",)),
-        ("Notice", "notice", ("notice",)),
+        ("Notice", "notice", ("notice", "job_notice")),
         ("Empty", "empty", ("empty",)),
         ("Error", "error", ()),
         ("Partial", "partial", ()),
         ("Progress", "progress", ("progress",)),
-        ("Secret that is shown once", "secret", ("new_secret",)),
+        ("Secret, shown once", "secret", ("new_secret",)),
         ("Reasons of a refusal", "reasons", ("reasons",)),
     ],
     "data": [
@@ -43,7 +45,10 @@ ENTRIES = {
         (
             "List",
             "list",
-            ("filter_form", "filter_control", "list_bar", "list_title", "list_files", "list_tabs", "list_keys"),
+            (
+                *("filter_form", "filter_count", "filter_control", "list_bar", "list_title", "list_files"),
+                "list_tabs",
+            ),
         ),
         ("Facts", "facts", ()),
         ("Bar chart", "bars", ("chart",)),
@@ -59,11 +64,11 @@ ENTRIES = {
         ("Diff", "difference", ("diff", "diff_rows", "numbered_lines")),
         ("Verdict bar", "verdicts", ()),
         ("Evidence", "evidence", ()),
-        ("Lines that lint bans", "lint", ("lint_hits",)),
+        ("Findings of lint", "lint", ("lint_hits",)),
         ("Text and words", "text", ()),
     ],
 }
-FRAME = ("logo", "nav_item", "rail_of")  # around every page, this one too
+FRAME = ("logo", "nav_item", "rail_of", "zone_note")  # around every page, this one too
 
 
 @dataclass(frozen=True, slots=True)

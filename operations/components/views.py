@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET
 
 from artifacts.lint import lint_text
 from guardian.diffs import comparing
+from openclaw_web.pages import states
 from openclaw_web.pages.charts import Point, Series, bar_chart, heatmap, histogram, line_chart, ranges_of
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
@@ -14,8 +15,6 @@ from openclaw_web.pages.html import render_page
 from . import catalogue
 
 THEMES = {"light": gettext_lazy("Light"), "dark": gettext_lazy("Dark")}
-STATES = ("approved", "auto_approved", "finished", "ready", "needs_review", "refused", "cancelled", "rejected",
-          "failed", "running", "pending", "queued")  # fmt: skip
 DECISIONS = ("NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS")
 ROLES = ("user", "agent", "thinking", "tool", "system")
 OLD = "# Memory\n\n- Mei likes oat milk.\n- The oven needs 20 minutes.\n- Orders by Friday.\n"
@@ -25,10 +24,10 @@ NEW = "# Memory\n\n- Mei likes oat milk, no sugar.\n- The oven needs 20 minutes.
 class Example(forms.Form):
     """A field of each kind."""
 
-    name = forms.CharField(label=gettext_lazy("Name"), help_text=gettext_lazy("What others will see."))
+    name = forms.CharField(label=gettext_lazy("Name"), help_text=gettext_lazy("Visible to other users."))
     role = forms.ChoiceField(label=gettext_lazy("Role"), choices=[("viewer", "Viewer"), ("admin", "Admin")])
     note = forms.CharField(label=gettext_lazy("Note"), required=False, widget=forms.Textarea(attrs={"rows": 2}))
-    often = forms.BooleanField(label=gettext_lazy("Every day"), required=False)
+    often = forms.BooleanField(label=gettext_lazy("Daily"), required=False)
 
 
 @require_GET
@@ -60,19 +59,26 @@ def _things():
     # What the examples show. None of it is in a database.
     diff = comparing.compare(OLD, NEW)
     return {
-        "states": STATES,
+        "states": states.FIRST_VALUES,
         "decisions": DECISIONS,
         "roles": ROLES,
         "example_agent": SimpleNamespace(agent_id="main", model="claude-sonnet-4-5"),
+        "example_job": SimpleNamespace(
+            job=SimpleNamespace(id="example", state="refused"),
+            label=_("Import"),
+            tone="bad",
+            sentence=_("There is no OpenClaw folder at %(path)s.") % {"path": "/x"},
+            href="#c-notice",
+            action=_("View job"),
+            is_polled=False,
+        ),
         "example_page": SimpleNamespace(next="b", previous="a"),
         "example_tabs": [
-            {
-                "label": _("Waiting"),
-                "amount": {"count": 10_000, "is_more": True},
-                "href": "#c-list",
-                "is_current": True,
-            },
-            {"label": _("Approved"), "amount": {"count": 7, "is_more": False}, "href": "#c-list", "is_current": False},
+            {"label": states.word(value), "amount": amount, "href": "#c-list", "is_current": amount["is_more"]}
+            for value, amount in (
+                ("pending", {"count": 10_000, "is_more": True}),
+                ("approved", {"count": 7, "is_more": False}),
+            )
         ],
         "hits": list(lint_text("openclaw sessions list --json")),
         "examples_of_reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],

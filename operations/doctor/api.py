@@ -25,9 +25,9 @@ MOST = 1_000  # of a list in a receipt
 
 
 class LookOut(Schema):
-    job: JobOut | None = Field(description="the last look or run that ended well; null: nobody has looked yet")
+    job: JobOut | None = Field(description="the last finished check or run; null: not checked yet")
     under_way: JobOut | None
-    receipt: dict[str, Any] | None = Field(description="what it found, as `openclaw-web doctor --json` prints it")
+    receipt: dict[str, Any] | None = Field(description="what was found, as printed by `openclaw-web doctor --json`")
 
 
 class RunOut(Schema):
@@ -35,15 +35,15 @@ class RunOut(Schema):
     status: str = Field(description="running, completed, warning, failed or undone")
     started_at: int
     finished_at: int | None
-    root: str = Field(description="OpenClaw's home")
+    root: str = Field(description="the OpenClaw folder")
     made_by: str
-    message: str = Field(description="the sentence it ended with")
+    message: str = Field(description="the result in a sentence")
 
 
 class RunDetail(RunOut):
     receipt: dict[str, Any] = Field(
-        description="plan, backup, repairs, how many sessions were new by agent, warnings, removed; "
-        f"of longer lists the first {MOST}, and in `cut` how many there are"
+        description="plan, backup, repairs, new sessions by agent, warnings, removed; of longer lists the first "
+        f"{MOST}, with their full length in `cut`"
     )
 
     @staticmethod
@@ -77,23 +77,23 @@ class IgnoredOut(Schema):
     agent: str
     session_id: str
     path: str = Field(description="the file, or `database#session`")
-    run: str = Field(description="the run that was undone")
+    run: str = Field(description="the undone run")
 
 
 class FixIn(Body):
-    sources: Literal["keep", "archive", "remove"] = Field("keep", description="what becomes of imported legacy files")
+    sources: Literal["keep", "archive", "remove"] = Field("keep", description="what to do with imported legacy files")
     include_deleted: bool = Field(False, description="also deleted and reset sessions")
     deep: bool = Field(False, description="compare every record with its source, before and after")
-    accept_losses: bool = Field(False, description="do not miss any more what neither a source nor a backup has")
+    accept_losses: bool = Field(False, description="stop reporting records found in no source and no backup")
 
 
 class AgainIn(Body):
     agent: str = Field("", max_length=56, description="empty: all agents")
-    session: str = Field("", max_length=200, description="an id or a key of this agent; empty: all of its sessions")
+    session: str = Field("", max_length=200, description="id or key of a session of this agent; empty: all sessions")
 
 
 class UndoIn(Body):
-    force: bool = Field(False, description="also when sources are no longer in their place")
+    force: bool = Field(False, description="even if source files were moved or removed")
 
 
 class UnignoreIn(Body):
@@ -103,50 +103,50 @@ class UnignoreIn(Body):
 KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
 
 
-@router.get("/operations/doctor", LookOut)
+@router.get("/operations/doctor", LookOut, summary="Doctor Latest Check")
 @needs("operator")
 def doctor_look_detail(request):
-    """What the last look, or the last run, found."""
+    """What the last check or run found."""
     last, under_way = looks.last(), looks.under_way()
     return {"job": last, "under_way": under_way, "receipt": looks.receipt(last) if last else None}
 
 
-@router.post("/operations/doctor/look", {202: JobOut}, 400, 409)
+@router.post("/operations/doctor/look", {202: JobOut}, 400, 409, summary="Doctor Check")
 @needs("operator")
 def doctor_look(request):
-    """Look at every source and at the store, without changing anything; answers the job that does it."""
+    """Check every source and the store, without changing anything; returns the job."""
     return _started(request, "doctor_look", looks.asked())
 
 
 @router.post("/operations/doctor/compare", {202: JobOut}, 400, 409)
 @needs("admin")
 def doctor_compare(request):
-    """Look, and compare every record with its source, without changing anything; answers the job that does it."""
+    """Check everything and compare every record with its source, without changing anything; returns the job."""
     return _started(request, "doctor_look", looks.asked(deep=True))
 
 
-@router.post("/operations/doctor/again", {202: JobOut}, 400, 404, 409)
+@router.post("/operations/doctor/again", {202: JobOut}, 400, 404, 409, summary="Doctor Import Again")
 @needs("admin")
 def doctor_again(request, wanted: AgainIn = ALL):
-    """Import sessions again from every source that still holds them; answers the job that does it."""
+    """Import sessions again from every source that still contains them; returns the job."""
     if wanted.session and not wanted.agent:
-        raise Refused(_("Name the agent of this session."))
+        raise Refused(_("Enter the agent of this session."))
     if wanted.agent:
         get_object_or_404(Agent, agent_id=wanted.agent)
     return _started(request, "collect", looks.again(**wanted.dict()))
 
 
-@router.post("/operations/doctor/fix", {202: JobOut}, 400, 409)
+@router.post("/operations/doctor/fix", {202: JobOut}, 400, 409, summary="Doctor Repair")
 @needs("admin")
 def doctor_fix(request, wanted: FixIn = KEEP_ALL):
-    """Back up, mend, import, compare and write a receipt; answers the job that does it."""
+    """Back up, repair, import, compare and write a receipt; returns the job."""
     return _started(request, "doctor", looks.asked(by=request.user.username, **wanted.dict()))
 
 
 @router.get("/operations/doctor/runs", Page[RunOut], 409)
 @needs("operator")
 def doctor_run_list(request, filters: Query[PageQuery]):
-    """Runs of `doctor --fix`, the newest first."""
+    """Runs of `doctor --fix`, newest first."""
     rows = MigrationRun.objects.defer("report_json", "before_json")
     return listed(page_of(rows, order=("-started_at", "-id"), **filters.place))
 
@@ -161,7 +161,7 @@ def doctor_run_detail(request, run_id: str):
 @router.get("/operations/doctor/runs/{run_id}/sources", Page[SourceOut], 404, 409)
 @needs("operator")
 def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
-    """What became of each source that a run was the last one to import, or to try."""
+    """The result of each source in the last run that imported it or tried to."""
     run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id)
     return listed(page_of(MigrationSource.objects.filter(last_run=run), order=("source_key",), **filters.place))
 
@@ -169,24 +169,24 @@ def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
 @router.post("/operations/doctor/runs/{run_id}/undo", {202: JobOut}, 400, 404, 409)
 @needs("admin")
 def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
-    """Take out the sessions that a run brought in first; answers the job that does it."""
+    """Remove the sessions that a run imported first; returns the job."""
     run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id, status__in=looks.UNDOABLE)
     forced = {"force": True} if wanted.force else {}
     return _started(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
 
 
-@router.get("/operations/doctor/ignored", Page[IgnoredOut], 409)
+@router.get("/operations/doctor/ignored", Page[IgnoredOut], 409, summary="Doctor Excluded List")
 @needs("operator")
 def doctor_ignored_list(request, filters: Query[PageQuery]):
-    """Sessions that an undo took out: collects leave them out."""
+    """Sessions removed by an undo: imports exclude them."""
     page = page_of(ignoring.rows(), order=ignoring.ORDER, **filters.place)
     return listed(page, [ignoring.as_json(row) for row in page])
 
 
-@router.post("/operations/doctor/unignore", {202: JobOut}, 400, 409)
+@router.post("/operations/doctor/unignore", {202: JobOut}, 400, 409, summary="Doctor Allow Again")
 @needs("admin")
 def doctor_unignore(request, wanted: UnignoreIn):
-    """Let such sessions in again; answers the job that does it."""
+    """Allow excluded sessions again; returns the job."""
     return _started(request, "doctor_unignore", {"what": wanted.what, "by": request.user.username})
 
 

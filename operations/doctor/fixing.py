@@ -36,6 +36,7 @@ from .store import losses, own_store
 
 Status = MigrationRun.Status
 INCOMPLETE = BackupRun.Status.INCOMPLETE.value
+GATEWAY = "gateway"  # why --fix was refused, in the reasons
 IMPORT_PARAMS = ("source", "as", "include_deleted")
 
 
@@ -43,7 +44,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Do what the plan says and write the receipt. `params`: `source`, `as`, `include_deleted`, `sources`
     (keep, archive, remove), `force`, `by`. Raises Refused when nothing can be done; running it again is harmless.
     """
-    nothing = _("What was imported until then stays; run it again.")
+    nothing = _("Imports finished so far are kept. Run the import again to continue.")
     with only_one(), room.refusing(settings.HOME_DIR, nothing), Copies() as copies:  # until all is compared
         made = plan.make(params, progress, copies)
         _check(made, params)
@@ -51,14 +52,14 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         todo = _todo(made, params)
         mendable = [one for one in made.store if one.repair and one.repair != losses.AGAIN]
         if not todo and not mendable and not recovering.is_wanted(made):
-            sentence = f"{_('Nothing to do.')} {plan.sentence_of(made)}"
+            sentence = _("Nothing to do. %(state)s") % {"state": plan.sentence_of(made)}
             return _receipt(made, None, sentence, {})
         return _recorded(made, todo, mendable, params, progress)
 
 
 def only_one() -> AbstractContextManager[None]:
     """One doctor at a time in a home. Raises Refused while another one is at work."""
-    return locks.only_one(locks.DOCTOR, _("Another doctor is at work. Wait until it has ended."))
+    return locks.only_one(locks.DOCTOR, _("Another check or repair is running. Wait until it has ended."))
 
 
 def _check(made: Plan, params):
@@ -69,8 +70,8 @@ def _check(made: Plan, params):
         raise Refused(made.problem)
     takes = params.get("sources", source_files.KEEP) != source_files.KEEP
     if takes and (signs := _signs_of_life(made, params)):
-        reasons = [{"id": "gateway", "reason": sign} for sign in signs]
-        sentence = _("OpenClaw seems to be running: %(why)s. Stop it first, or say --force. Nothing was done.")
+        reasons = [{"id": GATEWAY, "reason": sign} for sign in signs]
+        sentence = _("OpenClaw seems to be running: %(why)s. Stop OpenClaw, then try again. Nothing was changed.")
         raise Refused(sentence % {"why": signs[0]}, reasons=reasons)
 
 
@@ -106,7 +107,7 @@ def _mtime(source):
 def _recorded(made, todo, mendable, params, progress):
     row = runs.begin(root=str(made.root), by=params.get("by", ""), before=_sessions())
     facts: dict[str, Any] = {"plan": plan.as_receipt(made), "run": row.id}
-    sentence = _("It stopped on an unexpected error. The server's log says where.")
+    sentence = _("Stopped by an unexpected error. See the server log.")
     ended = None
     try:
         ended = _work(row, made, todo, mendable, params, progress, facts)
@@ -117,7 +118,7 @@ def _recorded(made, todo, mendable, params, progress):
         sentence = str(runs.CANCELLED)
         raise
     except OperationalError as exc:
-        sentence = _("The store could not be written: %(why)s.") % {"why": reasons.of(exc)}
+        sentence = _("The store is not writable: %(why)s.") % {"why": reasons.of(exc)}
         raise
     finally:
         if ended is None:
@@ -133,7 +134,7 @@ def _work(row, made, todo, mendable, params, progress, facts):
     first = [finding for finding in mendable if finding.check == "registry_row"]
     facts["repairs"] = [_mended(finding, progress) for finding in first]
     recovering.refill(made, params, progress, facts)
-    progress.log(_("Making a backup"))
+    progress.log(_("Creating a backup"))
     backup = backups.create({"by": params.get("by", "")}, progress)
     facts["backup"] = {name: backup[name] for name in ("id", "path", "sha256", "bytes", "status")}
     progress.log(backup["message"])
@@ -167,7 +168,7 @@ def _message(facts, warnings):
     counts |= {"repairs": sum(one["is_done"] for one in facts["repairs"]), "warnings": warnings}
     told = {name.replace(" ", "_"): amounts.of(name, count) for name, count in counts.items()}
     words = _("%(sources)s imported, %(new_sessions)s, %(rejected_lines)s, %(repairs)s, %(warnings)s.")
-    lacks = _(" The backup made before is incomplete.") if facts["backup"]["status"] == INCOMPLETE else ""
+    lacks = _(" The backup created before the import is incomplete.") if facts["backup"]["status"] == INCOMPLETE else ""
     return words % told + _losses(facts) + lacks
 
 
@@ -175,7 +176,7 @@ def _losses(facts):
     if "read_again" not in facts:
         return ""
     counts = {"again": f"{facts['read_again']['records']:,}", "lost": f"{facts['lost_records']:,}"}
-    return " " + _("Records that were lost and are back: %(again)s. Still lost: %(lost)s.") % counts
+    return " " + _("Lost records restored: %(again)s. Still lost: %(lost)s.") % counts
 
 
 def _mended(finding, progress):
@@ -266,11 +267,11 @@ def _take_away(row, made, saved, going, params, facts):
         one = saved[source.name]
         try:
             if signs:
-                raise Refused(_("OpenClaw was started meanwhile: %(why)s.") % {"why": signs[0]})
+                raise Refused(_("OpenClaw was started in the meantime: %(why)s.") % {"why": signs[0]})
             if one.status != MigrationSource.Status.IMPORTED:
-                raise Refused(_("It was not imported."))
+                raise Refused(_("The file was not imported."))
             if not verifying.is_whole(made.collection, source):
-                raise Refused(_("Not every line of it is a record that is in the store."))
+                raise Refused(_("Not every line of the file is stored as a record."))
             runs.note_leaving(one, mode)
             to = folder / source.name if mode == source_files.ARCHIVE else None
             source_files.take_away(made.root, source.name, one.source_sha256, to=to)
@@ -323,9 +324,9 @@ def _take_back(params):
 
 JOB = job_kinds.Kind(
     run=run,
-    label=gettext_lazy("Doctor: import and repairs"),
-    started=gettext_lazy("started the doctor"),
-    kept=gettext_lazy("What was mended and imported until then stays; run it again to go on."),
+    label=gettext_lazy("Doctor: import and repair"),
+    started=gettext_lazy("started an import and repair"),
+    kept=gettext_lazy("Repairs and imports finished so far are kept; run the repair again to continue."),
     undo=_take_back,
     done=report.in_words,
     page="operations:doctor",

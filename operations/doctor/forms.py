@@ -17,7 +17,7 @@ class DoctorForm(forms.Form):
             ("remove", _("Remove them")),
         ],
         initial="keep",
-        help_text=_("Files move or go only when every line of them is in the store and OpenClaw is not running."),
+        help_text=_("Files are moved or removed only once every line is stored and OpenClaw is stopped."),
     )
     include_deleted = forms.BooleanField(required=False)
     deep = forms.BooleanField(required=False)
@@ -27,21 +27,24 @@ class DoctorForm(forms.Form):
 class AgainForm(forms.Form):
     """What is to be imported again: a session of an agent, all of one agent, or everything."""
 
-    agent = forms.CharField(label=_("Agent"), required=False, max_length=56, help_text=_("Empty: all agents."))
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56, help_text=_("Empty = all agents."))
     session = forms.CharField(
-        label=_("Session"), required=False, max_length=200, help_text=_("Its id or key. Empty: all of the agent.")
+        label=_("Session"),
+        required=False,
+        max_length=200,
+        help_text=_("Session id or key. Empty = all sessions of the agent."),
     )
 
     def clean_agent(self):
         agent = self.cleaned_data["agent"].strip()
         if agent and not Agent.objects.filter(agent_id=agent).exists():
-            raise forms.ValidationError(_("There is no agent of this name here."))
+            raise forms.ValidationError(_("There is no agent with this name here."))
         return agent
 
     def clean(self):
         found = super().clean()
         if found.get("session") and not found.get("agent") and not self.errors:
-            self.add_error("agent", _("Name the agent of this session."))
+            self.add_error("agent", _("Enter the agent of this session."))
         return found
 
 

@@ -96,10 +96,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     with collect.only_one(progress):  # one that is under way would write down that it has read everything
         wanted = list(_wanted(what))
         if not wanted:
-            raise Refused(
-                _("%(what)s is not left out. The page of the doctor lists what is, and so does doctor --json.")
-                % {"what": what}
-            )
+            raise Refused(_("%(what)s is not excluded. The Doctor page lists what is excluded.") % {"what": what})
         with transaction.atomic():
             for agent_id, root in {(row.agent_id, row.root) for row in wanted}:
                 own = [row for row in wanted if (row.agent_id, row.root) == (agent_id, root)]
@@ -107,8 +104,8 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             object_id = wanted[0].last_run_id
             audit.record(by, "doctor_unignored", object_type="migration_run", object_id=object_id, sessions=len(wanted))
     words = ngettext(
-        "%(count)s session is no longer left out (%(what)s). The next collect reads it.",
-        "%(count)s sessions are no longer left out (%(what)s). The next collect reads them.",
+        "%(count)s session is no longer excluded (%(what)s). The next import includes this session.",
+        "%(count)s sessions are no longer excluded (%(what)s). The next import includes these sessions.",
         len(wanted),
     )
     message = words % {"count": len(wanted), "what": what}
@@ -139,8 +136,8 @@ def _let_in(root, agent_id, own):
 
 JOB = job_kinds.Kind(
     run=run,
-    label=gettext_lazy("Doctor: let sessions in again"),
-    started=gettext_lazy("started to let undone sessions in again"),
+    label=gettext_lazy("Doctor: allow import"),
+    started=gettext_lazy("started to allow the import of excluded sessions"),
     kept=gettext_lazy("Nothing was changed."),
     done=report.in_words,
     page="operations:doctor",

@@ -51,14 +51,14 @@ def again(*, agent: str = "", session: str = "") -> dict[str, Any]:
 def whereabouts(loss: dict[str, Any], *, is_after: bool) -> str:
     """Where what is lost can be had, as far as anybody has looked: `loss` is one of a receipt."""
     if loss["where"]:
-        return _("In the backup %(path)s") % {"path": loss["where"]}
+        return _("Backup %(path)s") % {"path": loss["where"]}
     if is_after:
-        return _("In no source, and in none of the last backups")
+        return _("In no source and in none of the latest backups")
     if loss["in_sources"] is None:
-        return _("Not looked for yet: “Import and mend” does")
+        return _("Not searched yet: “Import and repair” searches backups")
     if loss["in_sources"] >= loss["missing"] + loss["different"]:
-        return _("In its source: “Import and mend” brings it back")
-    return _("%(count)s in its source; the rest was not looked for yet") % {"count": loss["in_sources"]}
+        return _("In its source: “Import and repair” restores the records")
+    return _("%(count)s in its source; the rest has not been searched for yet") % {"count": loss["in_sources"]}
 
 
 def _newest(**columns):

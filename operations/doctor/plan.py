@@ -108,14 +108,16 @@ def _unreadable(plan):
             yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words, source.name)
         for table, number in sorted(source.lost.items()) if source.agent not in plan.counts.gone else ():
             words = {"path": source.name, "count": f"{number:,}", "table": table}
-            sentence = _("Rows of %(table)s that were read from %(path)s and are missing: %(count)s.") % words
+            sentence = _("Rows of %(table)s imported from %(path)s that are missing: %(count)s.") % words
             yield Finding("lost_rows", sentence, source.name, repair=losses.AGAIN, agent=source.agent)
 
 
 def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies) -> None:
     """Look at the sources of a plan only. Raises Refused when there is no home of OpenClaw to collect."""
     if plan.root.resolve() == settings.HOME_DIR.resolve():
-        raise Refused(_("%(path)s is OpenClaw Web's own home. Name OpenClaw's with --source.") % {"path": plan.root})
+        raise Refused(
+            _("%(path)s is OpenClaw Web's own home. Choose the OpenClaw folder instead.") % {"path": plan.root}
+        )
     home = read_home(plan.root)
     plan.store += [Finding("configuration", problem, path=home_configuration.NAME) for problem in home.problems]
     plan.names = names_here(home, as_name=params.get("as"))
@@ -152,11 +154,11 @@ def _look_inside(plan, progress):
         agent_id = plan.names[found.home_name]
         own = [source for source in plan.sources if source.home_agent == found.home_name]
         if plan.is_deep or any(source.is_to_read for source in own):
-            progress.update(done, total, _("Looking into what %(agent)s has") % {"agent": agent_id})
+            progress.update(done, total, _("Checking the sources of %(agent)s") % {"agent": agent_id})
             _look_into_agent(plan, looker, found, agent_id, own, hear)
     looker.of_home([source for source in plan.sources if not source.home_agent])
     if total:
-        progress.update(total, total, _("Looked into everything that is new"))
+        progress.update(total, total, _("Checked everything new"))
 
 
 def _look_into_agent(plan, looker, found, agent_id, own, hear):
@@ -211,7 +213,7 @@ def sentence_of(plan: Plan) -> str:
     """How it is, in one sentence, and what was compared for that in others."""
     compared = f"{compared_words(plan)} {own_store.compared(is_deep=plan.is_deep)}"
     if not plan.findings:
-        return _("Nothing is new and nothing is wrong.") + f" {compared}"
+        return _("Nothing new and no problems found.") + f" {compared}"
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
     new = sum(source.records for source in plan.to_read if source.target == TRANSCRIPTS)
     words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
@@ -220,7 +222,7 @@ def sentence_of(plan: Plan) -> str:
     words["rejected"] = amounts.of("rejected lines", len(plan.rejected) - lost)
     if lost:
         words["rejected"] += ", " + amounts.of("unreadable databases", lost)
-    return _("To read: %(new)s, with %(records)s and %(rejected)s. %(wrong)s.") % words + f" {compared}"
+    return _("To import: %(new)s, with %(records)s and %(rejected)s. %(wrong)s.") % words + f" {compared}"
 
 
 def compared_words(plan: Plan) -> str:
@@ -228,12 +230,12 @@ def compared_words(plan: Plan) -> str:
     if plan.is_deep:
         words = {"records": amounts.of("records", plan.compared.records)}
         words["sources"] = amounts.of("sources", len(plan.compared.sources))
-        return _("Compared: %(records)s in %(sources)s, each with what is stored of it.") % words
+        return _("Compared: %(records)s in %(sources)s with the stored records.") % words
     words = {"records": amounts.of("records", plan.counts.records)}
     words["sessions"] = amounts.of("sessions", plan.counts.sessions)
     sentence = _(
-        "Counted: %(records)s of %(sessions)s, against what was noted when they were imported; "
-        "what they say was not compared with their sources."
+        "Counted: %(records)s of %(sessions)s, compared with the counts noted at import; the content was"
+        " not compared with the sources."
     )
     return sentence % words
 
@@ -301,8 +303,8 @@ def layout_of(found: list[Source]) -> str:
 
 JOB = job_kinds.Kind(
     run=look,
-    label=gettext_lazy("Doctor: a look"),
-    started=gettext_lazy("started a look of the doctor"),
+    label=gettext_lazy("Doctor: check"),
+    started=gettext_lazy("started a Doctor check"),
     kept=gettext_lazy("Nothing was changed."),
     done=report.in_words,
     page="operations:doctor",

@@ -31,5 +31,5 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
     copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
     snapshots.take(file, copy)
     copy.chmod(0o600)
-    say(_("The global database is older than this program. A copy is kept: %(path)s") % {"path": copy})
+    say(_("The global database is older than this version of OpenClaw Web. A copy is kept: %(path)s") % {"path": copy})
     call_command("migrate", verbosity=0)

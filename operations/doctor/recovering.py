@@ -32,7 +32,7 @@ def refill(made: Plan, params: dict[str, Any], progress: Any, facts: dict[str, A
     """Read agents of this home again whose files are gone, into files of their own: no backup is made without them."""
     for agent_id in made.names.values():
         if is_lost(agent_id):
-            progress.log(_("Reading agent %(agent)s again") % {"agent": agent_id})
+            progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
             _again(params, progress, agent_id, [])
             facts.setdefault("refilled", []).append(agent_id)
 
@@ -42,7 +42,7 @@ def read_again(made: Plan, params: dict[str, Any], progress: Any, facts: dict[st
     wanted = _sessions(made)
     _forget(made)
     for agent_id, ids in sorted(wanted.items()):
-        progress.log(_("Reading agent %(agent)s again") % {"agent": agent_id})
+        progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
         if ids or agent_id not in facts.get("refilled", ()):
             _again(params, progress, agent_id, sorted(ids))
     after = _look_again(made, params, progress)

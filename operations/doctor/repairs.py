@@ -30,18 +30,20 @@ def mend(finding: Finding) -> str:
 
 def migrate_global(finding: Finding) -> str:
     call_command("migrate", verbosity=0)
-    return _("The global database has the schema of this program.")
+    return _("The global database has the schema of this version of OpenClaw Web.")
 
 
 def migrate_agents(finding: Finding) -> str:
     databases.migrate(finding.agent)
-    return _("The file of agent %(agent)s has the schema of this program.") % {"agent": finding.agent}
+    return _("The database of agent %(agent)s has the schema of this version of OpenClaw Web.") % {
+        "agent": finding.agent
+    }
 
 
 def triggers(finding: Finding) -> str:
     """Make every trigger of the global file what its migration makes it."""
     upkeep.make_triggers()
-    return _("The triggers that keep rows from being changed are in place.")
+    return _("The triggers that protect rows from changes are in place.")
 
 
 def register(finding: Finding) -> str:
@@ -63,10 +65,10 @@ def rebuild_sums(finding: Finding) -> str:
     connections[databases.alias(finding.agent)].close()
     words = {"agent": finding.agent, "count": count}
     if not count:
-        return _("The sums of agent %(agent)s were made again from those of its sessions.") % words
+        return _("The totals of agent %(agent)s were recalculated from its sessions.") % words
     sentence = ngettext(
-        "The sums of %(count)s session of agent %(agent)s were made again from its records.",
-        "The sums of %(count)s sessions of agent %(agent)s were made again from their records.",
+        "The totals of %(count)s session of agent %(agent)s were recalculated from its records.",
+        "The totals of %(count)s sessions of agent %(agent)s were recalculated from their records.",
         count,
     )
     return sentence % words
@@ -78,7 +80,7 @@ def artifact_metadata(finding: Finding) -> str:
     count = services_of_artifacts.write_metadata(db)
     connections[db].close()
     words = {"agent": finding.agent, "count": count}
-    return _("The metadata of artifacts of agent %(agent)s was written again: %(count)s.") % words
+    return _("Artifact metadata of agent %(agent)s written again: %(count)s.") % words
 
 
 def permissions(finding: Finding) -> str:
@@ -95,7 +97,9 @@ def permissions(finding: Finding) -> str:
                 finally:
                     os.close(handle)
     words = ngettext(
-        "%(count)s file or folder is its owner's alone.", "%(count)s files and folders are their owner's alone.", count
+        "%(count)s file or folder is now restricted to its owner.",
+        "%(count)s files and folders are now restricted to their owner.",
+        count,
     )
     return words % {"count": count}
 

@@ -89,22 +89,22 @@ def _rejected(result):
     for one in result["rejected"][:SHOWN]:
         yield _("  will be rejected: %(file)s at %(offset)s, %(reason)s %(detail)s") % one
     if result["rejected_count"] > SHOWN:
-        yield _("  and %(count)s more: --json lists them") % {"count": result["rejected_count"] - SHOWN}
+        yield _("  and %(count)s more in the JSON output") % {"count": result["rejected_count"] - SHOWN}
 
 
 def _skipped(result):
     why = Counter((one["why"], bool(one["table"])) for one in result["skipped"])
     for (reason, is_table), count in sorted(why.items()):
         what = _("tables") if is_table else _("files and folders")
-        yield _("  left alone: %(count)s %(what)s (%(reason)s)") % {"count": count, "what": what, "reason": reason}
+        yield _("  skipped: %(count)s %(what)s (%(reason)s)") % {"count": count, "what": what, "reason": reason}
 
 
 def _ignored(result):
     if result["ignored_count"]:
         count = result["ignored_count"]
         words = ngettext(
-            "  left out: %(count)s session that was undone; --json lists it, --unignore lets it in",
-            "  left out: %(count)s sessions that were undone; --json lists them, --unignore lets them in",
+            "  excluded: %(count)s session of an undone import, named in the JSON output",
+            "  excluded: %(count)s sessions of undone imports, named in the JSON output",
             count,
         )
         yield words % {"count": count}
@@ -113,7 +113,7 @@ def _ignored(result):
 def _store(result):
     for one in result["store"]:
         mark = "!" if one["level"] == "finding" else "-"
-        yield f"  {mark} {one['sentence']}" + (_(" --fix mends it.") if one["is_repairable"] else "")
+        yield f"  {mark} {one['sentence']}" + (_(" This can be repaired.") if one["is_repairable"] else "")
 
 
 def _run(result):
@@ -123,43 +123,43 @@ def _run(result):
     if run["backup"]:
         yield _("Backup: %(path)s") % run["backup"]
     if run["source_archive"]:
-        yield _("Sources that go, packed: %(path)s") % run["source_archive"]
+        yield _("Archive of source files: %(path)s") % run["source_archive"]
     for one in run["repairs"]:
         yield ("  " if one["is_done"] else "  ! ") + one["sentence"]
     for one in run["warnings"][:SHOWN]:
         yield f"  ! {one['path']}: {one['reason']}"
     yield from _still_lost(run)
     for one in run["stayed"][:SHOWN]:
-        yield _("  stays: %(path)s: %(reason)s") % one
+        yield _("  kept: %(path)s: %(reason)s") % one
     if run["removed"]:
         count = len(run["removed"])
         words = ngettext(
-            "  %(count)s source file is no longer in its place.",
-            "  %(count)s source files are no longer in their place.",
+            "  %(count)s source file was moved or removed.",
+            "  %(count)s source files were moved or removed.",
             count,
         )
         yield words % {"count": count}
     if result["verb"] == "fix" and run["id"]:
-        yield _("Receipt: %(id)s. To take it back: openclaw-web doctor --undo %(id)s") % run
+        yield _("Receipt: %(id)s. To undo this run: openclaw-web doctor --undo %(id)s") % run
     if result["verb"] == "undo" and run["ignored"]:
-        yield _("To let them in again: openclaw-web doctor --unignore %(id)s") % run
+        yield _("To allow these sessions again: openclaw-web doctor --unignore %(id)s") % run
 
 
 def _still_lost(run):
     if run["read_again"]:
         words = {"records": f"{run['read_again']['records']:,}"}
         words["sessions"] = amounts.of("sessions", run["read_again"]["sessions"])
-        yield _("  read again: %(sessions)s; records that are back: %(records)s") % words
+        yield _("  imported again: %(sessions)s; records restored: %(records)s") % words
     for one in run["losses"][:SHOWN]:
         yield _("  ! still lost: %(what)s") % {"what": loss_words(one)}
     if run["loss_count"] > SHOWN:
-        yield _("  and %(count)s more: --json lists them") % {"count": run["loss_count"] - SHOWN}
+        yield _("  and %(count)s more in the JSON output") % {"count": run["loss_count"] - SHOWN}
     for one in run["backups"]:
         words = one | {"records": f"{one['records']:,}", "agents": ", ".join(one["agents"])}
         yield (
             _(
-                "  A backup holds %(records)s of them (%(agents)s): %(command)s\n"
-                "    It puts the whole home back to how it was then, and keeps the home of now beside it."
+                "  A backup contains %(records)s of them (%(agents)s): %(command)s\n    This command restores the"
+                " whole home to the time of the backup and keeps the current home beside it."
             )
             % words
         )
@@ -173,7 +173,9 @@ def loss_words(one: dict[str, Any]) -> str:
         place += _("%(kind)s: %(missing)s of %(noted)s missing") % words
     if one["different"]:
         place += (", " if one["missing"] else "") + _(
-            "%(kind)s: %(different)s of %(noted)s not as in the source"
+            "%(kind)s: %(different)s of %(noted)s different from the source"
         ) % words
-    where = _("in the backup %(where)s") % words if one["where"] else _("in no source and in none of the last backups")
+    where = (
+        _("in the backup %(where)s") % words if one["where"] else _("in no source and in none of the latest backups")
+    )
     return f"{place} ({where})" if one["missing"] else place

@@ -17,6 +17,7 @@ from ledger.models import Session, SessionDay
 from ledger.rebuilding import sums
 from ledger.transcripts import session_rows, tool_days
 from openclaw_web.errors import Refused
+from openclaw_web.pages import states
 from overview import summaries
 from people.audit import log as audit
 
@@ -25,6 +26,7 @@ from . import fixing, ignoring, report
 
 Status = MigrationRun.Status
 LISTED = 200
+FORCED = gettext_lazy("Force the undo to remove the sessions anyway.")
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -42,7 +44,9 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             db = databases.alias(agent_id)
             removed[agent_id] = 0
             for session_id in ids:
-                progress.update(done, total, _("Taking sessions out of %(agent)s") % {"agent": agent_id})
+                progress.update(
+                    done, total, _("Removing sessions of the undone run from %(agent)s") % {"agent": agent_id}
+                )
                 removed[agent_id] += _remove(agent_id, db, session_id)
                 holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
                 done += 1
@@ -51,8 +55,8 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             connections[db].close()
         count = sum(removed.values())
         sentence = ngettext(
-            "%(count)s session of run %(run)s was taken out; collects leave it out from now on.",
-            "%(count)s sessions of run %(run)s were taken out; collects leave them out from now on.",
+            "%(count)s session of run %(run)s was removed; imports exclude it from now on.",
+            "%(count)s sessions of run %(run)s were removed; imports exclude them from now on.",
             count,
         )
         message = sentence % {"count": count, "run": row.id}
@@ -67,19 +71,19 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def _wanted(params):
     row = MigrationRun.objects.filter(id=params["run"]).first()
     if row is None:
-        raise Refused(_("There is no run %(run)s of doctor --fix. The page of the doctor lists them.") % params)
+        raise Refused(_("There is no repair run %(run)s. The Doctor page lists all runs.") % params)
     if row.status not in (Status.COMPLETED, Status.WARNING):
         sentence = _("Run %(run)s is %(status)s: there is nothing to undo.")
-        raise Refused(sentence % {"run": row.id, "status": row.get_status_display().lower()})
+        raise Refused(sentence % {"run": row.id, "status": str(states.word(row.status)).lower()})
     brought = orjson.loads(row.report_json).get("sessions", {})
     gone = 0 if params.get("force") else _gone(row.root, brought)
     if gone:
         sentence = ngettext(
-            "%(count)s source of these sessions is no longer in its place: its copy is in the backup folder.",
-            "%(count)s sources of these sessions are no longer in their place: their copies are in the backup folder.",
+            "%(count)s source of these sessions was moved or removed: its copy is in the backup folder.",
+            "%(count)s sources of these sessions were moved or removed: their copies are in the backup folder.",
             gone,
         )
-        raise Refused((sentence % {"count": gone}) + " " + _("Say --force to take the sessions out all the same."))
+        raise Refused((sentence % {"count": gone}) + f" {FORCED}")
     return row, brought
 
 
@@ -99,8 +103,8 @@ def _refuse_evidence(brought):
                 reasons.append({"id": f"{agent_id}/{session_id}", "reason": str(what)})
     if reasons:
         sentence = ngettext(
-            "%(count)s of these sessions has to stay, because evidence names it. Nothing was done.",
-            "%(count)s of these sessions have to stay, because evidence names them. Nothing was done.",
+            "%(count)s of these sessions has to be kept because evidence refers to it. Nothing was changed.",
+            "%(count)s of these sessions have to be kept because evidence refers to them. Nothing was changed.",
             len(reasons),
         )
         raise Refused(sentence % {"count": len(reasons)}, reasons=reasons[:LISTED])
@@ -134,7 +138,9 @@ def _remove(agent_id, db, session_id):
         if not Session.objects.using(db).filter(id=session_id).exists():
             return 0
         if choosing.needed_by(agent_id, db, session_id):
-            raise Refused(_("Evidence for session %(id)s came meanwhile. Undo again.") % {"id": session_id})
+            raise Refused(
+                _("Evidence for session %(id)s was added in the meantime. Undo the run again.") % {"id": session_id}
+            )
         session_rows.delete(db, session_id)
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
         tool_days.take_back(db, session_id)
@@ -144,8 +150,8 @@ def _remove(agent_id, db, session_id):
 JOB = job_kinds.Kind(
     run=run,
     label=gettext_lazy("Doctor: undo"),
-    started=gettext_lazy("started to undo a run of the doctor"),
-    kept=gettext_lazy("Sessions that were taken out until then stay out; undo the run again to go on."),
+    started=gettext_lazy("started to undo an import and repair"),
+    kept=gettext_lazy("Sessions already removed are excluded from imports; undo the run again to continue."),
     done=report.in_words,
     page="operations:doctor",
 )

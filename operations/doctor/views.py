@@ -2,21 +2,19 @@
 
 from django.conf import settings
 from django.shortcuts import get_object_or_404, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from collecting.models import MigrationRun, MigrationSource
 from jobs import services as jobs
+from jobs.notices import after_start
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, render_page
+from openclaw_web.pages.html import render_page
 
 from . import ignoring, looks, report
 from .forms import AgainForm, DoctorForm, UnignoreForm
 
 RUNS = 20
-TONES = {"running": "running", "completed": "ok", "warning": "warn", "failed": "bad", "undone": ""}
-STATES = {"new": "info", "changed": "info", "unchanged": "", "left": ""}
 SHOWN = 50  # sources, rejected lines and skipped things; the command tells all of them
 
 
@@ -31,14 +29,14 @@ def doctor(request):
 @needs("operator")
 def doctor_look(request):
     """Start a look; nothing is changed."""
-    return _started(request, "doctor_look", looks.asked(), _("The doctor is looking."))
+    return _started(request, "doctor_look", looks.asked())
 
 
 @require_POST
 @needs("admin")
 def doctor_compare(request):
     """Start a look that also compares every record with its source; nothing is changed."""
-    return _started(request, "doctor_look", looks.asked(deep=True), _("The doctor compares every record."))
+    return _started(request, "doctor_look", looks.asked(deep=True))
 
 
 @require_POST
@@ -49,7 +47,7 @@ def doctor_again(request):
     if not form.is_valid():
         context = _context(request, DoctorForm()) | {"again": form}
         return render(request, "operations/doctor.html", context, status=422)
-    return _started(request, "collect", looks.again(**form.cleaned_data), _("Sessions are being imported again."))
+    return _started(request, "collect", looks.again(**form.cleaned_data))
 
 
 @require_POST
@@ -60,7 +58,7 @@ def doctor_fix(request):
     if not form.is_valid():
         return render(request, "operations/doctor.html", _context(request, form), status=422)
     params = looks.asked(by=request.user.username, **form.cleaned_data)
-    return _started(request, "doctor", params, _("The doctor is at work."))
+    return _started(request, "doctor", params)
 
 
 @require_POST
@@ -70,7 +68,7 @@ def doctor_undo(request, run_id):
     run = get_object_or_404(MigrationRun, id=run_id, status__in=looks.UNDOABLE)
     forced = {"force": True} if request.POST.get("force") else {}
     params = {"run": run.id, "by": request.user.username} | forced
-    return _started(request, "doctor_undo", params, _("The run is being undone."))
+    return _started(request, "doctor_undo", params)
 
 
 @require_POST
@@ -81,11 +79,11 @@ def doctor_unignore(request):
     if not form.is_valid():
         return render(request, "operations/doctor.html", _context(request, DoctorForm()), status=422)
     params = form.cleaned_data | {"by": request.user.username}
-    return _started(request, "doctor_unignore", params, _("Sessions are being let in again."))
+    return _started(request, "doctor_unignore", params)
 
 
-def _started(request, kind, params, sentence):
-    return after_post(request, sentence, to=jobs.start(kind, params, by=request.user.username))
+def _started(request, kind, params):
+    return after_start(request, jobs.start(kind, params, by=request.user.username))
 
 
 def _losses(result):
@@ -121,11 +119,11 @@ def _context(request, form):
         "losses": _losses(result),
         "again": AgainForm(),
         "store": _still_so(result),
-        "sources": [(one, STATES.get(one["state"], "")) for one in result.get("sources", [])[:SHOWN]],
+        "sources": result.get("sources", [])[:SHOWN],
         "rejected": result.get("rejected", [])[:SHOWN],
         "skipped": result.get("skipped", [])[:SHOWN],
         "page": page,
-        "runs": [(run, TONES[run.status], run.status in looks.UNDOABLE, run.root in emptied) for run in page],
+        "runs": [(run, run.status in looks.UNDOABLE, run.root in emptied) for run in page],
         "ignored": [_ignored(row) for row in ignored],
         "has_more_ignored": bool(ignored.next),
         "home": settings.STATE_DIR,

@@ -17,6 +17,6 @@ router = Operations("operations_artifacts_api", tags=["artifacts"])
 @agent_view
 @needs("viewer")
 def lint_list(request, agent, filters: Query[LintQuery]):
-    """Lines of collected prompts and files that would pour whole outputs into a context, file by file."""
+    """Lines of imported prompts and files that would put whole outputs into a context, file by file."""
     looked = findings.page(agent, **filters.place)
     return listed(looked.files, looked.findings)

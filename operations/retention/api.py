@@ -21,20 +21,20 @@ router = Operations("operations_retention_api", tags=["operations"])
 
 
 class RetentionIn(Body):
-    days: int = Field(strict=True, ge=1, le=36_500, description="sessions without activity for so many days")
+    days: int = Field(strict=True, ge=1, le=36_500, description="sessions inactive for this many days")
 
 
 class RetentionRun(Schema):
     job: JobOut
     what: Literal["count", "remove", "archive"]
-    days: int | None = Field(description="as it was asked; null: the setting of then, or a day")
-    before: str | None = Field(description="the day, UTC; null until it has ended well")
-    sessions: int | None = Field(description="that can go (count), or went")
+    days: int | None = Field(description="as requested; null: from the setting at that time, or a day")
+    before: str | None = Field(description="the day, UTC; null until the run has finished")
+    sessions: int | None = Field(description="sessions that can be removed (count), or were removed")
     records: int | None
     turns: int | None
-    kept: dict[str, int] | None = Field(description="how many old sessions stay, by reason")
-    failed_count: int | None = Field(description="sessions that stayed after all")
-    bytes: int | None = Field(description="of archives")
+    kept: dict[str, int] | None = Field(description="how many old sessions are kept, by reason")
+    failed_count: int | None = Field(description="sessions that could not be removed")
+    bytes: int | None = Field(description="bytes of the archives")
     out: str | None = Field(description="the folder of archives")
 
 
@@ -45,10 +45,10 @@ class RemovedQuery(PageQuery):
 class RemovedOut(Schema):
     session_id: str
     removed_at: int
-    why: str = Field(description="retention: removed for good; archive: `archive` has it")
+    why: str = Field(description="retention: permanently removed; archive: kept in `archive`")
     last_activity_at: int
     record_count: int
-    archive: str = Field(description="its file; within the home relative to it; empty when there is none")
+    archive: str = Field(description="path of the file; relative if within the home; empty if there is none")
 
 
 FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "bytes", "out")
@@ -57,7 +57,7 @@ FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "byte
 @router.get("/operations/retention", Page[RetentionRun], 409)
 @needs("admin")
 def retention_list(request, filters: Query[PageQuery]):
-    """Runs that counted, removed or archived old sessions, the newest first."""
+    """Runs that counted, removed or archived old sessions, newest first."""
     page = page_of(jobs.of_kinds(services.KINDS), order=jobs.NEWEST_FIRST, **filters.place)
     return listed(page, [_told(run) for run in page])
 
@@ -65,21 +65,21 @@ def retention_list(request, filters: Query[PageQuery]):
 @router.post("/operations/retention/count", {202: JobOut}, 400, 409)
 @needs("admin")
 def retention_count(request, wanted: RetentionIn):
-    """Count what is old and remove nothing; answers the job that does it."""
+    """Count old sessions without removing anything; returns the job."""
     return _started(request, "retention", {"days": wanted.days, "dry_run": True})
 
 
 @router.post("/operations/retention/remove", {202: JobOut}, 400, 409)
 @needs("admin")
 def retention_remove(request, wanted: RetentionIn):
-    """Remove what is old, for good; answers the job that does it. What evidence needs stays."""
+    """Permanently remove old sessions; returns the job. Sessions that evidence needs are kept."""
     return _started(request, "retention", {"days": wanted.days})
 
 
 @router.post("/operations/retention/archive", {202: JobOut}, 400, 409)
 @needs("admin")
 def retention_archive(request, wanted: RetentionIn):
-    """Put what is old into archives that are read back, and remove it; answers the job that does it."""
+    """Move old sessions to archives, which are read back first; returns the job."""
     return _started(request, "archive", {"before": choosing.days_ago(wanted.days)})
 
 
@@ -87,7 +87,7 @@ def retention_archive(request, wanted: RetentionIn):
 @agent_view
 @needs("admin")
 def removed_session_list(request, agent, filters: Query[RemovedQuery]):
-    """Sessions of an agent that were removed because of their age, the latest first, with their archives."""
+    """Sessions of an agent that were removed because of their age, latest first, with their archives."""
     rows = RemovedSession.objects.using(agent.db)
     rows = rows.filter(why=filters.why) if filters.why else rows.all()
     return listed(page_of(rows, order=("-removed_at", "-session_id"), **filters.place))

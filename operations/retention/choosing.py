@@ -25,10 +25,10 @@ SAMPLES, DECISIONS, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "decisions", "c
 
 WHY = {
     SAMPLES: gettext_lazy("used by samples"),
-    DECISIONS: gettext_lazy("named by decisions of memory_gate"),
-    CONTEXTS: gettext_lazy("kept as the context of evidence"),
+    DECISIONS: gettext_lazy("named in memory_gate decisions"),
+    CONTEXTS: gettext_lazy("used as context of evidence"),
     CHECKPOINTS: gettext_lazy("part of checkpoints"),
-    MENTIONS: gettext_lazy("outputs mentioned by samples, memory files or scheduled work"),
+    MENTIONS: gettext_lazy("outputs mentioned by samples, memory files or scheduled tasks"),
 }
 
 

@@ -51,7 +51,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     folder = settings.HOME_DIR / "exports"
     done = {"files": 0, "written": 0, "turns": 0, "removed": 0}
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with room.refusing(folder, _("Every file is whole: the one of before, or a new one.")):
+    with room.refusing(folder, _("Every file is whole: either the previous version or the new one.")):
         is_through = False
         try:
             _export(folder, days, done, progress)
@@ -61,7 +61,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
     progress.update(len(days), len(days))
     told = {name: f"{number:,}" for name, number in done.items()}
-    message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old ones removed: %(removed)s.")
+    message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old files removed: %(removed)s.")
     return {"message": message % told, **done}
 
 
@@ -85,7 +85,9 @@ def _write(path: Path, draft: Path, stores, day: date, done):
         file.flush()
         os.fsync(file.fileno())
     if path.is_dir() and not path.is_symlink():
-        raise Refused(_("%(path)s is a folder: move it away.") % {"path": path})
+        raise Refused(
+            _("%(path)s is a folder where a file has to be written. Move the folder elsewhere.") % {"path": path}
+        )
     if not count:  # a day on which nobody spoke has no file
         path.unlink(missing_ok=True)
         return
@@ -185,7 +187,7 @@ JOB = Kind(
     run=run,
     label=gettext_lazy("Daily files"),
     started=gettext_lazy("started to write conversations to files"),
-    kept=gettext_lazy("Files that were written until then stay, each of them whole."),
+    kept=gettext_lazy("Files already written are kept, each of them whole."),
     undo=_take_back,
     every=Every(
         "jsonlExport.enabled",

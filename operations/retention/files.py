@@ -200,7 +200,7 @@ def opened(path: Path) -> Iterator[Reader]:
             line, head = _read(file)
             is_ours = head.get("schema") == SCHEMA and isinstance(head.get("agent"), str)
             if not (is_ours and is_session_id(head.get("session"))):
-                raise Wrong(_("%(path)s is no archive of this version.") % {"path": shown(path)})
+                raise Wrong(_("%(path)s is not an archive of this version.") % {"path": shown(path)})
             yield Reader(Summary(head["agent"], head["session"]), file, hashlib.sha256(line))
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as exc:
         told = {"path": shown(path), "reason": reasons.of_system(exc)}
@@ -210,7 +210,7 @@ def opened(path: Path) -> Iterator[Reader]:
 def _plain(path):
     """A file, opened; neither a link nor a device. Raises Wrong."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise Wrong(_("%(path)s is no plain file.") % {"path": shown(path)})
+        raise Wrong(_("%(path)s is not a plain file.") % {"path": shown(path)})
     return os.fdopen(os.open(path, READ), "rb")
 
 
@@ -235,7 +235,7 @@ def verify(path: Path) -> Summary:
         except orjson.JSONDecodeError as exc:
             raise _damaged() from exc
         if not isinstance(manifest, dict) or manifest.get("sha256") != file_sha256(path):
-            raise Wrong(_("%(path)s is not the file that its manifest tells of.") % {"path": shown(path)})
+            raise Wrong(_("%(path)s does not match its manifest.") % {"path": shown(path)})
     return found
 
 
@@ -324,7 +324,7 @@ def _rest(file):
 
 
 def _damaged():
-    return Wrong(_("The archive is damaged: it does not hold what it says."))
+    return Wrong(_("The archive is damaged: its content does not match its own description."))
 
 
 def _sha256(text):

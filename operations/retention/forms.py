@@ -8,9 +8,9 @@ class RetentionForm(forms.Form):
     """How long without activity makes a session old."""
 
     days = forms.IntegerField(
-        label=_("Sessions without activity for so many days"),
+        label=_("Inactive for at least (days)"),
         min_value=1,
         max_value=36_500,
         initial=365,
-        help_text=_("365 is a year. What samples and decisions need stays in any case."),
+        help_text=_("365 is a year. Anything used by samples or decisions is always kept."),
     )

@@ -14,7 +14,7 @@ from .choosing import WHY, days_ago
 RETENTION, ARCHIVE = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
 BY = "command line"
 MOST_DAYS = 36_500
-SOME_STAY = gettext_lazy("Not everything could be done.")
+SOME_STAY = gettext_lazy("Some sessions or archives could not be processed.")
 SESSIONS = ("dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents")
 FILES = ("restored", "there", "older", "sound", "rows")
 
@@ -61,7 +61,7 @@ def in_words(facts: dict[str, Any]) -> str:
         if agent["sessions"]:
             told = {"agent": agent_id, "oldest": agent["oldest"]}
             told |= {name: amounts.of(name, agent[name]) for name in ("sessions", "turns", "records")}
-            words = _("  %(agent)s: %(sessions)s, %(turns)s, %(records)s, from %(oldest)s on")
+            words = _("  %(agent)s: %(sessions)s, %(turns)s, %(records)s, since %(oldest)s")
             lines.append(words % told)
     if facts.get("dry_run"):
         lines.append(_("Nothing was removed."))

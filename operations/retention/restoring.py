@@ -42,7 +42,7 @@ def archives(names: list[str]) -> list[Path]:
         path = Path(name).expanduser().absolute()
         found += sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
     if not found:
-        raise Refused(_("There are no archives in what was named."))
+        raise Refused(_("No archives were found in the given paths."))
     return found
 
 
@@ -116,12 +116,12 @@ def restore(paths: list[Path], progress: Any, *, by: str) -> dict[str, Any]:
 
 
 def _words(counts):
-    yield ngettext("%(restored)s session is back,", "%(restored)s sessions are back,", counts["restored"])
-    yield ngettext("%(there)s was there.", "%(there)s were there.", counts["there"])
+    yield ngettext("%(restored)s session restored,", "%(restored)s sessions restored,", counts["restored"])
+    yield ngettext("%(there)s already present.", "%(there)s already present.", counts["there"])
     if counts["older"]:
         yield ngettext(
-            "%(older)s archive holds an older state and was left out.",
-            "%(older)s archives hold older states and were left out.",
+            "%(older)s archive contains an older state and was skipped.",
+            "%(older)s archives contain older states and were skipped.",
             counts["older"],
         )
 
@@ -145,7 +145,7 @@ def _restore(path, summary: Summary) -> str:
     if Session.objects.using(db).filter(id=summary.session).exists():
         if session_rows.digest(db, summary.session) == summary.rows_sha256:
             return "there"
-        raise Refused(_("This session is here already and has changed since. It was left as it is."))
+        raise Refused(_("This session is already stored and has changed since. The stored session was not changed."))
     nothing = _("This session was not restored.")
     try:
         with room.refusing(path.parent, nothing), files.opened(path) as archive:
@@ -153,7 +153,7 @@ def _restore(path, summary: Summary) -> str:
     except (DatabaseError, OverflowError) as exc:
         if failures.is_full(exc):
             raise
-        raise Refused(_("Its rows do not fit here: %(reason)s.") % {"reason": reasons.of(exc)}) from exc
+        raise Refused(_("The rows of the archive do not fit here: %(reason)s.") % {"reason": reasons.of(exc)}) from exc
     return "restored"
 
 
@@ -178,16 +178,18 @@ def _own(told, kept):
     if told["table"] == "transcript_events":
         handles.update(note.handle for note in stashed(row.get("trim_json")))
     if not handles <= kept:
-        raise files.Wrong(_("The archive refers to an output that it does not hold."))
+        raise files.Wrong(_("The archive refers to an output that is not in the archive."))
     return told["table"], row
 
 
 def _check_consent(session):
     opted_out = frozenset(configuration.get("collector.optedOutSenders"))
     if consent.is_of_opted_out(session, opted_out):
-        raise Refused(_("This is a conversation with somebody who has opted out since. It was not restored."))
+        raise Refused(
+            _("This is a conversation with somebody who has since opted out. The conversation was not restored.")
+        )
     if opted_out and origins.is_group(session):
-        raise Refused(_("While somebody is opted out, archives of group conversations are not restored."))
+        raise Refused(_("Archives of group conversations are not restored while anybody is opted out."))
 
 
 def _keep_contents(batch, lines: Iterator[dict[str, Any]], kept: set[str]) -> list[dict[str, Any]]:
@@ -220,7 +222,7 @@ def _parts(told, lines):
 def _store(agent_id):
     """The alias of an agent; one that is not here is registered. Raises Refused for what is no name of one."""
     if agents.normalise_agent_id(agent_id) != agent_id:
-        raise Refused(_("The archive names an agent that cannot be one."))
+        raise Refused(_("The archive contains an invalid agent name."))
     if not Agent.objects.filter(agent_id=agent_id).exists():
         agents.register(agent_id)
     try:

@@ -32,7 +32,7 @@ from .choosing import Found
 
 SETTING, KINDS = "retentionDays", ("retention", "archive")
 CANNOT_GO = (removing.Kept, NoSuchArtifact, Damaged, files.Wrong, session_rows.WrongRow)
-NOTHING_LOST = gettext_lazy("What is in no archive is still here.")
+NOTHING_LOST = gettext_lazy("Sessions without an archive are kept.")
 NAMED = 100  # sessions that a receipt names
 
 
@@ -68,7 +68,7 @@ def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """
     days = params.get("days") or configuration.get(SETTING)
     if not days:
-        raise Refused(_("Say how old with --days N, or set retentionDays."))
+        raise Refused(_("Set an age with --days N, or with the setting retentionDays."))
     work = Work(before=choosing.days_ago(days), progress=progress)
     return {"days": days, "out": None} | _run(work, params)
 
@@ -81,9 +81,11 @@ def archive(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """
     out = _out(params)
     if out.resolve().is_relative_to(settings.STATE_DIR.resolve()):
-        raise Refused(_("%(path)s is in OpenClaw's home, where nothing is written.") % {"path": out})
+        raise Refused(
+            _("%(path)s is in the OpenClaw folder, which is never changed. Choose another folder.") % {"path": out}
+        )
     if params["before"] > clock.now_ms() - choosing.DAY_MS:
-        raise Refused(_("Only what is older than a day can be archived."))
+        raise Refused(_("Only sessions older than a day can be archived."))
     work = Work(before=params["before"], progress=progress, into=out)
     return {"days": None, "out": str(out)} | _run(work, params)
 
@@ -95,7 +97,7 @@ def _out(params):
 def _run(work, params):
     stores = choosing.stores(params.get("agent"))
     is_dry_run = bool(params.get("dry_run"))
-    full = room.refusing(settings.HOME_DIR, _("What was not removed yet is still here."))
+    full = room.refusing(settings.HOME_DIR, _("Sessions not yet removed are kept."))
     with full, nullcontext() if is_dry_run else collect.only_one(work.progress):
         if not is_dry_run:
             reserve.release(settings.HOME_DIR)
@@ -109,7 +111,7 @@ def _run(work, params):
 
 
 def _counted(work, agent_id, db):
-    work.progress.update(0, None, _("Looking at %(agent)s") % {"agent": agent_id})
+    work.progress.update(0, None, _("Counting old sessions of %(agent)s") % {"agent": agent_id})
     return choosing.count(agent_id, db, work.before)
 
 
@@ -141,7 +143,7 @@ def _drafts(out):
 
 
 def _agent(work, agent_id, db, draft):
-    full = room.refusing(databases.path(agent_id).parent, _("What was not removed yet is still here."))
+    full = room.refusing(databases.path(agent_id).parent, _("Sessions not yet removed are kept."))
     work.is_short = reserve.is_short(settings.HOME_DIR)
     waiting.expect_little_room(db) if work.is_short else waiting.expect_many_writes(db)
     try:
@@ -191,7 +193,7 @@ def _archived(work, db, session: Session, draft):
         path.unlink(missing_ok=True)
         written = files.write(path, db, session.id)
         if files.verify(path) != written:
-            raise Refused(_("What was read back is not what was written. Nothing was removed."))
+            raise Refused(_("The archive read back differs from what was written. The session was not removed."))
         work.bytes += path.stat().st_size
         target = files.place(path, work.into, written, last_activity_at=moment, month=_day(moment).strftime("%Y-%m"))
     return target, written.rows_sha256
@@ -263,8 +265,8 @@ def _take_back(params):
 ARCHIVE_JOB = Kind(
     run=archive,
     label=gettext_lazy("Archive"),
-    started=gettext_lazy("started to archive sessions"),
-    kept=gettext_lazy("Sessions that are archived by then stay in their archives; the rest is still here."),
+    started=gettext_lazy("started to archive old sessions"),
+    kept=gettext_lazy("Sessions already archived are in their archives; the others are kept."),
     undo=_take_back,
     done=report.in_words,
     page="operations:retention",
@@ -272,8 +274,8 @@ ARCHIVE_JOB = Kind(
 REMOVE_JOB = Kind(
     run=remove,
     label=gettext_lazy("Retention"),
-    started=gettext_lazy("started the removal of old sessions, or counting them"),
-    kept=gettext_lazy("Sessions that were removed until then are gone; the rest is still here."),
+    started=gettext_lazy("started the removal of old sessions, or a preview"),
+    kept=gettext_lazy("Sessions already removed are not restored; the others are kept."),
     done=report.in_words,
     page="operations:retention",
     every=Every(SETTING, DAY_MS, lambda: {"by": BY_ITSELF}, is_switch=True),

@@ -8,8 +8,9 @@ from django.views.decorators.http import require_POST, require_safe
 from jobs import services as jobs
 from jobs import ticking
 from jobs.models import JobRun
+from jobs.notices import after_start
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, render_page
+from openclaw_web.pages.html import render_page
 from people.configuration import keys as configuration
 
 from . import choosing, services
@@ -30,30 +31,29 @@ def retention(request):
 @needs("admin")
 def retention_count(request):
     """Queue counting what is old; the page of that job."""
-    return _start(request, "retention", lambda days: {"days": days, "dry_run": True}, _("Old sessions are counted."))
+    return _start(request, "retention", lambda days: {"days": days, "dry_run": True})
 
 
 @require_POST
 @needs("admin")
 def retention_remove(request):
     """Queue the removal of what is old; the page of that job."""
-    return _start(request, "retention", lambda days: {"days": days}, _("Old sessions are being removed."))
+    return _start(request, "retention", lambda days: {"days": days})
 
 
 @require_POST
 @needs("admin")
 def retention_archive(request):
     """Queue archiving what is old, and its removal; the page of that job."""
-    sentence = _("Old sessions are being archived.")
-    return _start(request, "archive", lambda days: {"before": choosing.days_ago(days)}, sentence)
+    return _start(request, "archive", lambda days: {"before": choosing.days_ago(days)})
 
 
-def _start(request, kind, params, sentence):
+def _start(request, kind, params):
     form = RetentionForm(request.POST)
     if not form.is_valid():
         return render(request, "operations/retention.html", _context(form), status=422)
     asked = {**params(form.cleaned_data["days"]), "by": request.user.username}
-    return after_post(request, sentence, to=jobs.start(kind, asked, by=request.user.username))
+    return after_start(request, jobs.start(kind, asked, by=request.user.username))
 
 
 def _form():
@@ -82,5 +82,5 @@ def _context(form):
 
 def _what(run):
     if run.asked.get("dry_run"):
-        return _("counted")
+        return _("previewed")
     return _("archived and removed") if run.kind == "archive" else _("removed")

@@ -54,7 +54,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
     _remove_drafts_of_keys()
     connections.close_all()
     if collecting and os.waitpid(collecting, 0)[1]:
-        raise Refused(_("The static files could not be collected. The lines above say why."))
+        raise Refused(_("The static files could not be prepared. See the messages above."))
 
 
 def _remove_drafts_of_keys():

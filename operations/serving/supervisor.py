@@ -123,9 +123,9 @@ def _announce(host, port, link, say):
     while not _answers(reached, port):
         time.sleep(0.05)
     address = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
-    say(_("OpenClaw Web answers at %(address)s") % {"address": f"{address}/"})
+    say(_("OpenClaw Web is running at %(address)s") % {"address": f"{address}/"})
     if link:
-        say(_("There is no admin yet. Create the first admin here, within a day: %(link)s") % {"link": address + link})
+        say(_("There is no admin yet. Create the first admin within a day: %(link)s") % {"link": address + link})
 
 
 def _answers(host, port):
@@ -152,9 +152,14 @@ def _listening(options):
             listener.listen(BACKLOG)
         except OSError as exc:
             if exc.errno == errno.EADDRINUSE:
-                sentence = _("Port %(port)s of %(host)s is in use. Stop what uses it, or choose another with --port.")
+                sentence = _(
+                    "Port %(port)s of %(host)s is in use. Stop the program that uses the port, or choose another "
+                    "port with --port."
+                )
                 raise Refused(sentence % {"port": options.port, "host": options.host}) from exc
-            sentence = _("Port %(port)s of %(host)s cannot be used: %(why)s. Choose others with --host and --port.")
+            sentence = _(
+                "Port %(port)s of %(host)s cannot be used: %(why)s. Choose another host or port with --host and --port."
+            )
             words = {"port": options.port, "host": options.host, "why": reasons.of_system(exc)}
             raise Refused(sentence % words) from exc
         yield listener
@@ -162,7 +167,7 @@ def _listening(options):
 
 def _sole_server():
     """One server a home: two watchers would collect the same lines at the same time."""
-    sentence = _("Another openclaw-web serves %(home)s already. Stop it, or set OPENCLAW_WEB_HOME.")
+    sentence = _("OpenClaw Web is already running in %(home)s. Stop that server, or set OPENCLAW_WEB_HOME.")
     return locks.only_one(locks.SERVING, sentence % {"home": settings.HOME_DIR})
 
 

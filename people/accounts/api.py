@@ -39,7 +39,7 @@ NEWEST_FIRST = ("-created_at", "-id")
 @router.get("/me", MeOut)
 @needs("viewer")
 def me(request):
-    """Who you are to the API, what you may do, and how often you may ask."""
+    """Who you are, what you may do, and how many requests you may send."""
     user, token = request.user, request.user.token
     return {
         "username": user.username,
@@ -55,14 +55,14 @@ def me(request):
 @router.get("/me/sign-ins", Page[SignInOut], 409)
 @needs("viewer")
 def sign_in_list(request, filters: Query[PageQuery]):
-    """The browsers you are signed in with, the latest sign-in first."""
+    """The browsers you are signed in with, latest sign-in first."""
     return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
 
 
 @router.post("/me/sign-ins/{sign_in_id}/end", SignInOut, 404, 409)
 @needs("viewer")
 def sign_in_end(request, sign_in_id: str):
-    """Send one of your browsers out."""
+    """Sign out one of your browsers."""
     sign_in = get_object_or_404(request.user.sign_ins, id=sign_in_id)
     sign_ins.end(sign_in, by=request.user.username)
     sign_in.refresh_from_db()
@@ -72,14 +72,14 @@ def sign_in_end(request, sign_in_id: str):
 @router.get("/operations/users", Page[UserOut], 409)
 @needs("admin")
 def user_list(request, filters: Query[PageQuery]):
-    """Everybody who has an account, by name."""
+    """All users, by name."""
     return _people(page_of(User.objects.all(), order=("username",), **filters.place))
 
 
 @router.post("/operations/users", LinkOut, 400, 409)
 @needs("admin")
 def user_add(request, response: HttpResponse, wanted: UserIn):
-    """Add a person without a password; answers the one-time link to hand over."""
+    """Add a user without a password; returns the one-time link to hand over."""
     user, path = accounts.add_user(wanted.username, wanted.role, by=request.user.username)
     return _link(request, response, user, path)
 
@@ -87,7 +87,7 @@ def user_add(request, response: HttpResponse, wanted: UserIn):
 @router.post("/operations/users/{username}/link", LinkOut, 404, 409)
 @needs("admin")
 def user_link(request, response: HttpResponse, username: str):
-    """Make another one-time link for a person."""
+    """Create another one-time link for a user."""
     user = get_object_or_404(User, username=username)
     return _link(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
 
@@ -95,7 +95,7 @@ def user_link(request, response: HttpResponse, username: str):
 @router.post("/operations/users/{username}/role", UserOut, 400, 404, 409)
 @needs("admin")
 def user_role(request, username: str, wanted: RoleIn):
-    """Give a person another role. The last active admin stays one."""
+    """Change the role of a user. The last active admin keeps this role."""
     user = get_object_or_404(User, username=username)
     accounts.change_role(user, wanted.role, by=request.user.username)
     return _person(user)
@@ -104,7 +104,7 @@ def user_role(request, username: str, wanted: RoleIn):
 @router.post("/operations/users/{username}/deactivate", UserOut, 404, 409)
 @needs("admin")
 def user_deactivate(request, username: str):
-    """Lock a person out: sessions, links and tokens stop working."""
+    """Deactivate a user: sign-ins, links and tokens stop working."""
     user = get_object_or_404(User, username=username)
     accounts.deactivate(user, by=request.user.username)
     return _person(user)
@@ -113,7 +113,7 @@ def user_deactivate(request, username: str):
 @router.post("/operations/users/{username}/activate", UserOut, 404, 409)
 @needs("admin")
 def user_activate(request, username: str):
-    """Let a person in again, with the role and the tokens they had."""
+    """Activate a user again, with the previous role and tokens."""
     user = get_object_or_404(User, username=username)
     accounts.activate(user, by=request.user.username)
     return _person(user)
@@ -122,7 +122,7 @@ def user_activate(request, username: str):
 @router.post("/operations/users/{username}/sign-out", UserOut, 404, 409)
 @needs("admin")
 def user_sign_out(request, username: str):
-    """Send a person out of every browser; they may sign in again."""
+    """Sign a user out of every browser; the user can sign in again."""
     user = get_object_or_404(User, username=username)
     sign_ins.sign_out_everywhere(user, by=request.user.username)
     return _person(user)
@@ -131,7 +131,7 @@ def user_sign_out(request, username: str):
 @router.post("/operations/users/{username}/unlock", UserOut, 404, 409)
 @needs("admin")
 def user_unlock(request, username: str):
-    """Let a person try their password again at once after too many wrong ones."""
+    """Unlock a user after too many wrong passwords, without the wait."""
     user = get_object_or_404(User, username=username)
     lockout.unlock(user, by=request.user.username)
     return _person(user)
@@ -140,14 +140,14 @@ def user_unlock(request, username: str):
 @router.get("/operations/invitations", Page[InvitationOut], 409)
 @needs("admin")
 def invitation_list(request, filters: Query[PageQuery]):
-    """Invitations, the newest first, also those that were used or taken back."""
+    """Invitations, newest first, including used and revoked invitations."""
     return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/operations/invitations", InvitationMade, 400, 409)
+@router.post("/operations/invitations", InvitationMade, 400, 409, summary="Invitation Create")
 @needs("admin")
 def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
-    """A link for somebody who then chooses their own name and password."""
+    """A link for somebody who then chooses a name and a password."""
     invitation, path = invitations.invite(wanted.role, days=wanted.days, note=wanted.note, by=request.user.username)
     invitation.link = _shown_once(request, response, path)
     return invitation
@@ -156,7 +156,7 @@ def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
 @router.post("/operations/invitations/{invitation_id}/revoke", InvitationOut, 404, 409)
 @needs("admin")
 def invitation_revoke(request, invitation_id: str):
-    """Take an invitation back that nobody has used."""
+    """Revoke an unused invitation."""
     invitation = get_object_or_404(Invitation, id=invitation_id)
     invitations.revoke(invitation, by=request.user.username)
     invitation.refresh_from_db()
@@ -166,16 +166,18 @@ def invitation_revoke(request, invitation_id: str):
 @router.get("/operations/tokens", Page[TokenOut], 409)
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):
-    """Your tokens, the newest first; an admin sees everybody's. What they say is never shown again."""
+    """Your tokens, newest first; an admin sees the tokens of all users. Secrets are never shown again."""
     return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
 
 
-@router.post("/operations/tokens", TokenMade, 400, 409)
+@router.post("/operations/tokens", TokenMade, 400, 409, summary="Token Create")
 @needs("viewer")
 def token_make(request, response: HttpResponse, wanted: TokenIn):
-    """Make a token for your programs. Only somebody who is signed in can: a token makes no tokens."""
+    """Create a token for your programs. Only a signed-in user can: a token cannot create tokens."""
     if request.user.role_limit:
-        raise Refused(_("A token cannot make another one, which would outlive it. Sign in, and make it there."))
+        raise Refused(
+            _("A token cannot create another token, which would outlive it. Sign in and create the token there.")
+        )
     token, text = accounts_tokens.make_token(request.user, name=wanted.name, role=wanted.role, days=wanted.days)
     token.token = text
     response["Cache-Control"] = "no-store"
@@ -185,7 +187,7 @@ def token_make(request, response: HttpResponse, wanted: TokenIn):
 @router.post("/operations/tokens/{token_id}/revoke", TokenOut, 404, 409)
 @needs("viewer")
 def token_revoke(request, token_id: str):
-    """End a token of yours; an admin may end anybody's."""
+    """Revoke one of your tokens; an admin can revoke any token."""
     token = get_object_or_404(_visible_tokens(request.user), id=token_id)
     accounts_tokens.revoke_token(token, by=request.user.username)
     token.refresh_from_db()

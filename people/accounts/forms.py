@@ -18,7 +18,7 @@ class NewAccountForm(forms.Form):
     password = forms.CharField(
         label=_("Password"), strip=False, widget=NEW_PASSWORD, help_text=_("At least 10 characters, not only digits.")
     )
-    again = forms.CharField(label=_("The same password again"), strip=False, widget=NEW_PASSWORD)
+    again = forms.CharField(label=_("Repeat password"), strip=False, widget=NEW_PASSWORD)
 
     def clean(self):
         check_new_password(self, self.cleaned_data.get("username", ""))
@@ -30,13 +30,13 @@ class InvitationForm(forms.Form):
 
     role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
     days = forms.TypedChoiceField(
-        label=_("The link works for"),
+        label=_("Link valid for"),
         choices=[(1, _("1 day")), (7, _("7 days")), (30, _("30 days"))],
         coerce=int,
         initial=7,
     )
     note = forms.CharField(
-        label=_("Whom it is for"),
+        label=_("Recipient"),
         max_length=100,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -64,13 +64,13 @@ class RoleForm(forms.Form):
 class TokenForm(forms.Form):
     """A new token: what it is for, and what it may do."""
 
-    name = forms.CharField(
-        label=_("What it is for"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    name = forms.CharField(label=_("Purpose"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    role = forms.ChoiceField(
+        label=_("Role"), help_text=_("The token can do what this role can, but never more than you.")
     )
-    role = forms.ChoiceField(label=_("Role"), help_text=_("It can do what this role can, and never more than you."))
     days = forms.TypedChoiceField(
-        label=_("It works for"),
-        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("a year")), (0, _("ever, until it is revoked"))],
+        label=_("Valid for"),
+        choices=[(30, _("30 days")), (90, _("90 days")), (365, _("1 year")), (0, _("No limit, until revoked"))],
         coerce=int,
         initial=90,
     )
@@ -86,7 +86,7 @@ def check_new_password(form, username):
     if not password:
         return
     if password != form.cleaned_data.get("again"):
-        form.add_error("again", _("The two passwords differ."))
+        form.add_error("again", _("The passwords do not match."))
     try:
         accounts.check_password_fits(password, username=username)
     except ValidationError as exc:

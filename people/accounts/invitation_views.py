@@ -66,7 +66,7 @@ def invitation_revoke(request, invitation_id):
     """Take an invitation back."""
     invitation = get_object_or_404(Invitation, id=invitation_id)
     invitations.revoke(invitation, by=request.user.username)
-    return after_post(request, _("The invitation no longer works."), to=reverse("people:invitation_list"))
+    return after_post(request, _("Invitation revoked."), to=reverse("people:invitation_list"))
 
 
 def _list(request, form):

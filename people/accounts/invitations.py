@@ -69,4 +69,4 @@ def open_ones() -> QuerySet[Invitation]:
 
 
 def _gone():
-    return Refused(_("This invitation has been used, taken back, or is out of date. Ask an admin for a new one."))
+    return Refused(_("This invitation has been used or revoked, or has expired. Ask an admin for a new invitation."))

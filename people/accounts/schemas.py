@@ -12,15 +12,15 @@ NAME = Field(max_length=150, pattern=r"^[^\x00]*$")
 
 
 class LimitsOut(Schema):
-    limit: int = Field(description="requests a minute; 0: as many as you like")
+    limit: int = Field(description="requests a minute; 0: no limit")
     remaining: int | None
 
 
 class MeOut(Schema):
     username: str
-    role: Role = Field(description="what you may do with what you showed: a token may carry less than its owner")
+    role: Role = Field(description="what these credentials allow: a token may have a lower role than its owner")
     own_role: Role
-    token: str | None = Field(description="the public part of the token you showed, `oc_…`; null: signed in")
+    token: str | None = Field(description="the public part of your token, `oc_…`; null: signed in")
     token_name: str | None
     token_expires_at: int | None
     limits: LimitsOut
@@ -29,7 +29,7 @@ class MeOut(Schema):
 class SignInOut(Schema):
     id: str
     how: str = Field(description="password, link, first_admin or invitation")
-    browser: str = Field(description="browser and system in words")
+    browser: str = Field(description="browser and operating system")
     address: str
     created_at: int
     last_seen_at: int
@@ -41,7 +41,7 @@ class UserOut(Schema):
     username: str
     role: Role
     is_active: bool
-    is_locked: bool = Field(description="after too many wrong passwords, for a quarter of an hour")
+    is_locked: bool = Field(description="locked for 15 minutes after too many wrong passwords")
 
 
 class UserIn(Body):
@@ -54,23 +54,23 @@ class RoleIn(Body):
 
 
 class LinkOut(Schema):
-    """A one-time link. It is shown this once."""
+    """A one-time link. Shown only once."""
 
     username: str
-    link: str = Field(description="signs the person in once, within a day")
+    link: str = Field(description="signs the user in once, within a day")
 
 
 class TokenIn(Body):
-    name: str = Field(min_length=1, max_length=100, pattern=r"^[^\x00]*$", description="what it is for")
+    name: str = Field(min_length=1, max_length=100, pattern=r"^[^\x00]*$", description="purpose of the token")
     role: Role
-    days: int | None = Field(90, ge=1, le=3650, description="null: until it is revoked")
+    days: int | None = Field(90, ge=1, le=3650, description="null: valid until revoked")
 
 
 class TokenOut(Schema):
     id: str
     owner: str
     name: str
-    prefix: str = Field(description="`oc_<prefix>_…` is how it begins")
+    prefix: str = Field(description="the token begins with `oc_<prefix>_…`")
     role: Role
     created_at: int
     last_used_at: int | None
@@ -83,13 +83,13 @@ class TokenOut(Schema):
 
 
 class TokenMade(TokenOut):
-    token: str = Field(description="the token. It is shown this once")
+    token: str = Field(description="the token. Shown only once")
 
 
 class InvitationIn(Body):
     role: Role
     days: int = Field(7, ge=1, le=30)
-    note: str = Field("", max_length=100, pattern=r"^[^\x00]*$", description="whom it is for")
+    note: str = Field("", max_length=100, pattern=r"^[^\x00]*$", description="who the invitation is for")
 
 
 class InvitationOut(Schema):
@@ -105,4 +105,4 @@ class InvitationOut(Schema):
 
 
 class InvitationMade(InvitationOut):
-    link: str = Field(description="whoever opens it makes their own account. It is shown this once")
+    link: str = Field(description="whoever opens the link creates their own account. Shown only once")

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 def make_first_admin_link() -> str:
     """The path of a link that makes the first admin. Raises Refused once there is an admin."""
     if has_admin():
-        raise Refused(_("There is an admin already. To sign one in, run: openclaw-web sign_in_link NAME"))
+        raise Refused(_("There is already an admin. For a sign-in link, run: openclaw-web sign_in_link NAME"))
     return make_link(None, by="")
 
 
@@ -61,7 +61,7 @@ def check_name_fits(username: str) -> None:
     """Raise ValidationError for a name nobody can have here."""
     User.username_validator(username)
     if not any(map(str.isalnum, username)):  # `..` would be lost in an address
-        raise ValidationError(_("A user name needs a letter or a digit."))
+        raise ValidationError(_("A user name must contain a letter or a digit."))
 
 
 def check_password_fits(password: str, *, username: str) -> None:
@@ -145,4 +145,4 @@ def _set_password(user, hashed, *, by):
 
 def _keep_an_admin(user):
     if user.role == User.Role.ADMIN and user.is_active and not active_admins().exclude(pk=user.pk).exists():
-        raise Refused(_("This is the last active admin. Make somebody else an admin first."))
+        raise Refused(_("This is the last active admin. Give another user the role admin first."))

@@ -40,7 +40,7 @@ def token_revoke(request, token_id):
     """End a token of one's own; an admin may end anybody's."""
     token = get_object_or_404(_visible_tokens(request.user), id=token_id)
     accounts_tokens.revoke_token(token, by=request.user.username)
-    said = _("The token “%(name)s” no longer works.") % {"name": token.name}
+    said = _("Token “%(name)s” revoked.") % {"name": token.name}
     return after_post(request, said, to=reverse("people:token_list"))
 
 

@@ -33,7 +33,7 @@ def make_token(
     `by` is for the log when somebody else makes it; a command passes an empty text.
     """
     if not user.has_role(role):
-        raise Refused(_("A token cannot carry a role above your own. Choose a lower one."))
+        raise Refused(_("A token cannot have a role above your own. Choose a lower role."))
     prefix, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     now = clock.now_ms()
     with transaction.atomic():
@@ -61,14 +61,14 @@ def make_token_for(username: str, *, name: str, role: str, days: int) -> tuple[A
     user = User.objects.filter(username=username).first()
     if user is None:
         told = {"name": username}
-        raise Refused(_("There is no user %(name)s. Add one: openclaw-web create_user %(name)s") % told)
+        raise Refused(_("There is no user %(name)s. Add the user: openclaw-web create_user %(name)s") % told)
     if not user.is_active:
         raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
     if not user.has_role(role):
         told = {"name": user.username, "held": user.role, "role": role}
-        raise Refused(_("%(name)s has the role %(held)s. A token of theirs cannot have the role %(role)s.") % told)
+        raise Refused(_("%(name)s has the role %(held)s. Their tokens cannot have the role %(role)s.") % told)
     if not name.strip() or len(name) > TOKEN_NAME or not name.isprintable():
-        raise Refused(_("The name of a token is one line of 1 to %(most)s characters.") % {"most": TOKEN_NAME})
+        raise Refused(_("A token name is a single line of 1 to %(most)s characters.") % {"most": TOKEN_NAME})
     return make_token(user, name=name.strip(), role=role, days=days or None, by="")
 
 

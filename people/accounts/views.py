@@ -65,7 +65,7 @@ def user_role(request, username):
         accounts.change_role(person, form.cleaned_data["role"], by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=reverse("people:user_list"))
-    said = _("%(name)s is now: %(role)s.") % {"name": person.username, "role": person.get_role_display()}
+    said = _("The role of %(name)s is now %(role)s.") % {"name": person.username, "role": person.get_role_display()}
     return after_post(request, said, to=reverse("people:user_list"))
 
 
@@ -78,7 +78,7 @@ def user_deactivate(request, username):
         accounts.deactivate(person, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=reverse("people:user_list"))
-    said = _("%(name)s can no longer sign in; their tokens are dead.") % {"name": person.username}
+    said = _("%(name)s can no longer sign in; their tokens no longer work.") % {"name": person.username}
     return after_post(request, said, to=reverse("people:user_list"))
 
 
@@ -108,7 +108,7 @@ def user_unlock(request, username):
     """Let a person try their password again after too many wrong ones."""
     person = get_object_or_404(User, username=username)
     lockout.unlock(person, by=request.user.username)
-    said = _("%(name)s may try again at once.") % {"name": person.username}
+    said = _("%(name)s can try to sign in again now.") % {"name": person.username}
     return after_post(request, said, to=reverse("people:user_list"))
 
 

@@ -6,16 +6,17 @@ from typing import Any, Literal
 from ninja import Field, Query, Schema
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, Moments, Page, listed
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Page, listed
 from openclaw_web.pages.doors import needs
 
 from . import entries
-from .audit_list import AUDIT, shape
+from .audit_list import AUDIT, SEGMENTS, shape
 
 router = Operations("operations_audit_api", tags=["operations"])
 
 
 class AuditQuery(Moments):
+    segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
     actor: str | None = Field(None, description="user name", max_length=150)
     action: Literal[tuple(entries.action_names())] | None = None  # type: ignore[valid-type]
     object_type: Literal[tuple(entries.OBJECTS)] | None = None  # type: ignore[valid-type]
@@ -39,7 +40,7 @@ class AuditOut(Schema):
 @router.get("/operations/audit", Page[AuditOut], 409)
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
-    """The audit log: who did what, the newest first."""
+    """The audit log: who did what, newest first."""
     found = AUDIT.fits(request.user, **filters.asked())
     page = replace(found, rows=found.rows.values()).page(**filters.place)
     return listed(page, [shape(row) for row in page])

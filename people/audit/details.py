@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from openclaw_web import amounts
-from openclaw_web.pages.formatting import duration, size
+from openclaw_web.pages.formatting import duration, listed, size
 
 # Name of a detail: what stands before its value.
 LABELS = {
@@ -17,11 +17,12 @@ LABELS = {
     "filter": gettext_lazy("filter %(value)s"),
     "filters": gettext_lazy("filter %(value)s"),
     "format": gettext_lazy("as %(value)s"),
+    "language": gettext_lazy("language: %(value)s"),
     "kinds": gettext_lazy("kinds of secrets: %(value)s"),
     "kept": gettext_lazy("%(value)s kept"),
-    "left_out": gettext_lazy("%(value)s left out"),
+    "left_out": gettext_lazy("%(value)s skipped"),
     "mode": gettext_lazy("mode %(value)s"),
-    "name": gettext_lazy("called %(value)s"),
+    "name": gettext_lazy("name: %(value)s"),
     "owner": gettext_lazy("of %(value)s"),
     "previous_status": gettext_lazy("before: %(value)s"),
     "reason": gettext_lazy("reason: %(value)s"),
@@ -29,9 +30,11 @@ LABELS = {
     "role": gettext_lazy("role: %(value)s"),
     "session": gettext_lazy("session %(value)s"),
     "sign_in": gettext_lazy("sign-in %(value)s"),
-    "sound": gettext_lazy("%(value)s sound"),
+    "sound": gettext_lazy("%(value)s intact"),
     "status": gettext_lazy("verdict: %(value)s"),
     "task": gettext_lazy("task: %(value)s"),
+    "theme": gettext_lazy("theme: %(value)s"),
+    "time_zone": gettext_lazy("time zone: %(value)s"),
     "written": gettext_lazy("%(value)s written"),
 }
 COUNTED = {
@@ -46,17 +49,17 @@ VALUES = {
     "how": {
         "password": gettext_lazy("with a password"),
         "link": gettext_lazy("with a one-time link"),
-        "first_admin": gettext_lazy("with the link of the first admin"),
+        "first_admin": gettext_lazy("with the first-admin link"),
         "invitation": gettext_lazy("with an invitation"),
     },
-    "new": {True: gettext_lazy("a new one"), False: gettext_lazy("the same as before")},
-    "include_flagged": {True: gettext_lazy("with outputs that may hold secrets"), False: ""},
+    "new": {True: gettext_lazy("new"), False: gettext_lazy("already present")},
+    "include_flagged": {True: gettext_lazy("with outputs that may contain secrets"), False: ""},
 }
 
 
 def in_words(detail: dict[str, Any]) -> str:
     """`role: labeller, for 7 days`; empty when there is nothing more to say."""
-    return ", ".join(_parts(detail))
+    return listed(_parts(detail))
 
 
 def _parts(detail) -> Iterator[str]:

@@ -15,14 +15,14 @@ router = Operations("operations_people_api", tags=["people"])
 @router.get("/operations/settings", SettingList, tags=["operations"])
 @needs("admin")
 def setting_list(request):
-    """What an operator tunes, with defaults."""
+    """All settings, with defaults."""
     return {"items": [_setting(key, value) for key, value in configuration.several(*configuration.KEYS).items()]}
 
 
 @router.post("/operations/settings/import", SettingsImported, 400, 409, tags=["operations"])
 @needs("admin")
 def settings_import(request, wanted: SettingsIn):
-    """Set what an object of settings holds, all of it or nothing; what is no setting here is named with the reason."""
+    """Import an object of settings, all or none; names that are not settings here are listed with the reason."""
     found = importing.apply(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
     return {
         "items": [_setting(key, value) for key, value in found.values.items()],
@@ -35,7 +35,7 @@ def settings_import(request, wanted: SettingsIn):
 @router.post("/operations/settings/{key}", SettingOut, 400, 404, 409, tags=["operations"])
 @needs("admin")
 def setting_save(request, key: str, wanted: SettingIn):
-    """Set a setting."""
+    """Change a setting."""
     if key not in configuration.KEYS:
         raise Http404
     configuration.put(key, wanted.value, by=request.user.username)
@@ -48,6 +48,6 @@ def _setting(key, value):
         "key": key,
         "value": value,
         "default": known.default,
-        "shape": known.shape,
-        "help": known.help,
+        "shape": str(known.shape),
+        "help": str(known.help),
     }

@@ -1,60 +1,62 @@
 """What people type into settings and kept views, as values."""
 
+import hashlib
+
 import orjson
 from django import forms
-from django.core.exceptions import ValidationError
 from django.http import QueryDict
-from django.utils.translation import gettext as _now
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext
 
 from openclaw_web.errors import Refused
 from openclaw_web.lists import declaration
 
+from .fields import FIELDS, sentence
 from .kept_views import LONGEST_NAME
+from .keys import GROUPS, KEYS
 
 
-class SettingForm(forms.Form):
-    """One setting, in the field that fits its default: a text per line for a list, a text, a switch, a number."""
+class SettingsForm(forms.Form):
+    """Every setting, in the field that fits it. `drawn` tells what the page showed, so that only what was changed on it
+    is saved: what somebody else saved meanwhile is kept."""
 
-    value = forms.CharField(max_length=100_000, widget=forms.Textarea(attrs={"spellcheck": "false"}))
+    drawn = forms.CharField(required=False, max_length=10_000, widget=forms.HiddenInput)
 
-    def __init__(self, data=None, *, key, known, current):
-        self.key, self.kind = key, type(known.default)
-        super().__init__(data, initial={"value": self._written(current)}, auto_id=f"{key}-%s")
-        field = self.fields["value"]
-        field.label, field.required = key, self.kind not in (list, str)
-        field.help_text = " ".join(map(str, self._help(known, current)))
-        field.widget = self._widget()
+    def __init__(self, data=None, *, values):
+        super().__init__(data, initial=dict(values), auto_id="%s-value")
+        self.values = values
+        self.fields |= {key: FIELDS[known.field](known) for key, known in KEYS.items()}
+        self.initial["drawn"] = " ".join(f"{key}={self._mark(key, value)}" for key, value in values.items())
 
-    def _widget(self):
-        if self.kind is bool:
-            return forms.Select(choices=[("true", _("on")), ("false", _("off"))])
-        if self.kind is int:
-            return forms.NumberInput()
-        return forms.Textarea(attrs={"spellcheck": "false", "rows": 1 + 2 * (self.kind is list)})
+    def clean(self):
+        for key, known in KEYS.items():
+            if key in self.cleaned_data and not known.accepts(self.cleaned_data[key]):
+                self.add_error(key, sentence(known))
 
-    def _help(self, known, current):
-        yield known.help
-        if self.kind is list:
-            yield _("One per line.")
-        if current != known.default and known.default not in ("", []):
-            yield _("The default is %(value)s.") % {"value": self._written(known.default).replace("\n", ", ")}
+    def changed(self):
+        """`{key: value}` of what was changed on the page."""
+        drawn = dict(part.split("=", 1) for part in self.cleaned_data["drawn"].split() if "=" in part)
+        found = {key: self.cleaned_data[key] for key in drawn if key in KEYS}
+        return {
+            key: value
+            for key, value in found.items()
+            if _digest(value) not in (drawn[key], self._mark(key, self.values[key]))
+        }
 
-    def _written(self, value):
-        if self.kind is list:
-            return "\n".join(value)
-        return value if self.kind is str else orjson.dumps(value).decode()
+    def groups(self):
+        """`(id, heading, the bound fields)` of every group of settings."""
+        return [(name, heading, [self[key] for key in group]) for name, (heading, group) in GROUPS.items()]
 
-    def clean_value(self):
-        text = self.cleaned_data["value"]
-        if self.kind is list:
-            return [line.strip() for line in text.splitlines() if line.strip()]
-        if self.kind is str:
-            return text
-        try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError as exc:
-            raise ValidationError(_("This is not JSON: %(problem)s.") % {"problem": exc}) from exc
+    def default_of(self, key):
+        """The default of a setting in words; nothing when it has that value, or when the default is empty."""
+        default = KEYS[key].default
+        return "" if default in ("", [], self.values[key]) else self.fields[key].in_words(default)
+
+    def _mark(self, key, value):
+        return _digest(self.fields[key].plain(value))
+
+
+def _digest(value):
+    return hashlib.sha256(orjson.dumps(value)).hexdigest()[:16]
 
 
 class KeptViewForm(forms.Form):
@@ -67,7 +69,7 @@ class KeptViewForm(forms.Form):
     def asked(self):
         """`on`, `name`, `query`: of the address only what is a filter. Raises Refused for another list or address."""
         if not self.is_valid():
-            raise Refused(_now("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
+            raise Refused(gettext("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
         asked = self.cleaned_data
         filters = declaration.every()[asked["on"]].filters
         return asked | {"query": filters(QueryDict(asked["query"].removeprefix("?"))).checked().query}

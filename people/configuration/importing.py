@@ -91,11 +91,13 @@ class Import:
 def parse(data: bytes) -> Any:
     """The value of a file of settings. Raises Refused for one that is too big or no JSON5."""
     if len(data) > MOST_BYTES:
-        raise Refused(_("A file of settings has at most 1 MB. Nothing was set."))
+        raise Refused(_("A settings file can have at most 1 MB. Nothing was changed."))
     try:
         return loose_json.loads(data)
     except loose_json.NotJson as exc:
-        raise Refused(_("The file cannot be used: %(reason)s. Nothing was set.") % {"reason": exc}) from None
+        raise Refused(
+            _("The settings file cannot be used: %(reason)s. Nothing was changed.") % {"reason": exc}
+        ) from None
 
 
 def plan(document: Any) -> Import:
@@ -109,12 +111,12 @@ def plan(document: Any) -> Import:
         elif sentence := configuration.why_not(key, value):
             wrong.append({"id": name, "reason": sentence})
         elif values.setdefault(key, value) != value:
-            wrong.append({"id": name, "reason": _("The file has two values for %(key)s.") % {"key": key}})
+            wrong.append({"id": name, "reason": _("The file contains two values for %(key)s.") % {"key": key}})
     if wrong:
-        raise Refused(_("Nothing was set: %(reason)s") % {"reason": wrong[0]["reason"]}, reasons=wrong)
+        raise Refused(_("Nothing was changed: %(reason)s") % {"reason": wrong[0]["reason"]}, reasons=wrong)
     if not values:
         reasons = [{"id": one.key, "reason": one.reason} for one in ignored[:LISTED]]
-        raise Refused(_("The file holds none of the settings of this site. Nothing was set."), reasons=reasons)
+        raise Refused(_("The file contains none of the settings of this site. Nothing was changed."), reasons=reasons)
     return Import(values, ignored)
 
 
@@ -130,7 +132,7 @@ def apply(document: Any, *, by: str, is_dry: bool = False) -> Import:
 def _named(document) -> Iterator[tuple[str, Any]]:
     """Every value with its name as the spec has it."""
     if not isinstance(document, dict):
-        raise Refused(_("The file must hold one object: settings and their values. Nothing was set."))
+        raise Refused(_("The file must contain an object with settings and their values. Nothing was changed."))
     for part in _parts(document):
         for name, value in _flat(part, "", MOST_DEEP):
             yield name.removeprefix("config."), value
@@ -143,7 +145,7 @@ def _parts(document):
         return [document]
     found = [entry for name, entry in entries.items() if PLUGIN in name.lower() and isinstance(entry, dict)]
     if not found:
-        raise Refused(_("This openclaw.json configures no plugin with “reflection” in its name. Nothing was set."))
+        raise Refused(_("This openclaw.json configures no plugin with “reflection” in its name. Nothing was changed."))
     return found
 
 

@@ -24,7 +24,7 @@ def view_keep(request):
     except Refused as refused:
         return refuse_post(request, refused, to=back)
     audit.record(by, "view_kept", object_type="list", object_id=view["on"], name=view["name"], filter=view["query"])
-    return after_post(request, _("The view “%(name)s” is kept.") % {"name": view["name"]}, to=back)
+    return after_post(request, _("View “%(name)s” saved.") % {"name": view["name"]}, to=back)
 
 
 @require_POST
@@ -38,4 +38,4 @@ def view_forget(request):
         return refuse_post(request, refused, to=back)
     kept_views.forget(by, view["on"], view["name"])
     audit.record(by, "view_removed", object_type="list", object_id=view["on"], name=view["name"])
-    return after_post(request, _("The view “%(name)s” is removed.") % {"name": view["name"]}, to=back)
+    return after_post(request, _("View “%(name)s” removed.") % {"name": view["name"]}, to=back)

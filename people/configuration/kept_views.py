@@ -34,12 +34,12 @@ def keep(username: str, on: str, name: str, query: str) -> None:
     """Keep `query` under a name; a view of that name is replaced. Raises Refused for too many, or for no name."""
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME:
-        raise Refused(_("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
+        raise Refused(_("Enter a name of at most %(most)s characters for the view.") % {"most": LONGEST_NAME})
     key = _prefix(username, on) + name
     with transaction.atomic():
         others = KeyValue.objects.filter(scope=SCOPE, key__startswith=_prefix(username, on)).exclude(key=key)
         if others.count() >= MOST:
-            raise Refused(_("You keep %(most)s views of this list. Remove one first.") % {"most": MOST})
+            raise Refused(_("You have saved %(most)s views of this list. Remove a view first.") % {"most": MOST})
         KeyValue.objects.update_or_create(
             scope=SCOPE,
             key=key,

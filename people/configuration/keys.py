@@ -1,4 +1,4 @@
-"""What an operator tunes, kept in `kv` under the scope `settings`; every key has a default and a check here."""
+"""What an operator tunes, kept in `kv` under the scope `settings`: default, check and words of every key."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,9 @@ from typing import Any
 
 import orjson
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
@@ -17,30 +19,63 @@ from ..models.kept import KeyValue
 
 SCOPE = "settings"
 DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCII)
+REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
+MOST_REASONS = 9  # each has a digit as its key
 
 # The names of artifacts.contents.secrets, which lies above; a test compares the two.
-SECRET_KINDS = (
-    *("api_key", "password", "token", "secret", "private_key"),
-    *("aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key"),
-)
-
-
-def _texts(value):
-    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
+SECRET_KINDS = {
+    "api_key": _("API key (the word)"),
+    "password": _("Password (the word)"),
+    "token": _("Token (the word)"),
+    "secret": _("Secret (the word)"),
+    "private_key": _("Private key"),
+    "aws_key": _("AWS key"),
+    "bearer": _("Bearer token"),
+    "github_key": _("GitHub key"),
+    "google_key": _("Google key"),
+    "jwt": _("JSON Web Token"),
+    "model_key": _("Key of a model provider"),
+    "slack_key": _("Slack key"),
+}
 
 
 @dataclass(frozen=True)
 class Key:
-    """One setting: its default, what it must look like, and what it does, in words."""
+    """One setting: its default, what it must look like, and what it does, in words.
+
+    `field` is the field of the page that fits it: switch, number (with `least` and `most`), choices, lines, line, text
+    or time. `unit` stands beside that field.
+    """
 
     default: Any
     accepts: Callable[[Any], bool]
-    shape: str
-    help: str
+    shape: Any
+    field: str
+    label: Any
+    help: Any
+    unit: Any = ""
+    least: int | None = None
+    most: int | None = None
 
 
-REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
-MOST_REASONS = 9  # each has a digit as its key
+def _number(default, least, most, **words):
+    return Key(
+        default,
+        lambda value: type(value) is int and least <= value <= most,
+        format_lazy(_("a whole number from {least} to {most}"), least=least, most=most),
+        "number",
+        least=least,
+        most=most,
+        **words,
+    )
+
+
+def _switch(default, **words):
+    return Key(default, lambda value: isinstance(value, bool), _("true or false"), "switch", **words)
+
+
+def _texts(value):
+    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
 
 def _reasons(value):
@@ -49,106 +84,153 @@ def _reasons(value):
     return len(named(value)) == len(value)
 
 
-def _whole(least, most):
-    return lambda value: type(value) is int and least <= value <= most
-
-
-KEYS = {
-    "artifacts.flaggedKinds": Key(
-        list(SECRET_KINDS),
-        lambda value: _texts(value) and set(value) <= set(SECRET_KINDS),
-        "a list of kinds of secrets: " + ", ".join(SECRET_KINDS),
-        "Which kinds of secrets in an artifact keep its whole content from all but admins.",
+_IMPORT = {
+    "schedule.collectMinutes": _number(
+        0,
+        0,
+        10080,
+        label=_("Import every"),
+        unit=_("minutes"),
+        help=_("Imports again after this time, for folders that nobody watches. 0 = off."),
     ),
     "collector.optedOutSenders": Key(
-        [], _texts, "a list of texts", "Sender ids (or names) whose messages and their answers are not collected."
+        [],
+        _texts,
+        _("a list of texts"),
+        "lines",
+        _("Senders to leave out"),
+        _("Not imported: messages of these sender IDs or names, and answers to them. One per line; empty = none."),
     ),
-    "collector.stashOutputs": Key(
-        True,
-        lambda value: isinstance(value, bool),
-        "true or false",
-        "Whether big outputs of tools become artifacts while transcripts are collected.",
-    ),
-    "memoryGate.windowSize": Key(
+}
+_MEMORY = {
+    "memoryGate.windowSize": _number(
         10,
-        lambda value: type(value) is int and 0 <= value <= 200,
-        "a whole number from 0 to 200",
-        "How many messages before a turn are kept with it as its context.",
+        0,
+        200,
+        label=_("Context of a turn"),
+        unit=_("messages"),
+        help=_("Keeps this many earlier messages with each turn as its context. 0 = none."),
     ),
+    "collector.stashOutputs": _switch(
+        True,
+        label=_("Store large tool outputs as artifacts"),
+        help=_("During import, large tool outputs become artifacts. Off = they are kept in their records."),
+    ),
+}
+_SECRETS = {
+    "artifacts.flaggedKinds": Key(
+        list(SECRET_KINDS),
+        lambda value: _texts(value) and set(value) <= SECRET_KINDS.keys(),
+        format_lazy(_("a list of kinds of secrets: {kinds}"), kinds=", ".join(SECRET_KINDS)),
+        "choices",
+        _("Secrets that restrict an artifact to admins"),
+        _("Only admins download or export artifacts in which these were found. None = no restriction."),
+    ),
+}
+_BACKUPS = {
     "backup.folder": Key(
         "",
         lambda value: isinstance(value, str) and "\0" not in value and (not value or value.startswith("/")),
-        "an absolute path, or empty",
-        "Where backups go; empty: the folder backups in the home. Another disk is better.",
+        _("an absolute path, or empty"),
+        "line",
+        _("Backup folder"),
+        _("Absolute path; another disk is safer. Empty = “backups” in the home of this site."),
     ),
-    "backup.keep": Key(
-        7,
-        _whole(0, 1000),
-        "a whole number from 0 to 1000",
-        "How many verified backups stay when the schedule makes a new one; 0: all.",
-    ),
-    "jobs.retentionDays": Key(
-        90,
-        _whole(0, 36_500),
-        "a whole number from 0 to 36500",
-        "Remove ended jobs, and receipts nothing refers to, after this many days. 0 = never.",
-    ),
-    "retentionDays": Key(
+    "schedule.backupHours": _number(
         0,
-        _whole(0, 36_500),
-        "a whole number from 0 to 36500",
-        "Sessions without activity for so many days are removed once a day, without a way back; evidence stays. "
-        "0: none is; 365 is a good start. The page Retention counts them first.",
+        0,
+        8760,
+        label=_("Back up every"),
+        unit=_("hours"),
+        help=_("Creates and verifies a backup after this time. 0 = off."),
     ),
-    "jsonlExport.enabled": Key(
+    "backup.keep": _number(
+        7,
+        0,
+        1000,
+        label=_("Backups to keep"),
+        unit=_("backups"),
+        help=_("Each scheduled backup removes the oldest verified backups above this number. 0 = keep all."),
+    ),
+    "schedule.drillDays": _number(
+        0,
+        0,
+        365,
+        label=_("Restore test every"),
+        unit=_("days"),
+        help=_("Restores the newest backup into a separate folder, to prove that the backup works. 0 = off."),
+    ),
+}
+_RETENTION = {
+    "retentionDays": _number(
+        0,
+        0,
+        36_500,
+        label=_("Remove inactive sessions after"),
+        unit=_("days"),
+        help=_("Permanently, once a day; anything used by samples is kept. 0 = never. Preview on the page Retention."),
+    ),
+    "jobs.retentionDays": _number(
+        90,
+        0,
+        36_500,
+        label=_("Remove ended jobs after"),
+        unit=_("days"),
+        help=_("Removes ended jobs, and receipts nothing refers to, after this time. 0 = never."),
+    ),
+}
+_DAILY_FILES = {
+    "jsonlExport.enabled": _switch(
         False,
-        lambda value: isinstance(value, bool),
-        "true or false",
-        "Whether conversations are written to exports/conversations-YYYY-MM-DD.jsonl of the home, once a day.",
-    ),
-    "jsonlExport.retentionDays": Key(
-        30,
-        _whole(1, 3650),
-        "a whole number from 1 to 3650",
-        "How many days back those files are kept.",
+        label=_("Write conversations to daily files"),
+        help=_("Once a day, writes exports/conversations-YYYY-MM-DD.jsonl in the home of this site."),
     ),
     "jsonlExport.schedule": Key(
         "0 0 * * *",
         lambda value: isinstance(value, str) and DAILY.fullmatch(value) is not None,
-        "a time of the day (UTC) as a cron expression: minute and hour, then * * *",
-        "When those files are written each day (UTC): minute and hour as a cron expression, such as 30 2 * * *.",
+        _("a time of the day (UTC) as a cron expression: minute and hour, then * * *"),
+        "time",
+        _("Write daily files at"),
+        _("Time of the day at which these files are written."),
+        unit="UTC",
     ),
+    "jsonlExport.retentionDays": _number(
+        30,
+        1,
+        3650,
+        label=_("Keep daily files for"),
+        unit=_("days"),
+        help=_("Removes daily files after this time. At least 1."),
+    ),
+}
+_REVIEW = {
     "review.guide": Key(
         "",
         lambda value: isinstance(value, str) and len(value) <= 20_000 and "\0" not in value,
-        "a text of at most 20,000 characters",
-        "What a good reply is, in your words: shown beside each sample in review. Empty = no guide.",
+        _("a text of at most 20,000 characters"),
+        "text",
+        _("Review guide"),
+        _("Shown beside each sample in review: what a good reply is. Empty = no guide."),
     ),
     "review.rejectReasons": Key(
         ["wrong_fact: Wrong fact", "wrong_tool: Wrong tool", "tone: Tone", "unsafe: Unsafe", "other: Other"],
         _reasons,
-        "a list of at most 9 different reasons such as wrong_fact: Wrong fact",
-        "Reasons a reject can have, one per line: a code, a colon and a label. Empty = none are asked for.",
-    ),
-    "schedule.backupHours": Key(
-        0,
-        _whole(0, 8760),
-        "a whole number from 0 to 8760",
-        "Hours between two backups that are made by themselves; 0: none is.",
-    ),
-    "schedule.collectMinutes": Key(
-        0,
-        _whole(0, 10080),
-        "a whole number from 0 to 10080",
-        "Minutes between two collects, for homes that nobody watches; 0: none.",
-    ),
-    "schedule.drillDays": Key(
-        0,
-        _whole(0, 365),
-        "a whole number from 0 to 365",
-        "Days between two restores of the newest backup into a folder of its own, to prove it; 0: none.",
+        _("a list of at most 9 different reasons such as wrong_fact: Wrong fact"),
+        "lines",
+        _("Reasons for a reject"),
+        _("One per line: a code, a colon, a label. Empty = reviewers are not asked for a reason."),
     ),
 }
+GROUPS = {
+    "import": (_("Import"), _IMPORT),
+    "memory": (_("Memory and artifacts"), _MEMORY),
+    "secrets": (_("Secrets"), _SECRETS),
+    "backups": (_("Backups"), _BACKUPS),
+    "retention": (_("Retention"), _RETENTION),
+    "daily-files": (_("Daily files"), _DAILY_FILES),
+    "review": (_("Review"), _REVIEW),
+}
+KEYS = {name: key for _heading, group in GROUPS.values() for name, key in group.items()}
 
 
 def get(key: str) -> Any:
@@ -192,7 +274,7 @@ def put_all(values: dict[str, Any], *, by: str = "") -> None:
 def why_not(key: str, value: Any) -> str:
     """Why a setting cannot have this value, in a sentence; empty when it can. Raises Refused for an unknown key."""
     known = _known(key)
-    return "" if known.accepts(value) else _("%(key)s must be %(shape)s.") % {"key": key, "shape": known.shape}
+    return "" if known.accepts(value) else gettext("%(key)s must be %(shape)s.") % {"key": key, "shape": known.shape}
 
 
 def default(key: str) -> Any:
@@ -202,5 +284,5 @@ def default(key: str) -> Any:
 
 def _known(key):
     if key not in KEYS:
-        raise Refused(_("There is no setting %(key)s.") % {"key": key})
+        raise Refused(gettext("There is no setting %(key)s.") % {"key": key})
     return KEYS[key]

@@ -12,7 +12,7 @@ class SettingOut(Schema):
     key: str
     value: Any
     default: Any
-    shape: str = Field(description="what a value must be, in words")
+    shape: str = Field(description="description of valid values")
     help: str
 
 
@@ -21,7 +21,7 @@ class SettingList(Schema):
 
 
 class SettingIgnored(Schema):
-    key: str = Field(description="as the file spells it")
+    key: str = Field(description="spelled as in the file")
     why: str = Field(description="`not_used`, `elsewhere` (the environment, or always so), `secret` or `unknown`")
     reason: str
 
@@ -29,14 +29,16 @@ class SettingIgnored(Schema):
 class SettingsImported(Schema):
     items: list[SettingOut]
     ignored: list[SettingIgnored] = Field(
-        description="the first 200 names that were not taken; values are never repeated"
+        description="the first 200 names that were not imported; values are never included"
     )
     ignored_count: int
     dry_run: bool
 
 
 class SettingsIn(Body):
-    settings: dict[str, Any] = Field(description="ours, the Reflection plugin's entry, or a whole `openclaw.json`")
+    settings: dict[str, Any] = Field(
+        description="settings of this site, the entry of the Reflection plugin, or a whole `openclaw.json`"
+    )
     dry_run: bool = False
 
 

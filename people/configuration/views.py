@@ -1,55 +1,43 @@
 """What an operator tunes."""
 
-from django.http import Http404
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post
 
 from . import keys as configuration
-from .forms import SettingForm
+from .forms import SettingsForm
 
 
 @require_safe
 @needs("admin")
 def settings(request):
-    """Every setting with its value, each in a form of its own."""
-    return _settings(request, _forms())
+    """Every setting with its value, in one form."""
+    return _settings(request, SettingsForm(values=_values()))
 
 
 @require_POST
 @needs("admin")
-def setting_save(request, key):
-    """Set one setting; a value that does not fit comes back with the reason."""
-    if key not in configuration.KEYS:
-        raise Http404
-    form = _form(key, configuration.get(key), request.POST)
-    if form.is_valid() and _put(form, request.user.username):
-        return after_post(request, _("%(key)s is saved.") % {"key": key}, to=reverse("people:settings"))
-    forms = [form if other.key == key else other for other in _forms()]
-    return _settings(request, forms, status=422)
+def settings_save(request):
+    """Save what was changed on the page; when a value does not fit, nothing is saved and the page says why."""
+    form = SettingsForm(request.POST, values=_values())
+    if not form.is_valid():
+        return _settings(request, form, status=422)
+    changed = form.changed()
+    configuration.put_all(changed, by=request.user.username)
+    page = reverse("people:settings")
+    if not changed:
+        return after_post(request, _("Nothing was changed."), to=page)
+    names = ", ".join(str(configuration.KEYS[key].label) for key in changed)
+    return after_post(request, _("Saved: %(names)s.") % {"names": names}, to=f"{page}#{next(iter(changed))}")
 
 
-def _forms():
-    values = configuration.several(*configuration.KEYS)
-    return [_form(key, value) for key, value in values.items()]
+def _values():
+    return configuration.several(*configuration.KEYS)
 
 
-def _form(key, current, data=None):
-    return SettingForm(data, key=key, known=configuration.KEYS[key], current=current)
-
-
-def _put(form, by):
-    try:
-        configuration.put(form.key, form.cleaned_data["value"], by=by)
-    except Refused as refused:
-        form.add_error("value", refused.sentence)
-    return not form.errors
-
-
-def _settings(request, forms, *, status=200):
-    return render(request, "people/settings.html", {"forms": forms}, status=status)
+def _settings(request, form, *, status=200):
+    return render(request, "people/settings.html", {"form": form}, status=status)

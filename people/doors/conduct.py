@@ -74,7 +74,7 @@ def _not_enough(request, operation):
 def _no_such_parameter(request, known):
     """The answer to a parameter that the operation does not have: ignored, a filter would seem to be in force."""
     unknown = [name for name in request.GET if name not in known]
-    why = _("there is no such parameter here")
+    why = _("unknown parameter")
     return invalid([{"loc": ["query", name[:100]], "msg": why} for name in unknown]) if unknown else None
 
 
@@ -84,7 +84,9 @@ def _unreadable(request):
         body = request.body
     except RequestDataTooBig:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        return problem(413, _("A body may have %(most)s. Send it in parts.") % {"most": size(most)})
+        return problem(
+            413, _("A request body can have at most %(most)s. Send the data in parts.") % {"most": size(most)}
+        )
     if body and request.content_type != "application/json":
         return problem(415, _("Send JSON, with the header Content-Type: application/json."))
     return None
@@ -109,10 +111,10 @@ def _once(run, request, values, key):
     try:
         claim = idempotency.begin(request.user, key, _fingerprint(request))
     except idempotency.OtherRequest:
-        why = _("this key was used for another request; take a new one")
+        why = _("this key was used for another request; use a new key")
         return invalid([{"loc": ["header", "Idempotency-Key"], "msg": why}])
     except idempotency.InProgress as busy:
-        sentence = _("The first request with this key is still under way. Ask again in a moment.")
+        sentence = _("The first request with this key is still running. Try again in a moment.")
         return problem(409, sentence, code="in_progress", reasons=[], headers={"Retry-After": busy.wait_seconds})
     return _again(claim) if isinstance(claim, idempotency.Answer) else _first(run, request, values, claim)
 
@@ -133,7 +135,10 @@ def _first(run, request, values, claim):
 
 def _again(answer):
     if answer.body is None:
-        sentence = _("This was done. Its answer held a secret, which is shown once and not kept.")
+        sentence = _(
+            "This request was already carried out. Its answer contained a secret, which is shown only once "
+            "and not stored."
+        )
         response = problem(409, sentence, code="done_before", reasons=[])
     else:
         response = HttpResponse(answer.body, status=answer.status, content_type=answer.content_type)

@@ -99,7 +99,7 @@ def of_failed_token(request):
 def refusal(allowance):
     """The answer to somebody whose bucket is empty."""
     seconds = math.ceil(allowance.wait_seconds)
-    sentence = _("Too many requests: %(limit)s a minute are allowed. Wait %(seconds)s s, then go on.")
+    sentence = _("Too many requests: %(limit)s a minute are allowed. Try again in %(seconds)s s.")
     return problem(429, sentence % {"limit": allowance.limit, "seconds": seconds}, headers={"Retry-After": seconds})
 
 

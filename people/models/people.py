@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from openclaw_web import clock
 from openclaw_web.sqlite.fields import Count, EpochMs
@@ -14,14 +15,17 @@ class User(AbstractUser):
     """A person. One of four roles; each may do what the ones before it may."""
 
     class Role(models.TextChoices):
-        VIEWER = "viewer"
-        LABELLER = "labeller"
-        OPERATOR = "operator"
-        ADMIN = "admin"
+        VIEWER = "viewer", _("Viewer")
+        LABELLER = "labeller", _("Labeller")
+        OPERATOR = "operator", _("Operator")
+        ADMIN = "admin", _("Admin")
 
     RANK = {role: rank for rank, role in enumerate(("viewer", "labeller", "operator", "admin"))}
 
     role = models.TextField(choices=Role.choices, default=Role.VIEWER)
+    language = models.TextField(default="", blank=True, help_text="of pages; empty: the browser's")
+    time_zone = models.TextField(default="", blank=True, help_text="of times on pages; empty: the browser's")
+    theme = models.TextField(default="", blank=True, help_text="light or dark; empty: the system's")
     session_epoch = Count(default=0, help_text="raised to end every session of this person for good")
     role_limit = None  # set while a token speaks for this person: the role it carries at most
     token = None  # and the token itself

@@ -7,10 +7,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages import zones
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, status_of
 
 from ..accounts import services as accounts
+from ..preferences.forms import PreferencesForm
+from ..preferences.services import CHOSEN
 from . import sign_ins
 from .forms import PasswordForm
 
@@ -21,7 +24,7 @@ SIGN_INS_SHOWN = 20
 @needs("viewer")
 def account(request):
     """Who one is here, the password, and every browser one is signed in with."""
-    return _account(request, PasswordForm(request=request))
+    return account_page(request)
 
 
 @require_POST
@@ -31,10 +34,10 @@ def password_change(request):
     """Set another password: this browser stays signed in, every other one is sent out."""
     form = PasswordForm(request.POST, request=request)
     if not form.is_valid():
-        return _account(request, form)
+        return account_page(request, password=form)
     accounts.change_password(request.user, form.cleaned_data["password"])
     sign_ins.keep_this(request)
-    said = _("The password is changed. Every other browser is signed out.")
+    said = _("The password is changed. All other browsers are signed out.")
     return after_post(request, said, to=reverse("people:account"))
 
 
@@ -53,7 +56,7 @@ def sign_in_end(request, sign_in_id):
 def sign_ins_end_others(request):
     """Send every other browser out."""
     sign_ins.end_others(request)
-    return after_post(request, _("Every other browser is signed out."), to=reverse("people:account"))
+    return after_post(request, _("All other browsers are signed out."), to=reverse("people:account"))
 
 
 @require_POST
@@ -64,8 +67,17 @@ def sign_out_everywhere(request):
     return after_post(request, _("You are signed out everywhere."), to=reverse("people:sign_in"))
 
 
-def _account(request, form):
+def account_page(request, *, password=None, preferences=None):
+    """The page, with a form that comes back with its errors."""
+    form = preferences or password
     rows = sign_ins.open_ones(request.user)
     page = page_of(rows, order=("-created_at", "-id"), size=SIGN_INS_SHOWN, **places(request))
-    context = {"form": form, "sign_ins": page, "this": request.session.get(sign_ins.MARK)}
-    return render(request, "people/account.html", context, status=status_of(form))
+    person = {name: getattr(request.user, name) for name in CHOSEN}
+    context = {
+        "form": password or PasswordForm(request=request),
+        "preferences": preferences or PreferencesForm(initial=person),
+        "zones": zones.names(),
+        "sign_ins": page,
+        "this": request.session.get(sign_ins.MARK),
+    }
+    return render(request, "people/account.html", context, status=status_of(form) if form else 200)

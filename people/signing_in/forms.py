@@ -14,7 +14,7 @@ class SignInForm(AuthenticationForm):
 
     error_messages = {
         **AuthenticationForm.error_messages,
-        "invalid_login": _("This user name and password do not belong together. Mind upper and lower case."),
+        "invalid_login": _("Wrong user name or password."),
     }
 
     def __init__(self, *args, **kwargs):
@@ -30,9 +30,11 @@ class WelcomeForm(forms.Form):
         required=False,
         strip=False,
         widget=NEW_PASSWORD,
-        help_text=_("At least 10 characters. Without one, the next time needs another link or the password you have."),
+        help_text=_(
+            "At least 10 characters. Leave empty to sign in next time with another link or your current password."
+        ),
     )
-    again = forms.CharField(label=_("The same password again"), required=False, strip=False, widget=NEW_PASSWORD)
+    again = forms.CharField(label=_("Repeat password"), required=False, strip=False, widget=NEW_PASSWORD)
 
     def __init__(self, *args, username, **kwargs):
         super().__init__(*args, **kwargs)
@@ -58,7 +60,7 @@ class PasswordForm(forms.Form):
         widget=NEW_PASSWORD,
         help_text=_("At least 10 characters, not only digits."),
     )
-    again = forms.CharField(label=_("The same password again"), strip=False, widget=NEW_PASSWORD)
+    again = forms.CharField(label=_("Repeat password"), strip=False, widget=NEW_PASSWORD)
 
     def __init__(self, *args, request, **kwargs):
         super().__init__(*args, **kwargs)
@@ -70,7 +72,7 @@ class PasswordForm(forms.Form):
         # Through the backends, so that wrong ones are counted as at sign-in.
         name, current = self.request.user.get_username(), self.cleaned_data["current"]
         if authenticate(self.request, username=name, password=current) is None:
-            raise ValidationError(_("This is not your password."))
+            raise ValidationError(_("The current password is wrong."))
         return current
 
     def clean(self):

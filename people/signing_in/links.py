@@ -22,7 +22,9 @@ def find_link(secret: str) -> OneTimeLink:
     """The link that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
     found = OneTimeLink.objects.filter(_usable(), token_sha256=digest(secret)).select_related("user").first()
     if found is not None and found.user is None and has_admin():
-        sentence = _("There is an admin by now, so this link makes none. Sign in, or run: %(command)s")
+        sentence = _(
+            "There is already an admin, so this link no longer creates an account. Sign in, or run: %(command)s"
+        )
         raise Refused(sentence % {"command": "openclaw-web sign_in_link NAME"})
     if found is None or (found.user is not None and not found.user.is_active):
         raise _dead_link()
@@ -57,7 +59,7 @@ def use_up(secret: str) -> OneTimeLink:
 
 def _dead_link():
     return Refused(
-        _("This link has been used or is out of date. Ask an admin for a new one, or run: %(command)s")
+        _("This link has been used or has expired. Ask an admin for a new link, or run: %(command)s")
         % {"command": "openclaw-web sign_in_link NAME"}
     )
 

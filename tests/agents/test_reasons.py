@@ -12,15 +12,18 @@ from openclaw_web import reasons
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("file is not a database", "it is no SQLite database, or its beginning is damaged"),
-        ("database disk image is malformed", "its pages are damaged"),
-        ("*** in database main ***\nTree 5 page 3: btreeInitPage() returns error code 11", "its pages are damaged"),
-        ("row 1 missing from index x", "its pages are damaged"),
-        ("unable to open database file", "it cannot be opened"),
-        ("database is locked", "another program holds it"),
+        ("file is not a database", "the file is not a SQLite database, or its beginning is damaged"),
+        ("database disk image is malformed", "pages of the file are damaged"),
+        (
+            "*** in database main ***\nTree 5 page 3: btreeInitPage() returns error code 11",
+            "pages of the file are damaged",
+        ),
+        ("row 1 missing from index x", "pages of the file are damaged"),
+        ("unable to open database file", "the file cannot be opened"),
+        ("database is locked", "the file is locked by another program"),
         ("database or disk is full", "the disk is full"),
-        ("attempt to write a readonly database", "it cannot be written"),
-        ("UNIQUE constraint failed: sessions.id", "a row contradicts what is there"),
+        ("attempt to write a readonly database", "the file is not writable"),
+        ("UNIQUE constraint failed: sessions.id", "a row conflicts with existing data"),
         ("something new", "SQLite says: something new"),
     ],
 )
@@ -29,7 +32,9 @@ def test_sqlite(said, words):
 
 
 def test_files():
-    assert reasons.of(PermissionError(errno.EACCES, "Permission denied", "/x")) == "this user may not open or write it"
+    assert (
+        reasons.of(PermissionError(errno.EACCES, "Permission denied", "/x")) == "permission to open or write is missing"
+    )
     assert reasons.of(OSError(errno.ENOSPC, "No space left on device")) == "the disk is full"
     assert reasons.of(OSError(errno.EXDEV, "Invalid cross-device link")) == "invalid cross-device link"
     assert reasons.of(KeyError()) == "KeyError"

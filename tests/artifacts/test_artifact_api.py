@@ -53,7 +53,7 @@ class TestStashing:
 
     def test_nothing_is_passed_off_as_a_checkpoint(self, boss):
         told = send(boss, {"text": "{}", "kind": pack.KIND, "session_id": "s1"})
-        assert (told.status_code, "made from records" in told.json()["detail"]) == (422, True)
+        assert (told.status_code, "created from records" in told.json()["detail"]) == (422, True)
         assert not Artifact.objects.using(DB).exists()
 
     def test_twice_is_once(self, boss):

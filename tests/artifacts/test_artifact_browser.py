@@ -41,7 +41,7 @@ def test_it_works_by_keyboard(site, page):
     expect(shown).to_contain_text("line 0 of a log")
     expect(shown).not_to_contain_text("pomegranate")
     expect(page.get_by_label("Pattern", exact=True)).to_be_hidden()
-    mode = page.get_by_label("Show", exact=True)
+    mode = page.get_by_label("Part to show", exact=True)
     mode.focus()
     for _key in range(4):
         page.keyboard.press("ArrowDown")
@@ -62,9 +62,9 @@ def test_it_works_by_keyboard(site, page):
 
 def test_going_on_shows_what_comes_next(site, page):
     page.goto(f"{site.origin}/agents/main/artifacts/?kind=log")
-    page.get_by_role("link", name="text ·").click()
+    page.get_by_role("link", name="Log", exact=True).click()
     shown = page.locator(".look pre")
-    page.get_by_role("link", name="Go on").focus()
+    page.get_by_role("link", name="Show more").focus()
     page.keyboard.press("Enter")
     expect(shown).to_contain_text("line 250 of a log")
     expect(shown).not_to_contain_text("line 0 of a log")
@@ -76,10 +76,10 @@ def test_going_on_shows_what_comes_next(site, page):
 
 def test_a_page_that_was_stashed_never_runs(site, page):
     page.goto(f"{site.origin}/agents/main/artifacts/?content_type=text/html")
-    page.get_by_role("link", name="HTML ·").click()
+    page.get_by_role("link", name="Web page").click()
     expect(page.locator(".look pre")).to_contain_text("<script>window.ran=true</script>")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download all of it").click()
+        page.get_by_role("link", name="Download (").click()
     assert download.value.suggested_filename.endswith(".txt")
     site.check()
 
@@ -88,9 +88,9 @@ def test_without_javascript(site, browser):
     context = browser.new_context(java_script_enabled=False, storage_state=site.page.context.storage_state())
     plain = context.new_page()
     plain.goto(f"{site.origin}/agents/main/artifacts/?kind=log")
-    plain.get_by_role("link", name="text ·").click()
-    plain.get_by_label("Show", exact=True).select_option("range")
-    plain.get_by_label("Which lines").fill("1700:1702")
-    plain.get_by_role("button", name="Look").click()
+    plain.get_by_role("link", name="Log", exact=True).click()
+    plain.get_by_label("Part to show", exact=True).select_option("range")
+    plain.get_by_label("Line range").fill("1700:1702")
+    plain.get_by_role("button", name="Show part").click()
     expect(plain.locator(".look pre")).to_contain_text("pomegranate")
     context.close()

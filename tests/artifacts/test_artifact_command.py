@@ -151,7 +151,7 @@ def test_without_json_only_the_text_is_printed(run, ask, capsys):
     status, text = run("fetch", handle, "--mode", "head", "--max-chars", "4")
     assert (status, text) == (0, "1\n2\n")
     told = capsys.readouterr().err
-    assert "Left out after" in told
+    assert "Omitted after" in told
     more = re.search(r"artifact (fetch .*)", told)[1].split()
     assert run(*more) == (0, "3\n4\n")
 

@@ -68,7 +68,15 @@ def test_it_works(client):
     row = stash(LINES, session_id="s1", turn_id="s1:u1", record_id="r/2", tool="exec", tool_call_id="c")
     page = client.get(page_of(row))
     assert page.status_code == 200
-    for words in (row.handle, "text/plain", "2,000 lines", "Used once", "exec", "none was found", "all of it was read"):
+    for words in (
+        row.handle,
+        "text/plain",
+        "2,000 lines",
+        "Used once",
+        "exec",
+        "none found",
+        "the whole content was read",
+    ):
         assert words in page.text
     for address in (
         "../../sessions/s1/",
@@ -78,7 +86,7 @@ def test_it_works(client):
         assert f'href="{address}"' in page.text
     assert part(page).startswith("line 1:")
     assert part(page).endswith("line 2000: something was read here\n")
-    assert re.search(r"Left out in the middle: [\d,]+ characters\.", page.text)
+    assert re.search(r"Omitted in the middle: [\d,]+ characters\.", page.text)
 
 
 def test_the_part_alone_is_for_htmx(client):
@@ -119,7 +127,7 @@ def test_going_on_gives_everything_once(client):
     while asked:
         page = client.get(asked)
         seen += part(page)
-        found = re.search(r'href="([^"]*)"[^>]*rel="next">Go on', page.text)
+        found = re.search(r'href="([^"]*)"[^>]*rel="next">Show more', page.text)
         asked = unescape(found[1]) if found else None
     assert seen == LINES
 
@@ -197,7 +205,7 @@ def test_the_queries_do_not_grow(client, django_assert_num_queries):
     for count in (1, 29):
         for n in range(count):
             stash(LINES, session_id=f"s{count}-{n}")
-        with django_assert_num_queries(4, using=DB), django_assert_num_queries(4):
+        with django_assert_num_queries(5, using=DB), django_assert_num_queries(4):
             client.get(page_of(row))
 
 
@@ -255,7 +263,7 @@ def test_a_content_that_is_gone(client):
     path_of(row).unlink()
     page = client.get(page_of(row))
     assert page.status_code == 410
-    for words in ("is gone", "Stash the same content again", row.handle, "Used once"):
+    for words in ("is missing", "store the same content again", row.handle, "Used once"):
         assert words in page.text
     assert client.get(page_of(row), {"part": 1}, headers=HTMX).status_code == 422
 
@@ -266,28 +274,28 @@ def test_a_content_that_is_damaged(client):
     path_of(row).write_text("an evil content")
     page = client.get(page_of(row))
     assert page.status_code == 409
-    assert "is damaged" in page.text or "more than was stashed" in page.text
+    assert "is damaged" in page.text or "more data than was stored" in page.text
     assert "an evil" not in page.text
-    assert "Stashing the same content again repairs it" in page.text
+    assert "Store the same content again to repair the artifact" in page.text
 
 
 def test_flagged_contents_can_be_looked_at(client):
     row = stash("the token is oc_1\n" * 3)
     page = client.get(page_of(row))
-    assert "It may hold secrets (token)" in page.text
+    assert "This artifact may contain secrets (token)" in page.text
     assert "the token is" in part(page)
-    assert "Download all of it" not in page.text
+    assert ">Download (" not in page.text
     configuration.put("artifacts.flaggedKinds", ["jwt"])
     page = client.get(page_of(row))
-    assert "It may hold secrets" not in page.text
-    assert "Download all of it" in page.text
+    assert "may contain secrets" not in page.text
+    assert ">Download (" in page.text
 
 
 class TestChanges:
     def test_only_admins_see_them(self, client, boss):
         row = stash("x")
-        assert "Remove the references" not in client.get(page_of(row)).text
-        assert "Remove the references" in boss.get(page_of(row)).text
+        assert "Remove references" not in client.get(page_of(row)).text
+        assert "Remove references" in boss.get(page_of(row)).text
 
     def test_removing(self, client, boss):
         row = stash("x", session_id="s1")
@@ -307,12 +315,15 @@ class TestChanges:
         assert "Every byte was read" in boss.post(f"{page_of(row)}verify/", follow=True).text
         path_of(row).unlink()
         answer = boss.post(f"{page_of(row)}verify/", follow=True)
-        assert "is gone" in answer.text
+        assert "is missing" in answer.text
         assert AuditEntry.objects.filter(action="verified").count() == 2
 
     def test_it_says_when_transcripts_hold_it(self, boss):
-        assert "stands in collected transcripts" in boss.get(page_of(stash("x", session_id="s", record_id="r"))).text
-        assert "stands in collected transcripts" not in boss.get(page_of(stash("y"))).text
+        assert (
+            "Imported transcripts contain this artifact"
+            in boss.get(page_of(stash("x", session_id="s", record_id="r"))).text
+        )
+        assert "Imported transcripts contain this artifact" not in boss.get(page_of(stash("y"))).text
 
 
 def test_opening_it_is_in_the_audit_log(client):

@@ -14,6 +14,7 @@ from artifacts.services import Place
 from openclaw_web.lists import paging
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
+from tests.factories import EventFactory, IdentityFactory, SessionFactory
 
 ADA, DB = "/agents/ada/artifacts/", "agent_ada"
 T0 = 1_767_571_200_000
@@ -46,8 +47,10 @@ def test_it_works(client):
     number(3, session_id="s/1", tool="exec")
     row = stash("<html><title>A page</title>", at=T0, session_id="s2")
     page = client.get(ADA)
-    for words in ("2 artifacts of ada", "text · 36 bytes · 4 lines", "title: A page", "exec", "tool_output"):
+    for words in ("2 artifacts of ada", "text · 36 bytes · 4 lines", "title: A page", ">exec<", ">Web page<", ">Text<"):
         assert words in page.text
+    for words in ("tool_output", "Lines"):
+        assert words not in page.text.split("<tbody>")[1]
     assert f'href="{row.sha256}/"' in page.text
     assert 'href="../sessions/s%2F1/"' in page.text
 
@@ -57,9 +60,54 @@ def test_a_text_shows_how_it_begins(client):
     stash('{"rows": [1, 2]}')
     stash(bytes(range(256)))
     page = client.get(ADA).text
-    assert '<div class="muted small mono break">first ‹U+202E› &lt;b&gt;line second' in page
+    assert '<div class="muted small mono break off-card">first ‹U+202E› &lt;b&gt;line second' in page
     assert page.count("small mono break") == 1
-    assert 'data-label="Lines">–<' in page
+
+
+def said(session, record, *content, parent=None, role="assistant", **about):
+    message = {"role": role, "content": list(content), **about}
+    return {"type": "message", "id": record, "parentId": parent, "timestamp": T0, "message": message}
+
+
+@pytest.fixture
+def called(client):
+    """A session whose agent ran a command and fetched a page in one answer; both outputs are artifacts."""
+    session = SessionFactory(id="s1", title="Flour \u202e prices")
+    asked = [
+        {"type": "toolCall", "id": "c1", "name": "exec", "arguments": {"command": "ls <b>\u202e\n--all"}},
+        {"type": "toolCall", "id": "c2", "name": "web_fetch", "arguments": {"url": "https://bakery.example/?q=1"}},
+    ]
+    rows = [
+        ("assistant", said("s1", "a1", *asked), 2),
+        ("tool_result", said("s1", "r1", role="toolResult", toolCallId="c1"), 0),
+        ("tool_result", said("s1", "r2", role="toolResult", toolCallId="c2"), 0),
+    ]
+    for seq, (kind, record, count) in enumerate(rows):
+        text = orjson.dumps(record).decode()
+        EventFactory(session=session, seq=seq, kind=kind, event_json=text, tool_call_count=count)
+        IdentityFactory(session=session, seq=seq, event_id=record["id"])
+    one = stash("x" * 99, at=T0, session_id="s1", record_id="r1", tool="exec", tool_call_id="c1")
+    two = stash("y" * 99, at=T0 + 1, session_id="s1", record_id="r2", tool="web_fetch", tool_call_id="c2")
+    stash("z" * 99, at=T0 + 2, session_id="s1", record_id="r2", tool="exec", tool_call_id="c9")
+    return one, two
+
+
+def test_an_artifact_is_called_what_the_agent_ran(client, called):
+    page = client.get(ADA).text.split("<tbody>")[1]
+    names = re.findall(r'<a class="clamp[^"]*" href="\w{64}/">(.*?)</a>', page)
+    command = 'ls &lt;b&gt;<span class="glyph">U+202E</span> --all'
+    assert names == ["Text", "https://bakery.example/?q=1", command]
+    assert page.count('>Flour <span class="glyph">U+202E</span> prices</a>') == 3
+    for row, name in zip(called, (command, "https://bakery.example/?q=1"), strict=True):
+        detail = client.get(f"{ADA}{row.sha256}/").text
+        assert f'<h1><span class="clamp mono">{name}</span></h1>' in detail
+        assert "prices</a>" in detail
+
+
+def test_names_take_no_query_for_each_row(client, called, django_assert_max_num_queries):
+    client.get(ADA)
+    with django_assert_max_num_queries(6, using=DB):
+        client.get(ADA)
 
 
 def test_without_artifacts_it_says_how_to_get_them(client):
@@ -133,7 +181,7 @@ def test_what_the_operator_does_not_count_is_not_flagged(client):
     assert row.sha256 in client.get(f"{ADA}?flagged=on").text
     configuration.put("artifacts.flaggedKinds", ["jwt"])
     assert row.sha256 not in client.get(f"{ADA}?flagged=on").text
-    assert "may hold secrets" not in client.get(ADA).text
+    assert "May contain secrets" not in client.get(ADA).text
     configuration.put("artifacts.flaggedKinds", [])
     assert row.sha256 not in client.get(f"{ADA}?flagged=on").text
 
@@ -170,7 +218,7 @@ def test_a_search_that_ends_early_says_so(client, monkeypatch):
     for n in range(1, 30):
         number(n)
     page = client.get(f"{ADA}?tool=exec")
-    assert "None of these 10 rows fits" in page.text
+    assert "None of these 10 rows match" in page.text
 
 
 @pytest.mark.parametrize(

@@ -48,14 +48,14 @@ def test_adas_page_does_not_show_bobs_jobs(client):
 
 
 def test_without_jobs_it_says_what_will_be_here(client):
-    assert "No scheduled jobs" in client.get(ADA).text
+    assert "No scheduled tasks" in client.get(ADA).text
 
 
 def test_a_job_that_never_ran_has_no_numbers(client):
     CronJobFactory(enabled=False)
     page = client.get(ADA).text
     assert "never" in page
-    assert "disabled" in page
+    assert ">Disabled<" in page
 
 
 def test_a_damaged_definition_stops_nothing(client):
@@ -101,7 +101,7 @@ def test_a_session_that_no_job_started_is_told_so(client, session):
     CronRunFactory(job_id="j", agent_id="bob", session_id="nobody")
     page = client.get(ADA, {"session": session})
     assert page.status_code == 404
-    assert "No scheduled job started this session" in page.text
+    assert "No scheduled task started this session" in page.text
     assert "<b>" not in page.text
 
 

@@ -28,7 +28,7 @@ def test_it_works(client):
     SessionFactory(id="helper", session_key="agent:main:subagent:r1", created_at=T0)
     SubagentRunFactory(run_id="r1", created_at=T0 + 1_000, ended_at=T0 + 9_300)
     page = client.get(ADA).text
-    for words in ("counter", "count the files", "agent:main:main", "finished", "8.3 s"):
+    for words in ("counter", "count the files", "agent:main:main", "Finished", "8.3 s"):
         assert words in page
     assert '<a href="/agents/ada/sessions/asker/">' in page
     assert '<a href="/agents/ada/sessions/helper/">' in page
@@ -50,7 +50,7 @@ def test_adas_page_does_not_show_bobs_runs(client):
 
 def test_without_runs_it_says_what_will_be_here(client):
     assert "No sub-agents yet" in client.get(ADA).text
-    assert "No sub-agent here" in client.get(ADA, {"session": "nobody"}).text
+    assert "No sub-agent runs" in client.get(ADA, {"session": "nobody"}).text
 
 
 def test_a_session_shows_its_runs_on_either_side(client):
@@ -81,10 +81,10 @@ def test_the_session_of_a_key_is_the_one_of_that_time(client):
     ("payload", "ended_at", "shown"),
     [
         ({"outcome": {"status": "error", "error": "out of tokens"}}, T0, "out of tokens"),
-        ({"outcome": {"status": "timeout"}}, T0, "timeout"),
-        ({"endedReason": "subagent-killed"}, T0, "subagent-killed"),
-        ({}, T0, "ended"),
-        ({}, None, "no end yet"),
+        ({"outcome": {"status": "timeout"}}, T0, ">Timed out<"),
+        ({"endedReason": "subagent-killed"}, T0, ">subagent-killed<"),
+        ({}, T0, ">Ended<"),
+        ({}, None, ">Not finished<"),
     ],
 )
 def test_states(client, payload, ended_at, shown):

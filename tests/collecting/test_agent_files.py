@@ -23,7 +23,7 @@ def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
     home.transcript(user("Other"), agent="main")
     run(home)
     lose("main")
-    with pytest.raises(Refused, match="gone, and 20 records with it") as refused:
+    with pytest.raises(Refused, match="missing, and 20 records with it") as refused:
         run(home)
     assert "collect --again --agent main" in refused.value.sentence
     assert not databases.path("main").exists()
@@ -33,7 +33,7 @@ def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
     assert 'href="/operations/doctor/"' in answer.text
     assert as_admin.get("/api/v1/agents/main/sessions").status_code == 503
     for page in ("/", "/agents/"):
-        assert "The file of agent main is gone" in as_admin.get(page).text
+        assert "The database of agent main is missing" in as_admin.get(page).text
     assert not databases.path("main").exists()
 
 
@@ -75,8 +75,8 @@ def test_a_file_from_before_is_noticed(home, as_admin, later):
     later(seconds=10)
     page = as_admin.get("/agents/main/sessions/")
     assert page.status_code == 200
-    assert "holds 18 of 27 records" in page.text
-    assert "holds 18 of 27 records" in run(home)["lost"]["main"]
+    assert "contains only 18 of 27 records" in page.text
+    assert "contains only 18 of 27 records" in run(home)["lost"]["main"]
     assert AgentDatabase.objects.get(agent="main").record_count == 27  # a collect does not lower what was noted
     assert run(home, again=True)["lost"] == {}
     assert events() == 27

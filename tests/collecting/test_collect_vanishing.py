@@ -178,8 +178,8 @@ def test_a_file_with_a_second_name_is_not_read(home, name):
     os.link(secret, path)
     found = run(home, include_deleted=True)
     rejected = list(RejectedRecord.objects.using(MAIN).values("raw_preview", "detail"))
-    assert "put a copy in its place" in json.dumps([found, rejected])
+    assert "replace it with a copy" in json.dumps([found, rejected])
     if name.endswith(".sqlite"):
-        assert "put a copy in its place" in json.dumps(look(home))
+        assert "replace it with a copy" in json.dumps(look(home))
     assert "CANARY" not in json.dumps(rejected)
     assert not TranscriptEvent.objects.using(MAIN).filter(event_json__contains="CANARY").exists()

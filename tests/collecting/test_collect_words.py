@@ -24,11 +24,11 @@ def test_a_database_that_is_lost_is_no_line_and_why_is_said_in_words(tmp_path):
     damaged = source.database("research")
     damaged.write_bytes(b"no database at all" * 1_000)
     looked = run(home, "doctor", "--quiet")[1].splitlines()[-1]
-    assert "with 3 new records and 0 rejected lines, 1 unreadable database. 0 other findings." in looked
+    assert "with 3 new records and 0 rejected records, 1 unreadable database. 0 other findings." in looked
     status, out, err = run(home, "collect", "--quiet")
     assert status == 4
-    assert out.splitlines()[-1] == "1 database could not be read. See Operations, Rejected records."
-    assert "it is no SQLite database, or its beginning is damaged" in out
+    assert out.splitlines()[-1] == "1 database could not be read. See “Rejected records” under System."
+    assert "the file is not a SQLite database, or its beginning is damaged" in out
     for raw in ("file is not a database", "was not a record", "Errno"):
         assert raw not in out + err
     assert err.strip() == ""  # what the report has said is not said again
@@ -41,9 +41,9 @@ def test_lines_and_amounts(tmp_path):
     status, out, _err = run(home, "collect", "--quiet")
     assert status == 4
     assert "main: 1 transcript read, 0 unchanged; 2 records (session 1, user 1)" in out
-    assert out.splitlines()[-1] == "1 line was not a record. See Operations, Rejected records."
+    assert out.splitlines()[-1] == "1 line was not a record. See “Rejected records” under System."
     message = run(home, "jobs", "--limit", "1")[1]
-    assert "2 new records of 1 agent, 1 rejected line." in message
+    assert "2 new records from 1 agent, 1 rejected record." in message
 
 
 @pytest.mark.parametrize("kind", [Home, SqliteHome])
@@ -60,7 +60,7 @@ def test_what_is_not_there_is_refused_before_anything_is_collected(tmp_path, kin
     put_in(source, str(uuid.UUID(int=2)), user("Two"))
     assert run(home, "collect", "--again", "--session", session, "--session", "nobody", "--quiet") == (3, "", NOBODY)
     status, _out, err = run(home, "collect", "--again", "--agent", "research", "--quiet")
-    assert status == 3 and err == "This home has no agent research. Its agents: main.\n"
+    assert status == 3 and err == "This OpenClaw folder has no agent research. Its agents: main.\n"
     assert (rows(home, EVENTS, "main"), rows(home, SOURCES)) == held
     lost = home / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
     lost.unlink()

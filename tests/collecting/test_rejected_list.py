@@ -48,8 +48,8 @@ def test_an_agent_that_is_not_there_is_not_found(as_admin, ada):
 
 
 def test_without_rejected_lines_it_says_so(as_admin, ada):
-    assert "Nothing was rejected" in as_admin.get(URL).text
-    assert "Nothing of this agent was rejected" in as_admin.get(URL, {"agent": "ada"}).text
+    assert "No rejected records" in as_admin.get(URL).text
+    assert "No rejected records" in as_admin.get(URL, {"agent": "ada"}).text
 
 
 def test_what_a_line_holds_is_shown_and_does_nothing(as_admin, ada):

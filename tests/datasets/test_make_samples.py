@@ -29,7 +29,7 @@ def test_it_works(client, reviewer, ada):
     client.force_login(reviewer)
     answer = client.post(URL, {"turn": ["1", "3"]}, follow=True)
     assert answer.redirect_chain == [(LIST, 302)]
-    assert "2 samples made." in answer.text
+    assert "2 samples created." in answer.text
     assert bodies()[3] == {
         "type": "annotated_turn",
         "conversationId": "s1",
@@ -63,7 +63,7 @@ def test_making_twice_is_making_once(as_admin, ada):
     as_admin.post(URL, {"turn": ["1", "2"]})
     before = set(DatasetSample.objects.values_list("id", "created_at"))
     answer = as_admin.post(URL, {"turn": ["1", "2", "3"]}, follow=True)
-    assert "1 sample made, 2 were there already." in answer.text
+    assert "1 sample created, 2 already existed." in answer.text
     assert before < set(DatasetSample.objects.values_list("id", "created_at"))
     assert DatasetSample.objects.count() == 3
 
@@ -81,7 +81,7 @@ def test_a_verdict_survives_making_again(as_admin, ada):
 def test_all_turns_of_a_session(as_admin, ada):
     tell_turns(3)
     tell_turns(2, session_id="s2")
-    assert "3 samples made." in as_admin.post(URL, {"all": "1"}, follow=True).text
+    assert "3 samples created." in as_admin.post(URL, {"all": "1"}, follow=True).text
     assert {sample.session_id for sample in DatasetSample.objects.all()} == {"s1"}
 
 
@@ -116,10 +116,10 @@ def test_turns_that_cannot_be_samples_are_left_out_with_the_reason(as_admin, ada
     ConversationTurn.objects.using("agent_ada").filter(turn_number=1).update(is_active=False)
     answer = as_admin.post(URL, {"turn": ["1", "2", "3", "4", "99"]}, follow=True).text
     for sentence in (
-        "1 sample made, 4 turns left out.",
-        "Turn 1: It is on a branch that the conversation left.",
+        "1 sample created, 4 turns skipped.",
+        "Turn 1: On an abandoned branch.",
         "Turn 3: The user&#39;s message has no text.",
-        "Turn 4: It has no reply.",
+        "Turn 4: No reply.",
         "Turn 99: There is no such turn.",
     ):
         assert sentence in answer
@@ -137,7 +137,7 @@ def test_words_of_people_who_opted_out_are_not_used(ada):
     )
     configuration.put("collector.optedOutSenders", ["42"])
     made = services.make_samples(ada, "s1", None, by="root")
-    assert made.problems == ["Turn 1: Its sender opted out, so its words are not used."]
+    assert made.problems == ["Turn 1: The sender opted out, so the text is not used."]
     assert list(bodies()) == [2]
 
 
@@ -145,7 +145,7 @@ def test_words_of_nobody_who_can_be_told_are_not_used_while_somebody_is_opted_ou
     tell([user("u1", "whose?"), agent("a1", "yes"), user("u2", "fine", sender="7"), agent("a2", "yes")])
     configuration.put("collector.optedOutSenders", ["42"])
     made = services.make_samples(ada, "s1", None, by="root")
-    assert made.problems == ["Turn 1: Somebody opted out, and who sent this cannot be told, so its words are not used."]
+    assert made.problems == ["Turn 1: Somebody opted out and the sender is unknown, so the text is not used."]
     assert list(bodies()) == [2]
 
 
@@ -217,7 +217,7 @@ def test_something_else_than_turn_numbers_is_refused(as_admin, ada, turns):
     tell_turns(1)
     answer = as_admin.post(URL, {"turn": turns})
     assert answer.url == "/agents/ada/sessions/s1/"
-    assert said(answer) == ["A turn is named by its number. Choose the turns on the session's page."]
+    assert said(answer) == ["Turns are identified by their numbers. Select the turns on the session page."]
     assert not DatasetSample.objects.exists()
 
 
@@ -232,7 +232,7 @@ def test_when_nothing_could_be_made_the_session_says_why(as_admin, ada):
     tell_turns(1)
     answer = as_admin.post(URL, {"turn": "7"})
     assert answer.url == "/agents/ada/sessions/s1/"
-    assert said(answer) == ["Turn 7: There is no such turn.", "No sample was made."]
+    assert said(answer) == ["Turn 7: There is no such turn.", "No samples were created."]
 
 
 def test_a_call_is_bounded(ada, monkeypatch):
@@ -241,7 +241,7 @@ def test_a_call_is_bounded(ada, monkeypatch):
     with pytest.raises(Refused, match="at most 4 turns"):
         services.make_samples(ada, "s1", range(1, 6), by="root")
     first = services.make_samples(ada, "s1", None, by="root")
-    assert first.sentence == "4 samples made, 2 turns to go: make samples once more."
+    assert first.sentence == "4 samples created, 2 turns left: create samples again to continue."
     second = services.make_samples(ada, "s1", None, by="root")
-    assert second.sentence == "2 samples made."
+    assert second.sentence == "2 samples created."
     assert sorted(bodies()) == [1, 2, 3, 4, 5, 6]

@@ -35,7 +35,7 @@ def sample(ada):
 def test_it_works(as_admin, sample):
     page = as_admin.get("/samples/one/")
     assert page.status_code == 200
-    for words in ("Which train?", "The one at nine.", "the very first thing", "and then?", "Nobody has judged it yet."):
+    for words in ("Which train?", "The one at nine.", "the very first thing", "and then?", "No verdicts yet."):
         assert words in page.text
     assert "/agents/ada/sessions/s1/?turn=7" in page.text
 
@@ -102,15 +102,15 @@ def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
 def test_characters_that_hide_are_pointed_out(as_admin, ada):
     SampleFactory(id="hides", content=content(agentReply="all fine\u202e enif lla"))
     page = as_admin.get("/samples/hides/").text
-    assert "It holds characters that the box does not show" in page
+    assert "The reply contains characters that the text field does not show" in page
     assert "U+202E" in page
 
 
 def test_a_very_long_message_is_cut_and_says_so(as_admin, ada):
     SampleFactory(id="long", content=content(userMessage="u" * 30_000, agentReply="r" * 150_000))
     page = as_admin.get("/samples/long/").text
-    assert "20,000 of 30,000 characters are shown" in page
-    assert "20,000 of 150,000 characters are shown" in page
+    assert "Showing 20,000 of 30,000 characters" in page
+    assert "Showing 20,000 of 150,000 characters" in page
     assert len(page) < 100_000
     assert 'name="output"' not in page
 

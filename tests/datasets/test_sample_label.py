@@ -122,7 +122,7 @@ def test_what_was_typed_is_not_lost_when_somebody_was_quicker(as_reviewer, sampl
     verdicts.label_sample("one", "rejected", by="root")
     answer = label(as_reviewer, status="approved", output="my careful edit", expected_status="pending")
     assert answer.status_code == 422
-    assert "Somebody else labelled this sample meanwhile: root says Rejected." in answer.text
+    assert "Somebody else has reviewed this sample: root chose Rejected." in answer.text
     assert "my careful edit" in answer.text
     assert 'name="expected_status" value="rejected"' in answer.text
     assert (
@@ -204,6 +204,6 @@ def test_of_two_at_the_same_time_one_wins(global_file):
         judged_by = threads.submit(elsewhere, list, SampleLabel.objects.values_list("labelled_by", flat=True)).result()
     winner = "ada" if answers[0] == "by ada" else "bob"
     assert f"by {winner}" in answers
-    assert any(f"meanwhile: {winner} says Approved" in answer for answer in answers)
+    assert any(f"Somebody else has reviewed this sample: {winner} chose Approved" in answer for answer in answers)
     assert (stored.annotated_by, stored.output) == (winner, f"by {winner}")
     assert judged_by == [winner]

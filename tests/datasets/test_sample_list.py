@@ -36,8 +36,8 @@ def test_who_may_look(client, stranger, ada):
 
 
 def test_without_samples_it_says_how_to_make_some(as_admin, ada):
-    assert "There are no samples yet" in as_admin.get(URL).text
-    assert "Nothing here fits the filters" in as_admin.get(URL, {"status": "approved"}).text
+    assert "No samples yet" in as_admin.get(URL).text
+    assert "No matches for these filters" in as_admin.get(URL, {"status": "approved"}).text
 
 
 def test_filters_narrow_and_are_kept_in_the_links(as_admin, ada, bob):

@@ -151,7 +151,7 @@ class TestLabel:
         post(client, url, {"status": "rejected"})
         answer = post(client, url, {"status": "approved", "expected_status": "pending"})
         assert answer.status_code == 409
-        assert "meanwhile" in answer.json()["detail"]
+        assert "Somebody else has reviewed this sample" in answer.json()["detail"]
 
     def test_an_empty_reply_is_refused(self, client, url):
         answer = post(client, url, {"status": "approved", "output": " \n"})

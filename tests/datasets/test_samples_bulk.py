@@ -32,11 +32,11 @@ def press(client, query="", status="approved", count=6):
 def test_it_works(as_reviewer, samples):
     page = as_reviewer.get("/samples/bulk/?verdict=approved")
     assert page.status_code == 200
-    for words in ("Approve 6 samples", "Pending, Needs review", "The first five"):
+    for words in ("Approve 6 samples", "Pending, Needs review", "First five samples"):
         assert words in page.text
     assert page.text.count('href="/samples/a') == 3  # and two of bob's
     answer = press(as_reviewer)
-    assert "Approved: 6 samples. One “undo” in the review queue takes all of it back." in answer.text
+    assert "Approved: 6 samples. A single “Undo” in Review undoes all of them." in answer.text
     assert {name for name, status in statuses().items() if status == "approved"} == statuses().keys() - {"bad"}
     assert SampleLabel.objects.count() == 6
     assert SampleLabel.objects.values("bulk_id").distinct().count() == 1
@@ -88,7 +88,7 @@ def test_filters_on_who_and_what_are_heeded_as_well(as_reviewer, samples):
 def test_when_the_number_changed_nothing_is_done(as_reviewer, samples):
     SampleFactory(id="new")
     answer = press(as_reviewer)
-    assert "Another number of samples fits by now: 7. Nothing was changed." in answer.text
+    assert "The number of matching samples has changed to 7. Nothing was changed." in answer.text
     assert 'name="expected_count" value="7"' in answer.text
     assert not SampleLabel.objects.exists()
 
@@ -96,18 +96,18 @@ def test_when_the_number_changed_nothing_is_done(as_reviewer, samples):
 def test_what_somebody_has_open_is_left_out(as_reviewer, samples):
     claims.take("a0", by="ann")
     claims.take("a1", by="reviewer")
-    assert "1 of them is open on somebody else" in as_reviewer.get("/samples/bulk/?verdict=rejected").text
+    assert "1 of these samples is open with another reviewer" in as_reviewer.get("/samples/bulk/?verdict=rejected").text
     answer = press(as_reviewer, status="rejected")
-    assert "Rejected: 5 samples. 1 was left out: somebody has it open." in answer.text
+    assert "Rejected: 5 samples. 1 was skipped because somebody has it open." in answer.text
     assert statuses()["a0"] == "pending"
 
 
 def test_too_many_are_refused_with_what_to_do(as_reviewer, samples, monkeypatch):
     monkeypatch.setattr(bulk, "MOST", 5)
     page = as_reviewer.get("/samples/bulk/?verdict=approved").text
-    assert "At most 5 samples are judged in one go. Narrow the filter" in page
+    assert "At most 5 samples can be reviewed at once. Narrow the filter" in page
     assert "expected_count" not in page
-    assert "More than 5 samples fit. Narrow the filter" in press(as_reviewer).text
+    assert "More than 5 samples match. Narrow the filter" in press(as_reviewer).text
     assert not SampleLabel.objects.exists()
 
 
@@ -130,7 +130,7 @@ def test_a_filter_that_cannot_be_is_no_filter_on_everything(as_reviewer, samples
 
 
 def test_nothing_fits(as_reviewer, ada):
-    assert "No sample fits this filter." in as_reviewer.get("/samples/bulk/?verdict=approved").text
+    assert "No samples match this filter." in as_reviewer.get("/samples/bulk/?verdict=approved").text
 
 
 def test_the_number_of_queries_does_not_grow(as_reviewer, ada, django_assert_max_num_queries):

@@ -64,7 +64,9 @@ def test_it_works(tmp_path):
         port = free_port()
         second = home.start("demo", "--port", str(port))
         assert second.address() == f"http://127.0.0.1:{port}"
-        links = [re.search(r"Sign in once, within a day: (\S+)", run.said)[1] for run in (first, second)]
+        links = [
+            re.search(r"Sign in within a day with this one-time link: (\S+)", run.said)[1] for run in (first, second)
+        ]
         assert links[0] != links[1]
         with urllib.request.urlopen(links[1], timeout=60) as answer:
             assert answer.status == 200
@@ -88,7 +90,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(which, settings, tmp_p
     theirs = getattr(settings, which) / "state" / "openclaw.sqlite"
     theirs.parent.mkdir(parents=True)
     theirs.write_text("theirs")
-    with pytest.raises(CommandError, match="holds something that is not the demo's"):
+    with pytest.raises(CommandError, match="contains files that are not from the demo"):
         call_command("demo", "--no-serve", "--fresh", stdout=StringIO())
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [theirs]
 

@@ -63,8 +63,8 @@ def test_what_the_last_prompt_said_of_a_file_is_shown(client):
     SessionFactory()
     SnapshotFactory()
     page = client.get(ADA).text
-    assert "cut off in the last prompt" in page
-    assert "missing in the last prompt" in page
+    assert "Cut off in the last prompt" in page
+    assert "Missing in the last prompt" in page
     states = {file["name"]: file["in_prompt"] for file in client.get(API).json()["items"]}
     assert states == {"MEMORY.md": "cut", "USER.md": "missing", "SOUL.md": "", "IDENTITY.md": "", "TOOLS.md": ""}
 
@@ -80,15 +80,33 @@ def test_whatever_a_file_is_called_it_has_an_address(client, name):
 
 def test_pages_follow_each_other_without_loss_or_doubles(client):
     for number in range(70):
-        WorkspaceFileFactory(file_name=f"memory/{number:03}.md")
+        WorkspaceFileFactory(file_name=f"notes/{number:03}.md")
     first = client.get(ADA)
     second = client.get(ADA, {"after": first.context["others"].next})
-    assert names(first) + names(second) == [f"memory/{number:03}.md" for number in reversed(range(70))]
+    assert names(first) + names(second) == [f"notes/{number:03}.md" for number in reversed(range(70))]
     assert "never seen" not in second.text
     back = client.get(ADA, {"before": second.context["others"].previous})
     assert names(back) == names(first)
     assert "never seen" in back.text
     assert client.get(ADA, {"after": "nonsense"}).status_code == 409
+
+
+def test_daily_notes_are_one_group(client):
+    for number in range(70):
+        WorkspaceFileFactory(file_name=f"memory/{number:03}.md")
+    WorkspaceFileFactory(file_name="roster.md")
+    page = client.get(ADA).text
+    before, _fold, group = page.partition('<details class="fold">')
+    assert "roster.md" in before
+    assert "memory/069.md" not in before
+    assert "70 daily notes" in group
+    assert "memory/069.md" in group
+    assert "memory/049.md" not in group
+    assert 'href="?folder=memory"' in group
+    first = client.get(ADA, {"folder": "memory"})
+    second = client.get(ADA, {"folder": "memory", "after": first.context["others"].next})
+    assert names(first) + names(second) == [f"memory/{number:03}.md" for number in reversed(range(70))]
+    assert "never seen" not in first.text
 
 
 def test_the_api_says_the_same(client):
@@ -107,5 +125,5 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
         for number in range(rows):
             WorkspaceFileFactory(file_name=f"memory/{rows}-{number}.md")
             SessionFactory()
-        with django_assert_num_queries(4, using="agent_ada"), django_assert_num_queries(3):
+        with django_assert_num_queries(6, using="agent_ada"), django_assert_num_queries(3):
             client.get(ADA)

@@ -55,11 +55,11 @@ def entries():
 def test_a_waiting_job_ends_at_once(as_admin, tmp_path):
     job = jobs.start("lines", {"file": str(tmp_path / "out"), "count": 1}, by="mei")
     before = as_admin.get(job.get_absolute_url()).text
-    assert "Cancel this job" in before and "When it is cancelled: Its lines are kept." in before
+    assert "Cancel job" in before and "If the job is canceled: Its lines are kept." in before
     page, job = on_page(as_admin, job)
-    assert (job.state, job.message) == ("cancelled", "Cancelled by root. Its lines are kept.")
+    assert (job.state, job.message) == ("cancelled", "Canceled by root. Its lines are kept.")
     assert (job.cancel_requested_by, job.cancel_requested_at <= job.finished_at) == ("root", True)
-    assert job.message in page and "Cancel this job" not in page and "When it is cancelled" not in page
+    assert job.message in page and "Cancel job" not in page and "If the job is canceled" not in page
     assert running.run_next() is None and not (tmp_path / "out").exists()
     assert entries() == ["root"]
 
@@ -67,7 +67,7 @@ def test_a_waiting_job_ends_at_once(as_admin, tmp_path):
 def test_a_running_job_is_asked_once(as_admin, at_work):
     page, job = on_page(as_admin, at_work)
     assert (job.state, job.cancel_requested_by) == ("running", "root")
-    assert "root has cancelled it: it ends at its next step." in page and "Cancel this job" not in page
+    assert "Canceled by root. The job ends at its next step." in page and "Cancel job" not in page
     asked_at = job.cancel_requested_at
     on_page(as_admin, job)
     job.refresh_from_db()
@@ -79,20 +79,20 @@ def test_the_button_goes_with_the_job(as_admin, at_work):
     assert "job-cancel" not in as_admin.get(at_work.get_absolute_url(), headers=polled).text
     JobRun.objects.update(state="finished")
     last = as_admin.get(at_work.get_absolute_url(), headers=polled).text
-    assert '<section id="job-cancel" hx-swap-oob="true" hidden>' in last and "Cancel this job" not in last
+    assert '<section id="job-cancel" hx-swap-oob="true" hidden>' in last and "Cancel job" not in last
 
 
 def test_a_job_that_was_quicker_says_who_wanted_to_cancel_it(as_admin, at_work):
     on_page(as_admin, at_work)
     JobRun.objects.update(state="finished", finished_at=1)
     page = as_admin.get(at_work.get_absolute_url()).text
-    assert "root asked to cancel it, but it ended before it noticed." in page and "at its next step" not in page
+    assert "root canceled this job, but the job ended first." in page and "at its next step" not in page
 
 
 @pytest.mark.parametrize("state", ["finished", "refused", "failed"])
 def test_a_job_that_has_ended_stays_what_it_is(as_admin, state):
     job = JobFactory(state=state, message="as it was")
-    sentence = f"This job has ended already ({state}): there is nothing to cancel."
+    sentence = f"This job has already ended ({state}): there is nothing to cancel."
     page, job = on_page(as_admin, job)
     assert sentence in page
     answer = ask(as_admin, job.id)
@@ -121,12 +121,12 @@ def test_below_operator_people_cancel_what_they_started(as_reviewer, as_stranger
     assert on_page(as_reviewer, own)[1].state == "cancelled"
     seen = JobFactory(started_by="stranger")
     assert as_stranger.post(f"{seen.get_absolute_url()}cancel/").status_code == 403
-    assert "Cancel this job" not in as_stranger.get(seen.get_absolute_url()).text
+    assert "Cancel job" not in as_stranger.get(seen.get_absolute_url()).text
 
 
 def test_the_command_cancels(at_work, capsys):
     call_command("jobs", "cancel", at_work.id)
-    assert capsys.readouterr().out == "It ends at its next step.\n"
+    assert capsys.readouterr().out == "The job ends at its next step.\n"
     waiting = JobFactory(kind="lines")
     call_command("jobs", "cancel", waiting.id, "--json")
     (told,) = orjson.loads(capsys.readouterr().out)["jobs"]
@@ -136,7 +136,7 @@ def test_the_command_cancels(at_work, capsys):
         ("command line", "command"),
     ]
     ended = JobFactory(state="finished")
-    for job_id, why in ((ended.id, "has ended already"), ("nothing", "There is no job nothing.")):
+    for job_id, why in ((ended.id, "has already ended"), ("nothing", "There is no job nothing.")):
         with pytest.raises(CommandError, match=why) as refused:
             call_command("jobs", "cancel", job_id)
         assert refused.value.returncode == 3
@@ -147,7 +147,7 @@ def test_a_job_whose_worker_died_is_not_gone_on_with(as_admin):
     JobRun.objects.filter(id=lost.id).update(cancel_requested_by="mei")
     assert jobs.recover() == 1 and jobs.recover() == 0
     lost.refresh_from_db()
-    assert (lost.state, lost.message) == ("cancelled", "Cancelled by mei. Its lines are kept.")
+    assert (lost.state, lost.message) == ("cancelled", "Canceled by mei. Its lines are kept.")
 
 
 def test_the_kept_words_of_every_kind_stand_on_its_page(as_admin, settings):
@@ -158,7 +158,7 @@ def test_the_kept_words_of_every_kind_stand_on_its_page(as_admin, settings):
 
 def test_a_job_of_a_kind_that_is_gone_can_be_cancelled(as_admin):
     _page, job = on_page(as_admin, JobFactory(kind="defragment"))
-    assert (job.state, job.message) == ("cancelled", "Cancelled by root.")
+    assert (job.state, job.message) == ("cancelled", "Canceled by root.")
 
 
 class TestWhatIsLeft:
@@ -168,8 +168,8 @@ class TestWhatIsLeft:
         job, export = JobRun.objects.get(), DatasetExport.objects.get()
         on_page(as_reviewer, job)
         export.refresh_from_db()
-        assert (export.state, export.sentence) == ("failed", "It was cancelled before it was complete.")
-        assert "It was cancelled before it was complete." in as_reviewer.get(export.get_absolute_url()).text
+        assert (export.state, export.sentence) == ("failed", "The export was canceled before it was complete.")
+        assert "The export was canceled before it was complete." in as_reviewer.get(export.get_absolute_url()).text
         assert as_reviewer.post("/exports/create/", WANTED).status_code == 302
 
     def test_what_a_killed_export_wrote_is_removed(self, as_admin, settings, tmp_path):
@@ -206,7 +206,7 @@ class TestWhatIsLeft:
         lost = JobFactory(kind="backup", state="running", worker="gone:1:X", params_json="{}")
         on_page(as_admin, lost)
         told = BackupRun.objects.get()
-        assert (told.status, told.message, list(draft.parent.iterdir())) == ("failed", "It was cancelled.", [])
+        assert (told.status, told.message, list(draft.parent.iterdir())) == ("failed", "The backup was canceled.", [])
 
     def test_the_receipt_of_the_doctor_says_so(self, as_admin, real_files):
         (real_files / "state").mkdir(exist_ok=True)
@@ -214,7 +214,7 @@ class TestWhatIsLeft:
         lost = JobFactory(kind="doctor", state="running", worker="gone:1:X", params_json="{}")
         on_page(as_admin, lost)
         told = MigrationRun.objects.get()
-        assert (told.status, "It was cancelled." in told.message) == ("failed", True)
+        assert (told.status, "was canceled" in told.message) == ("failed", True)
 
     @pytest.mark.parametrize("kind", ["collect", "retention", "doctor_look", "stash_outputs"])
     def test_the_next_step_of_a_job_ends_it(self, home, kind):

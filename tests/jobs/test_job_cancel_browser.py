@@ -18,14 +18,14 @@ def test_the_button_ends_a_job_and_goes_with_it(tmp_path, page, migrated):
         job = site.home.start_job("lines", file=str(tmp_path / "out"), count=1_000, gate=str(gate))
         wait_for(lambda: site.home.job(job)["done"] == 20)
         page.goto(f"{site.origin}/operations/jobs/{job}/")
-        expect(page.get_by_text("When it is cancelled: Its lines are kept.")).to_be_visible()
-        page.get_by_role("button", name="Cancel this job").click()
-        expect(page.get_by_text("ada has cancelled it: it ends at its next step.")).to_be_visible()
+        expect(page.get_by_text("If the job is canceled: Its lines are kept.")).to_be_visible()
+        page.get_by_role("button", name="Cancel job").click()
+        expect(page.get_by_text("Canceled by ada. The job ends at its next step.")).to_be_visible()
         gate.write_text("21")  # whoever notes that line has asked before whether to go on
         wait_for(lambda: site.home.job(job)["done"] == 21 or site.home.job(job)["state"] == "cancelled")
         gate.write_text("1000")
-        expect(page.get_by_text("Cancelled by ada. Its lines are kept.")).to_be_visible()
-        expect(page.get_by_text("it ends at its next step")).to_have_count(0)
+        expect(page.get_by_text("Canceled by ada. Its lines are kept.")).to_be_visible()
+        expect(page.get_by_text("The job ends at its next step")).to_have_count(0)
         assert site.home.job(job)["state"] == "cancelled"
         site.check()
     finally:

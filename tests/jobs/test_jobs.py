@@ -274,7 +274,7 @@ def test_a_kind_is_declared_in_one_place(kind, as_admin):
     assert escape(str(declared.started)) in as_admin.get("/operations/audit/", {"action": f"{kind}_started"}).text
     page = as_admin.get(job.get_absolute_url()).text
     assert escape(str(declared.label)) in page
-    assert ("See what it made" in page) == bool(declared.page)
+    assert ("View result" in page) == bool(declared.page)
 
 
 def test_a_job_of_a_kind_that_is_gone_is_called_what_it_was(as_admin):

@@ -88,7 +88,7 @@ def test_a_running_job_is_cancelled_at_its_next_step_and_the_next_one_runs(home,
     gate(1_000)
     wait_for(lambda: home.job(waiting)["state"] == "finished")
     job = home.job(job_id)
-    assert (job["state"], job["message"]) == ("cancelled", "Cancelled by mei. Its lines are kept.")
+    assert (job["state"], job["message"]) == ("cancelled", "Canceled by mei. Its lines are kept.")
     assert job["done"] in (20, 21)
     assert out.read_text().split()[:20] == numbers(20) and worker.popen.poll() is None
     assert not list((home.path / "state" / "running").iterdir())
@@ -137,12 +137,12 @@ def test_what_was_on_its_way_in_an_older_home_runs(home, tmp_path):
             "CREATE TABLE django_tasks_database_dbtaskresult (id TEXT PRIMARY KEY, status TEXT, args_kwargs TEXT)"
         )
         db.execute("INSERT INTO django_tasks_database_dbtaskresult VALUES ('x', 'READY', ?)", [job_id])
-        for column in ("cancel_requested_at", "cancel_requested_by"):
+        for column in ("cancel_requested_at", "cancel_requested_by", "language"):
             db.execute(f"ALTER TABLE job_runs DROP COLUMN {column}")
         # What replaces other migrations is written down beside them.
         db.execute(
             "DELETE FROM django_migrations WHERE (app, substr(name, 1, 4)) IN (VALUES ('jobs', '0002'),"
-            " ('jobs', '0003'), ('operations', '0011'), ('operations', '0012'))"
+            " ('jobs', '0003'), ('jobs', '0004'), ('operations', '0011'), ('operations', '0012'))"
         )
         db.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('django_tasks_database', '0001_initial', 1)"

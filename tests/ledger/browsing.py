@@ -1,7 +1,5 @@
 """A site with a person signed in, in a real browser, for the browser tests of the transcript pages."""
 
-import re
-
 from tests.complaints import listen
 from tests.processes import Home, wait_for
 
@@ -36,12 +34,12 @@ class Site:
         self.page.on("dialog", dismiss)
 
     def _sign_in(self):
-        link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", self.server.said))[1]
+        link = self.server.invitation()
         self.page.goto(link)
         self.page.get_by_label("User name").fill("ada")
         for field in self.page.locator("input[type=password]").all():
             field.fill("a long enough pass phrase")
-        self.page.get_by_role("button", name="Make the account").click()
+        self.page.get_by_role("button", name="Create account").click()
         self.page.wait_for_url(lambda address: "/welcome/" not in address)
 
     def collected(self, session):

@@ -1,5 +1,6 @@
 """What every operation of the API has in common: who is asking, what failures look like, and the promise itself."""
 
+import html
 import os
 import re
 import shutil
@@ -240,7 +241,14 @@ class TestDocumentation:
 
     def test_it_loads_our_own_files_only(self, as_admin):
         response = as_admin.get("/api/v1/docs")
-        assert "/static/ninja/swagger-ui-bundle.js" in response.content.decode()
+        page = response.text
+        assert "/static/ninja/swagger-ui-bundle.js" in page and "/static/api-docs.css" in page
+        assert not re.search(r"(?:src|href)=.https?:", page) and not re.search(
+            r"<script(?![^>]* src=)|<style|\bstyle=", page
+        )
+        assert '<nav class="rail"' in page and "data-api-csrf" in page and "data-theme-switch" in page
+        settings = re.search(r'id="swagger-settings" hidden>(.*?)</div>', page, re.DOTALL)[1]
+        assert orjson.loads(html.unescape(settings))["url"] == "/api/v1/openapi.json"
         assert "script-src 'self'" in response["Content-Security-Policy"]
         assert "style-src 'self'" in response["Content-Security-Policy"]
         assert "img-src 'self' data:" in response["Content-Security-Policy"]

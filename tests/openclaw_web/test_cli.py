@@ -130,14 +130,14 @@ def test_receipts_are_documented():
 def test_a_mistyped_verb_is_corrected(run):
     status, out, err = run("sign-in-lnk")
     assert (status, out) == (2, "")
-    assert err == "There is no command 'sign-in-lnk'. Did you mean sign_in_link?\n"
+    assert err == "There is no command “sign-in-lnk”. Did you mean sign_in_link?\n"
 
 
 def test_a_home_that_cannot_be_one_is_a_sentence(run, tmp_path):
     file = tmp_path / "file"
     file.touch()
     status, out, err = run("jobs", OPENCLAW_WEB_HOME=str(file))
-    assert (status, out, err) == (2, "", f"{file} cannot be a home (OPENCLAW_WEB_HOME): Not a directory.\n")
+    assert (status, out, err) == (2, "", f"{file} cannot be the home (OPENCLAW_WEB_HOME): Not a directory.\n")
     odd = tmp_path / "odd"
     (odd / "state" / "home.lock").mkdir(parents=True)
     status, out, err = run("jobs", OPENCLAW_WEB_HOME=str(odd))
@@ -184,7 +184,7 @@ def test_a_global_database_that_is_none_is_a_sentence(run, tmp_path):
         status, _out, err = run(*words.split())
         assert status == (2 if words == "doctor --fix" else 1), words
         assert "Traceback" not in err and way_out in err, (words, err)
-        assert "file is not a database" in err or "it is no SQLite database" in err, (words, err)
+        assert "file is not a database" in err or "not a SQLite database" in err, (words, err)
     status, out, err = run("doctor", "--json", "--quiet")
     receipt = orjson.loads(out)
     assert (status, receipt["source"]["problem"]) == (1, "The sources were not compared with the store.")
@@ -242,7 +242,7 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
     ended, out, err = run("collect", "--json", "--quiet")
     receipt = orjson.loads(out)
     assert (ended, set(receipt)) == (4, {"ok", "schema", "error", "reasons"} | RECEIPTS["collect"])
-    assert err == f"{receipt['error']}\n" == "1 line was not a record. See Operations, Rejected records.\n"
+    assert err == f"{receipt['error']}\n" == "1 line was not a record. See “Rejected records” under System.\n"
 
 
 # Progress

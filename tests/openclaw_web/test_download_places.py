@@ -51,7 +51,7 @@ class TestPlaces:
         refused = site.get(asked)
         assert (first.status_code, refused.status_code, refused["Retry-After"]) == (200, 503, "5")
         said = refused.json()["detail"] if asked.startswith("/api/") else refused.text
-        assert "1 download is under way" in said
+        assert "Only 1 download can run at a time" in said
         first.close()
         second = site.get(asked)
         assert second.status_code == 200

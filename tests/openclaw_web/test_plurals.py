@@ -16,20 +16,36 @@ ONE_FORM = {"_", "gettext", "gettext_lazy"}
 # A number and a plural after it. Words of what is always more than one, and bounds, are named below.
 PLURAL = re.compile(r"%\((\w+)\)[sd] (?:(?:more|new|of its|of these|damaged) )?([a-z-]+[^s\W]s)\b")
 BOUNDS = {"most", "least", "usual", "seconds", "minutes", "days", "n", "low", "high", "chars_per_token", "window"}
-NO_NOUNS = {"was", "is", "has", "unpacks", "needs", "says", "holds", "does", "stays", "invites", "speaks", "looks"}
+NO_NOUNS = {
+    "was",
+    "is",
+    "has",
+    "unpacks",
+    "needs",
+    "says",
+    "holds",
+    "does",
+    "invites",
+    "looks",
+    "differs",
+    "contains",
+    "refers",
+}
 # Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.
 ONLY_MANY = {
-    "Its worker died %(count)s times at the same place. Look into the server's log.",
+    "The worker died %(count)s times at the same place. Check the server log.",
     "The seed may have at most %(count)s characters.",
-    "A name has at most %(count)s characters, in one line.",
+    "A name is a single line of at most %(count)s characters.",
     "every %(count)s days from the first of the month",
-    "The metadata has %(length)s characters; at most %(most)s: content belongs into the blob.",
+    "The metadata has %(length)s characters; the limit is %(most)s. Put content into the artifact instead.",
 }
 # In a template: lists that were cut, and texts that were, say how many there are; that is never one.
 CUT = re.compile(
-    r"^(More than|At most|Only the first|The first 50 of|The latest|All |None of these|The lists below)"
-    r"|were searched|holds %\(count\)s of these|of {{ all }}"
+    r"^(More than|At most|Only the first|First |The latest|All |None of these|The lists below)"
+    r"|were searched|contains %\(count\)s of these|of {{ all }}"
 )
+# What is called otherwise in code:
+SAID = {"contents": "artifacts", "cron jobs": "scheduled tasks", "rejected lines": "rejected records"}
 # Characters of long texts:
 LONG = {"datasets/conversation.html", "datasets/export_detail.html", "ledger/savings_parts.html"}
 
@@ -79,5 +95,5 @@ def test_sizes_count_by_1000_everywhere():
 @pytest.mark.parametrize("what", amounts.WORDS)
 def test_amounts(what):
     one, many = amounts.of(what, 1), amounts.of(what, 1_234)
-    assert one.startswith("1 ") and many == f"1,234 {what}"
-    assert one.removeprefix("1 ") != what
+    assert one.startswith("1 ") and many == f"1,234 {SAID.get(what, what)}"
+    assert one.removeprefix("1 ") != SAID.get(what, what)

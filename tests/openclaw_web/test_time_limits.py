@@ -34,6 +34,12 @@ def test_a_read_of_the_api_is_stopped_with_a_sentence(as_admin, settings):
     assert "was stopped" in response.json()["detail"]
 
 
+def test_looking_up_who_asks_is_no_page_that_took_too_long(as_admin, settings, monkeypatch):
+    monkeypatch.setattr(time_limits, "STEPS", 1)
+    settings.PAGE_SECONDS = SOON
+    assert as_admin.get(SEARCH).status_code == 503
+
+
 def test_no_limit(as_admin, settings):
     settings.PAGE_SECONDS = 0
     assert as_admin.get(SEARCH).status_code == 200
@@ -45,7 +51,7 @@ def test_a_count_that_ends_early_is_no_page_that_took_too_long(as_admin, setting
         with pytest.raises(OperationalError) as failed:
             Session.objects.using("agent_ada").filter(title__icontains="nowhere").count()
         assert is_up(failed.value)
-    assert "4,000 sessions" in as_admin.get("/agents/ada/sessions/").text
+    assert "4,000 sessions" in as_admin.get("/agents/ada/sessions/?segment=all").text
 
 
 def test_a_download_takes_as_long_as_it_takes(as_admin, settings):

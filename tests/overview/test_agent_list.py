@@ -43,13 +43,13 @@ def test_the_list_of_agents_is_sorted_by_what_the_address_says(as_admin):
 
 
 def test_days_without_work_say_so(as_admin):
-    assert "No agent did anything in these days" in page(as_admin, "?from=2026-01-01")
+    assert "No agent activity in this period" in page(as_admin, "?from=2026-01-01")
 
 
 def test_a_damaged_day_is_refused_with_a_sentence(as_admin):
     response = as_admin.get("/agents/?from=yesterday")
     assert response.status_code == 409
-    assert "A day is written like 2026-02-21." in response.content.decode()
+    assert "Write days like 2026-02-21." in response.content.decode()
 
 
 @pytest.mark.parametrize("path", ["/agents/", "/agents/?from=2026-01-01&to=2026-02-21"])

@@ -8,7 +8,7 @@ PAGES = {
     "Conversations": {"Sessions": "sessions/", "Turns": "turns/", "Records": "events/"},
     "Outputs": {"Artifacts": "artifacts/", "Savings": "savings/", "Lint": "lint/"},
     "Memory": {"Files": "files/", "Databases": "stored/"},
-    "Automation": {"Scheduled jobs": "cron/", "Sub-agents": "subagents/", "Background": "background/"},
+    "Automation": {"Scheduled tasks": "cron/", "Sub-agents": "subagents/", "Background": "background/"},
 }
 EVERY = [(group, page, path) for group, pages in PAGES.items() for page, path in pages.items()]
 LINK = re.compile(r'<a href="([^"]+)"(?: aria-current="(\w+)")?>([^<]+)</a>')

@@ -85,13 +85,14 @@ def test_only_operators_see_the_button_that_collects(client, each_role):
 def test_the_rail_shows_what_a_role_may_open(client, each_role):
     client.force_login(each_role, backend="django.contrib.auth.backends.ModelBackend")
     text = page(client)
-    assert (reverse("people:user_list") in text) == (each_role.role == "admin")
-    assert reverse("jobs:job_list") in text
+    assert (reverse("datasets:review") in text) == (each_role.role != "viewer")
+    may = each_role.role in ("operator", "admin")
+    assert f'<a href="{reverse("operations:system" if may else "jobs:job_list")}" title="System">' in text
 
 
 def test_without_agents_the_page_says_how_to_get_one(as_admin):
     text = page(as_admin)
-    assert "No agent has been collected yet" in text
+    assert "No agents imported yet" in text
     assert "openclaw-web collect --source DIR" in text
 
 
@@ -146,7 +147,7 @@ def test_a_day_to_come_is_left_out(as_admin):
 def test_agents_without_a_day_have_one_line_instead_of_a_chart(as_admin):
     summary()
     text = page(as_admin)
-    assert "Nothing happened in these days." in text
+    assert "No activity in this period." in text
     assert "chart__svg" not in text
 
 
@@ -157,7 +158,7 @@ def test_a_bar_leads_to_the_agents_of_its_day(as_admin):
     worked(TODAY - timedelta(days=1), "bob")
     address = re.findall(r'class="chart__point" href="([^"]+)"', page(as_admin))[-1].replace("&amp;", "&")
     text = as_admin.get(address).content.decode()
-    assert "1 agent active on 21 Feb 2026" in text
+    assert "Agents active on 21 Feb 2026" in text and "1 agent" in text
     assert "/agents/ada/turns/?from=2026-02-21&amp;to=2026-02-21" in text
     assert "bob" not in text
 

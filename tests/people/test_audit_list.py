@@ -1,5 +1,7 @@
 """The page of the audit log: filters, both orders, pages, files, views that people keep; and the same as JSON."""
 
+import re
+
 import orjson
 import pytest
 
@@ -36,7 +38,7 @@ def shown(response):
 def test_it_works(as_admin, ada):
     SessionFactory(id="s1")
     as_admin.get("/agents/ada/sessions/s1/")
-    page = as_admin.get(LOG)
+    page = as_admin.get(LOG, {"segment": "reading"})
     assert "1 entry in the audit log" in page.text
     assert ">opened</td>" in page.text
     assert 'ada · <a href="/agents/ada/sessions/s1/">s1</a>' in page.text
@@ -65,7 +67,7 @@ def test_filters(as_admin, four, query, count):
 
 
 @pytest.mark.parametrize(
-    ("action", "words"), [("session_ended", "signed a browser out"), ("sessions_ended", "signed out everywhere")]
+    ("action", "words"), [("session_ended", "signed out a browser"), ("sessions_ended", "signed out everywhere")]
 )
 def test_entries_from_when_a_sign_in_was_called_a_session(as_admin, action, words):
     audit.record("zoe", action, object_type="user", object_id="zoe")
@@ -96,8 +98,8 @@ def test_the_api_takes_moments(as_admin, four, since, until):
 
 
 def test_both_orders(as_admin, four):
-    newest = shown(as_admin.get(LOG))
-    page = as_admin.get(LOG, {"sort": "time"})
+    newest = shown(as_admin.get(LOG, {"segment": "all"}))
+    page = as_admin.get(LOG, {"sort": "time", "segment": "all"})
     assert shown(page) == newest[::-1]
     assert 'aria-sort="ascending"' in page.text
     assert [item["id"] for item in as_admin.get(API, {"sort": "time"}).json()["items"]] == newest[::-1]
@@ -131,7 +133,7 @@ def test_what_stands_in_no_entry_fits_none(as_admin, four, query):
 def test_hostile_names_are_text(as_admin):
     audit.record("<b>x</b>", "<i>", object_type="sample", object_id="<script>\u202e/..", agent_id="<a>", name="<u>")
     audit.record("x", "read", object_type="<s>", object_id="x")
-    page = as_admin.get(LOG).text
+    page = as_admin.get(LOG, {"segment": "all"}).text
     assert not [part for part in ("<script>\u202e", "<b>x", "<i>", "<u>", "<s>", "<a>", "\u202e") if part in page]
     assert "&lt;script&gt;" in page
 
@@ -140,8 +142,8 @@ def test_nobody_and_the_terminal(as_admin):
     audit.record("", "downloaded")
     with audit.acting_through("page"):
         audit.record("", "locked_out", object_type="user", object_id="zoe")
-    page = as_admin.get(LOG).text
-    assert ">–</td>" in page
+    page = as_admin.get(LOG, {"segment": "all"}).text
+    assert '<span class="muted nowrap">command line</span>' in page
     assert '<span class="muted">nobody</span>' in page
 
 
@@ -167,10 +169,11 @@ def test_a_file_has_the_columns_of_the_api(as_admin):
 def test_pages(as_admin):
     for number in range(120):
         audit.record("root", "read", object_id=f"s{number:03}")
-    first = as_admin.get(LOG)
-    second = as_admin.get(LOG, {"after": first.context["page"].next})
+    everything = {"segment": "all"}
+    first = as_admin.get(LOG, everything)
+    second = as_admin.get(LOG, everything | {"after": first.context["page"].next})
     assert second.context["page"][0].object_id == "s069"
-    back = as_admin.get(LOG, {"before": second.context["page"].previous})
+    back = as_admin.get(LOG, everything | {"before": second.context["page"].previous})
     assert shown(back) == shown(first)
 
 
@@ -217,8 +220,8 @@ def test_with_htmx_only_the_list_comes(as_admin, four):
 
 
 def test_an_empty_log_says_what_will_be_here(as_admin):
-    assert "Nothing has happened yet" in as_admin.get(LOG).text
-    assert "Nothing here fits the filters" in as_admin.get(LOG, {"actor": "zoe"}).text
+    assert "No entries yet" in as_admin.get(LOG).text
+    assert "No matches for these filters" in as_admin.get(LOG, {"actor": "zoe"}).text
 
 
 def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries):
@@ -226,7 +229,46 @@ def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries
         for _ in range(rows):
             audit.record("root", "read", object_type="session", object_id="s", agent_id="ada")
         with django_assert_num_queries(5):  # session, user, list, count, kept views
-            as_admin.get(LOG)
+            as_admin.get(LOG, {"segment": "all"})
+
+
+@pytest.mark.parametrize(
+    ("segment", "actions"),
+    [
+        ("administration", ["signed_in", "role_changed"]),
+        ("verdicts", ["labelled"]),
+        ("reading", ["read"]),
+        ("all", ["signed_in", "role_changed", "read", "labelled"]),
+    ],
+)
+def test_segments(as_admin, four, segment, actions):
+    page = as_admin.get(LOG, {"segment": segment})
+    assert [entry.action for entry in page.context["page"]] == actions
+    assert [item["action"] for item in as_admin.get(API, {"segment": segment}).json()["items"]] == actions
+
+
+def test_the_page_begins_with_administration_and_the_api_with_everything(as_admin, four):
+    assert len(shown(as_admin.get(LOG))) == 2
+    assert len(as_admin.get(API).json()["items"]) == 4
+    assert len(shown(as_admin.get(LOG, {"object_id": "s9"}))) == 1
+
+
+def test_a_segment_with_few_entries_among_many_others_is_searched_for(as_admin):
+    rows = [AuditEntry(at=number, actor="root", via="page", action="read") for number in range(2, 10_100)]
+    AuditEntry.objects.create(at=1, actor="root", via="page", action="invited")
+    AuditEntry.objects.bulk_create(rows, batch_size=500)
+    AuditEntry.objects.create(at=20_000, actor="root", via="page", action="invited")
+    first = as_admin.get(LOG)
+    assert (len(shown(first)), first.context["page"].is_partial) == (1, True)
+    assert "At least 1 entry in the audit log" in first.text
+    assert len(shown(as_admin.get(LOG, {"after": first.context["page"].next}))) == 1
+
+
+def test_a_row_without_an_object_names_none(as_admin):
+    audit.record("root", "sessions_removed", object_type="session", removed=4)
+    audit.record("root", "sessions_restored", object_type="session", agent_id="ada", sessions=1)
+    cells = re.findall(r'data-label="Object"><span>(.*?)</span>', as_admin.get(LOG).text)
+    assert cells == ["ada", ""]
 
 
 def test_it_is_for_admins(as_stranger):
@@ -239,7 +281,7 @@ def test_it_is_for_admins(as_stranger):
     [
         ({"role": "labeller", "days": 90}, "role: labeller, for 90 days"),
         ({"days": 1}, "for 1 day"),
-        ({"session": "s1", "new": False}, "session s1, the same as before"),
+        ({"session": "s1", "new": False}, "session s1, already present"),
         ({"how": "password"}, "with a password"),
         ({"removed": 1200, "bytes": 4_200, "kept": 1}, "1,200 removed, 4.2 kB, 1 kept"),
         ({"sessions": 1, "records": 12}, "1 session, 12 records"),
@@ -251,4 +293,4 @@ def test_it_is_for_admins(as_stranger):
 def test_details_are_words(as_admin, detail, words):
     audit.record("root", "token_made", object_type="token", object_id="x", **detail)
     page = as_admin.get(LOG, {"action": "token_made"}).text
-    assert f'<td class="medium break muted" data-label="More">{words}</td>' in page
+    assert f'<td class="medium break muted" data-label="Details">{words}</td>' in page

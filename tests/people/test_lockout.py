@@ -48,7 +48,7 @@ def test_the_lockout_page_says_how_long_and_what_else_works(stranger):
     for _ in range(5):
         status, page = answer("stranger", "wrong")
     assert status == 429
-    assert "Wait 15 minutes" in page
+    assert "Try again in 15 minutes" in page
     assert "openclaw-web sign_in_link" in page
     assert Client().post(accounts.make_sign_in_link(stranger)).status_code == 302
 

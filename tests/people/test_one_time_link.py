@@ -26,7 +26,7 @@ class TestFirstAdmin:
         assert client.get(USERS).status_code == 200
 
     def test_it_is_offered_only_while_there_is_no_admin(self, admin):
-        with pytest.raises(Refused, match="There is an admin already"):
+        with pytest.raises(Refused, match="There is already an admin"):
             accounts.make_first_admin_link()
 
     def test_somebody_who_is_no_admin_may_be_added_first(self, client):
@@ -42,7 +42,7 @@ class TestFirstAdmin:
         path = accounts.make_first_admin_link()
         UserFactory(username="other", role="admin")
         answer = client.get(path)
-        assert answer.status_code == 409 and "There is an admin by now" in answer.content.decode()
+        assert answer.status_code == 409 and "There is already an admin" in answer.content.decode()
         assert client.post(path, self.DATA).status_code == 409
         assert not User.objects.filter(username="root").exists()
 
@@ -52,7 +52,7 @@ class TestFirstAdmin:
             ({"password": "short", "again": "short"}, "too short"),
             ({"password": "password12", "again": "password12"}, "too common"),
             ({"password": "4711471147114711", "again": "4711471147114711"}, "entirely numeric"),
-            ({"again": "something else"}, "differ"),
+            ({"again": "something else"}, "do not match"),
         ],
     )
     def test_a_weak_password_is_refused_and_the_link_stays(self, client, changed, sentence):
@@ -89,7 +89,7 @@ def test_it_works_once(stranger):
     assert Client().post(path).status_code == 302
     response = Client().post(path)
     assert response.status_code == 409
-    assert "has been used or is out of date" in response.content.decode()
+    assert "has been used or has expired" in response.content.decode()
     assert Client().get(path).status_code == 409
 
 

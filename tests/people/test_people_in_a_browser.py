@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.complaints import listen
-from tests.processes import Home, wait_for
+from tests.processes import Home
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PASSWORD = "correct horse battery"
@@ -19,7 +19,7 @@ def site(tmp_path, migrated):
     home = Home.copied(migrated, tmp_path / "store")
     server = home.serve("--no-watch")
     server.address()
-    link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", server.said))[1]
+    link = server.invitation()
     yield link.partition("/welcome/")[0], link
     home.close()
 
@@ -41,7 +41,7 @@ def open_browser(browser):
         context.close()
 
 
-def become(page, name, *, button="Make the account"):
+def become(page, name, *, button="Create account"):
     page.get_by_label("User name").fill(name)
     for field in page.locator("input[type=password]").all():
         field.fill(PASSWORD)
@@ -68,9 +68,9 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     become(admin, "root")
     admin.goto(f"{origin}/operations/invitations/")
     check(admin)
-    admin.get_by_label("Whom it is for").fill("the new colleague")
+    admin.get_by_label("Recipient").fill("the new colleague")
     admin.get_by_label("Role").select_option("labeller")
-    admin.get_by_label("Whom it is for").press("Enter")
+    admin.get_by_label("Recipient").press("Enter")
     invitation = admin.locator(".command code").inner_text()
     check(admin)
 
@@ -100,22 +100,22 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
         phone.get_by_label("Password").fill("wrong")
         phone.get_by_label("Password").press("Enter")
         phone.wait_for_load_state()
-    expect(phone.locator("main")).to_contain_text("Wait 15 minutes")
+    expect(phone.locator("main")).to_contain_text("Try again in 15 minutes")
     check(phone)
     admin.goto(f"{origin}/operations/users/")
     check(admin)
     admin.get_by_role("button", name="Unlock").press("Enter")
-    expect(admin.locator("#messages")).to_contain_text("lena may try again at once.")
+    expect(admin.locator("#messages")).to_contain_text("lena can try to sign in again now.")
 
     admin.goto(f"{origin}/operations/tokens/")
-    admin.get_by_label("What it is for").fill("nightly")
-    admin.get_by_label("What it is for").press("Enter")
+    admin.get_by_label("Purpose").fill("nightly")
+    admin.get_by_label("Purpose").press("Enter")
     check(admin)
-    admin.get_by_role("link", name="Back to the tokens").click()
+    admin.get_by_role("link", name="Back to tokens").click()
     check(admin)
     admin.goto(f"{origin}/operations/audit/")
     check(admin)
-    for words in ("invited", "accepted", "signed in", "was locked out", "unlocked", "signed a browser out"):
+    for words in ("invited", "accepted", "signed in", "was locked out", "unlocked", "signed out a browser"):
         expect(admin.locator("tbody")).to_contain_text(words)
     admin.locator("select[name=action]").select_option("invited")
     admin.get_by_role("button", name="Filter").press("Enter")
@@ -123,7 +123,7 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     admin.locator(".chip").press("Enter")
     expect(admin).to_have_url(f"{origin}/operations/audit/?")
     admin.goto(f"{origin}/operations/audit/?action=labelled")
-    expect(admin.locator("main")).to_contain_text("Nothing here fits the filters")
+    expect(admin.locator("main")).to_contain_text("No matches for these filters")
     check(admin)
     # What the browser itself says of answers with 409, 422 and 429.
     assert [words for words in open_browser.complaints if "Failed to load resource" not in words] == []

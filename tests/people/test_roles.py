@@ -1,8 +1,4 @@
-"""Who may do what: every page and every operation of the API, for nobody, for each role, and for tokens.
-
-The tables are written by hand: they are the decision, the code has to follow. A route that is in none of them
-fails the test.
-"""
+"""Who may do what, decided by hand in tables: every page and operation, for nobody, each role and its tokens."""
 
 import re
 
@@ -92,18 +88,24 @@ PAGES = {
     "people:invitation_revoke": ("POST", "admin"),
     "jobs:job_cancel": ("POST", "labeller"),
     "jobs:job_detail": ("GET", "viewer"),
+    "jobs:job_notice": ("GET", "viewer"),
     "jobs:job_list": ("GET", "viewer"),
     "people:join": ("GET", ANYBODY),
     "operations:lint_list": ("GET", "viewer"),
+    "people:language_set": ("POST", ANYBODY),
     "people:one_time_link": ("GET", ANYBODY),
     "overview:overview": ("GET", "viewer"),
     "people:password_change": ("POST", "viewer"),
     "collecting:rejected_list": ("GET", "viewer"),
+    "people:rail_fold": ("POST", "viewer"),
+    "operations:system": ("GET", "operator"),
+    "operations:system_needs": ("GET", "operator"),
     "operations:retention": ("GET", "admin"),
     "operations:retention_archive": ("POST", "admin"),
     "operations:retention_count": ("POST", "admin"),
     "operations:retention_remove": ("POST", "admin"),
-    "people:setting_save": ("POST", "admin"),
+    "people:preferences_save": ("POST", "viewer"),
+    "people:settings_save": ("POST", "admin"),
     "people:settings": ("GET", "admin"),
     "people:sign_in": ("GET", ANYBODY),
     "people:sign_in_end": ("POST", "viewer"),
@@ -113,6 +115,7 @@ PAGES = {
     "automation:background_list": ("GET", "viewer"),
     "ledger:stored_list": ("GET", "viewer"),
     "automation:subagent_list": ("GET", "viewer"),
+    "people:theme_set": ("POST", ANYBODY),
     "people:token_list": ("GET", "viewer"),
     "people:token_make": ("POST", "viewer"),
     "people:token_revoke": ("POST", "viewer"),
@@ -144,6 +147,7 @@ OPERATIONS = {
     "GET /agents/{agent}/cron/{job_id}/runs": ("viewer", None),
     "GET /agents/{agent}/files": ("viewer", None),
     "GET /agents/{agent}/files/diff": ("viewer", None),
+    "GET /agents/{agent}/files/writes": ("viewer", None),
     "GET /agents/{agent}/files/version": ("viewer", None),
     "GET /agents/{agent}/files/versions": ("viewer", None),
     "GET /agents/{agent}/events": ("viewer", None),

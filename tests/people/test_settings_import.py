@@ -121,12 +121,12 @@ def test_a_long_name_with_many_below_it_is_cut(take):
 
 
 def test_a_file_that_is_not_there(capsys):
-    with pytest.raises(CommandError, match="could not be read: there is no such file"):
+    with pytest.raises(CommandError, match="was not read: there is no such file"):
         call_command("settings", "import", "/nowhere/settings.json")
 
 
 def test_a_dry_run_is_for_imports(capsys):
-    with pytest.raises(CommandError, match="set knows no --dry-run") as error:
+    with pytest.raises(CommandError, match="set has no --dry-run") as error:
         call_command("settings", "set", "retentionDays", "3", "--dry-run")
     assert error.value.returncode == 2 and not stored()
 

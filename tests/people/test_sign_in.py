@@ -31,7 +31,7 @@ def test_nobody_is_sent_off_the_site(client, stranger, target):
 def test_a_wrong_password_says_so_and_keeps_the_name(client, stranger):
     response = sign_in(client, password="wrong")
     assert response.status_code == 422
-    assert "do not belong together" in response.content.decode()
+    assert "Wrong user name or password" in response.content.decode()
     assert 'value="stranger"' in response.content.decode()
 
 

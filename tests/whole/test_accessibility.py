@@ -1,6 +1,7 @@
 """Every page in a real browser: axe-core in both themes, on a desk and on a phone, full and empty.
 
-One site with demonstration data, one that is new, one browser. Each page is opened once and looked at four ways.
+One site with demonstration data, one that is new, one browser. Each page is opened once and looked at four ways,
+and once more in Chinese, whose colours are the same.
 """
 
 import json
@@ -47,6 +48,7 @@ ADDRESSES = {
     "operations:backup_list": "/operations/backups/",
     "operations:doctor": "/operations/doctor/",
     "operations:retention": "/operations/retention/",
+    "operations:system": "/operations/",
     "automation:background_list": "/agents/main/background/",
     "operations:component_list": "/operations/components/",
     "automation:cron_detail": "/agents/main/cron/{cron}/",
@@ -73,7 +75,9 @@ NO_PAGES = {
     "api:openapi-view": "ninja's page, not ours",
     "artifacts:artifact_download": "a file",
     "datasets:review_waiting": "a number for a script",
+    "operations:system_needs": "a number for a script",
     "datasets:session_samples": "links for places on another page",
+    "jobs:job_notice": "what a notice about a job asks for until the job has ended",
     "ledger:session_live": "what a session's page asks for while it is open",
     "operations:backup_file": "a file",
     "datasets:export_file": "a file",
@@ -165,9 +169,11 @@ class Site:
         self.page.goto(self.address + link)
         self.page.locator("main form button").first.click()
         self.page.wait_for_url(f"{self.address}/")
+        self.in_chinese = self.tab(browser, locale="zh-CN", storage_state=self.page.context.storage_state())
+        self.stranger_in_chinese = self.tab(browser, locale="zh-CN")
 
-    def tab(self, browser):
-        page = browser.new_context(viewport=DESK, color_scheme="light").new_page()
+    def tab(self, browser, **more):
+        page = browser.new_context(viewport=DESK, color_scheme="light", **more).new_page()
         listen(page, self.complaints)
         return page
 
@@ -197,6 +203,12 @@ def new(tmp_path_factory, browser, migrated):
 def look(site, name, address, *, is_failure=False):
     """Everything that is wrong with a page, in four looks: each theme, on a desk and on a phone."""
     page = site.stranger if name in BEFORE_SIGN_IN else site.page
+    looks = {"light": None} if name == BOTH_AT_ONCE else {"light": None, "dark": ["color-contrast"]}
+    return look_in(site, page, name, address, looks, is_failure=is_failure)
+
+
+def look_in(site, page, name, address, looks, *, is_failure=False):
+    """Everything that is wrong with a page in a tab; `looks`: the rules to ask about, or None for all, by theme."""
     site.complaints.clear()
     page.goto(site.address + address)
     found = [*problems_of(page), *unseen_focus(page)]
@@ -204,7 +216,6 @@ def look(site, name, address, *, is_failure=False):
     skipped = NOT_ASKED.get(name, set())
     for size in (DESK, PHONE):
         page.set_viewport_size(size)
-        looks = {"light": None} if name == BOTH_AT_ONCE else {"light": None, "dark": ["color-contrast"]}
         for theme, rules in looks.items():
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             violations = page.evaluate(RUN_AXE, rules)
@@ -239,6 +250,13 @@ def test_every_page_has_an_address():
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_page(full, name):
     fail_for(look(full, name, ADDRESSES[name].format(**full.facts)))
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_page_in_chinese(full, name):
+    page = full.stranger_in_chinese if name in BEFORE_SIGN_IN else full.in_chinese
+    fail_for(look_in(full, page, name, ADDRESSES[name].format(**full.facts), {"light": None}))
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
 
 
 def is_empty_at_first(name):

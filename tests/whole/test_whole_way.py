@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.complaints import listen
 from tests.homes import Home as OpenClawHome
 from tests.homes import assistant, result, user
-from tests.processes import Home, wait_for
+from tests.processes import Home
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
@@ -40,7 +40,7 @@ def site(tmp_path, openclaw):
     home.env["OPENCLAW_STATE_DIR"] = str(openclaw.root)
     server = home.serve("--no-watch")
     server.address()
-    link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", server.said))[1]
+    link = server.invitation()
     yield link
     home.close()
 
@@ -53,9 +53,9 @@ def test_collect_look_approve_export_download_and_load(site, page, tmp_path):
     page.get_by_label("User name").fill("ada")
     for field in page.locator("input[type=password]").all():
         field.fill("a long enough pass phrase")
-    page.get_by_role("button", name="Make the account").click()
+    page.get_by_role("button", name="Create account").click()
 
-    page.get_by_role("button", name="Collect now").first.click()
+    page.get_by_role("button", name="Import now").first.click()
     expect(page.locator("main")).to_contain_text("Finished")
     page.get_by_role("link", name="Rejected records").first.click()
     page.locator("main").get_by_role("link", name="main").click()
@@ -69,7 +69,7 @@ def test_collect_look_approve_export_download_and_load(site, page, tmp_path):
     expect(page).not_to_have_title("owned")
 
     page.get_by_label("all 2 turns").check()
-    page.get_by_role("button", name="Make samples of the chosen turns").click()
+    page.get_by_role("button", name="Create samples from selected turns").click()
     expect(page.locator("body")).to_contain_text("2 samples")
     page.locator("main tbody a").first.click()
     approve_both(page)
@@ -95,9 +95,9 @@ def approve_both(page):
 def export(page, origin, kind, folder):
     page.goto(f"{origin}/exports/")
     page.get_by_label("Name").fill(f"first {kind}")
-    page.locator("#new").get_by_label("Format").select_option(kind)
-    page.get_by_role("button", name="Make the export").click()
-    expect(page.locator("main")).to_contain_text("Ready")
+    page.locator("#new").get_by_label("Format", exact=True).select_option(kind)
+    page.get_by_role("button", name="Create export").click()
+    expect(page.locator("main")).to_contain_text("Finished")
     for name in (rf"{kind}\.(train|test)\.jsonl", r"dataset_info\.json"):
         with page.expect_download() as download:
             page.get_by_role("link", name=re.compile(name)).first.click()

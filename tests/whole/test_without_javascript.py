@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
 # How the main heading of each page begins, on the demonstration site. A page that is missing here fails the test.
 HEADINGS = {
-    "artifacts:artifact_detail": "Artifact ",
+    "artifacts:artifact_detail": "Text",
     "artifacts:artifact_list": "Artifacts of main",
     "automation:background_list": "Background work of main",
     "automation:cron_detail": "Stock watch",
-    "automation:cron_list": "Scheduled jobs of main",
+    "automation:cron_list": "Scheduled tasks of main",
     "automation:subagent_list": "Sub-agents of main",
     "collecting:rejected_list": "Rejected records",
     "datasets:export_detail": "Bakery replies",
@@ -33,7 +33,7 @@ HEADINGS = {
     "datasets:samples_bulk": "Approve ",
     "guardian:file_detail": "MEMORY.md",
     "guardian:file_list": "Files of main",
-    "jobs:job_detail": "Collect",
+    "jobs:job_detail": "Import",
     "jobs:job_list": "Jobs",
     "ledger:event_list": "Records of main",
     "ledger:record_detail": "Record ",
@@ -54,8 +54,9 @@ HEADINGS = {
     "operations:doctor": "Doctor",
     "operations:lint_list": "Lint of main",
     "operations:retention": "Retention",
-    "overview:agent_list": "2 agents",
-    "overview:overview": "2 agents",
+    "operations:system": "System",
+    "overview:agent_list": "Agents",
+    "overview:overview": "Overview",
     "people:account": "demo",
     "people:audit_list": "Audit log",
     "people:invitation_list": "Open invitations",
@@ -63,7 +64,7 @@ HEADINGS = {
     "people:one_time_link": "Welcome, mei",
     "people:settings": "Settings",
     "people:sign_in": "Sign in",
-    "people:token_list": "Everybody's tokens",
+    "people:token_list": "All tokens",
     "people:user_list": "Users",
 }
 # What can be seen of a page; `waits`: what only a script would fill or carry out, but for what asks again and again,

@@ -1,4 +1,6 @@
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from openclaw_web import reasons
 from openclaw_web.commands.verbs import DONE, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
@@ -9,7 +11,7 @@ from ...models import Agent
 
 
 class Command(Verb):
-    help = "Bring every agent's file up to the current schema."
+    help = gettext_lazy("Bring the database of every agent up to the current schema.")
     examples = ("migrate_agents", "migrate_agents --json")
     statuses = (DONE, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
     schema = "openclaw-web.migrate_agents.v1"
@@ -26,8 +28,15 @@ class Command(Verb):
             else:
                 migrated.append(agent.agent_id)
         facts = {"schema_version": databases.schema_version(), "migrated": migrated}
-        words = "\n".join(f"{agent_id}: schema {facts['schema_version']}" for agent_id in migrated if verbosity)
+        line = _("%(agent)s: schema %(version)s")
+        told = {"version": facts["schema_version"]}
+        words = "\n".join(line % {"agent": agent_id, **told} for agent_id in migrated if verbosity)
         if failed:
             names = ", ".join(row["id"] for row in failed)
-            self.end_partly(facts, words, f"{len(failed)} agent file(s) were not migrated: {names}", failed)
+            sentence = ngettext(
+                "%(count)s agent database was not migrated: %(names)s",
+                "%(count)s agent databases were not migrated: %(names)s",
+                len(failed),
+            )
+            self.end_partly(facts, words, sentence % {"count": len(failed), "names": names}, failed)
         self.answer(facts, words)

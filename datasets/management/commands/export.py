@@ -1,13 +1,18 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from jobs.progress import listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
+from ...exporters.gate import LINES, OUTPUTS
+from ...exporters.histories import EDITED, HISTORIES
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS
 
 
 class Command(Verb):
-    help = "Write approved samples into training files."
+    help = gettext_lazy("Write approved samples to training files.")
     examples = (
         "export --format alpaca --name first",
         "export --format sharegpt --name mei-replies --agent main --min-quality 0.7 --split 0.9",
@@ -20,23 +25,55 @@ class Command(Verb):
     def add_arguments(self, parser):
         parser.add_argument("--format", required=True, choices=[name.value for name in FORMATS])
         parser.add_argument("--task", default="reply", choices=[name.value for name in TASKS])
-        parser.add_argument("--name", required=True, help="what the export is called")
-        parser.add_argument("--all", action="store_true", help="also samples nobody has judged; rejected ones never")
-        parser.add_argument("--split", type=float, default=0.8, metavar="SHARE", help="training share, 0 to 1 (0.8)")
-        parser.add_argument("--seed", default="0", help="another seed, another split")
-        parser.add_argument("--agent", help="only this agent's samples")
-        parser.add_argument("--min-quality", type=float, metavar="SCORE", help="only samples scored this or more")
-        parser.add_argument("--row-characters", type=int, default=ROW_CHARACTERS, metavar="N", help="the longest row")
-        parser.add_argument("--keep-text", action="store_true", help="keep words before a tool call, as a thought")
+        parser.add_argument("--name", required=True, help=_("name of the export"))
+        parser.add_argument(
+            "--all", action="store_true", help=_("also samples not reviewed yet; never rejected samples")
+        )
+        parser.add_argument(
+            "--split", type=float, default=0.8, metavar="SHARE", help=_("share used for training, 0 to 1 (0.8)")
+        )
+        parser.add_argument("--seed", default="0", help=_("the same seed gives the same split (0)"))
+        parser.add_argument("--agent", help=_("only samples of this agent"))
+        parser.add_argument(
+            "--min-quality", type=float, metavar="SCORE", help=_("only samples with at least this score")
+        )
+        self._add_rows(parser)
+
+    def _add_rows(self, parser):
+        """What a row may hold."""
+        parser.add_argument(
+            "--row-characters", type=int, default=ROW_CHARACTERS, metavar="N", help=_("longest row, in characters")
+        )
+        parser.add_argument(
+            "--keep-text", action="store_true", help=_("keep the text before a tool call, as a thought")
+        )
+        parser.add_argument(
+            "--history",
+            choices=HISTORIES,
+            default=EDITED,
+            help=_("what stands before a reply: approved turns with edits, one row per session, or turns not learned"),
+        )
+        parser.add_argument(
+            "--gate-output",
+            choices=OUTPUTS,
+            default=LINES,
+            help=_("task gate: the decision as three lines or as JSON (lines)"),
+        )
+        parser.add_argument(
+            "--include-injected",
+            action="store_true",
+            help=_("also turns that OpenClaw started itself, such as scheduled tasks, and silent replies"),
+        )
+        parser.add_argument("--include-cut-off", action="store_true", help=_("also replies that were cut off"))
         parser.add_argument(
             "--include-flagged",
             action="store_true",
-            help="also rows with outputs that may hold secrets (logged)",
+            help=_("also rows with outputs that may contain secrets (logged)"),
         )
 
     def run(self, quiet, **options):
         names = ("name", "format", "task", "seed", "agent", "min_quality", "row_characters", "keep_text")
-        names += ("include_flagged",)
+        names += ("include_flagged", "history", "gate_output", "include_injected", "include_cut_off")
         choices = {name: options[name] for name in names}
         choices |= {"only_approved": not options["all"], "train_split": options["split"]}
         with listener_on(self.stderr, is_quiet=quiet) as listener:

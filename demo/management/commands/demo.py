@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from operations.serving import supervisor
@@ -8,7 +9,7 @@ from ... import showcase
 
 
 class Command(Verb):
-    help = "Write demonstration data, collect it and serve the site, until told to stop."
+    help = gettext_lazy("Create demonstration data, import it and serve the site, until stopped.")
     examples = ("demo", "demo --port 9000 --fresh", "demo --no-serve --json")
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
     schema = "openclaw-web.demo.v1"
@@ -16,15 +17,15 @@ class Command(Verb):
     needs_database = False  # brought up to date on the way
 
     def add_arguments(self, parser):
-        parser.add_argument("--port", type=int, default=8765, help="(8765)")
-        parser.add_argument("--fresh", action="store_true", help="throw an earlier demo away and write a new one")
-        parser.add_argument("--no-serve", dest="serve", action="store_false", help="only prepare the data")
+        parser.add_argument("--port", type=int, default=8765, help=_("port to listen on (8765)"))
+        parser.add_argument("--fresh", action="store_true", help=_("remove an earlier demo and create a new one"))
+        parser.add_argument("--no-serve", dest="serve", action="store_false", help=_("only prepare the data"))
 
     def run(self, port, fresh, serve, **options):
         site = supervisor.Options(port=port)
         link = f"http://{site.host}:{port}{showcase.prepare(self.say, is_fresh=fresh)}"
         facts = {"link": link, "home": str(settings.HOME_DIR), "source": str(settings.STATE_DIR), "serves": serve}
-        self.answer(facts, _("Sign in once, within a day: %(link)s") % {"link": link})
+        self.answer(facts, _("Sign in within a day with this one-time link: %(link)s") % {"link": link})
         self.stdout.flush()
         if serve:
             raise SystemExit(supervisor.serve(site, self.say))

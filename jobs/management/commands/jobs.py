@@ -1,3 +1,6 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, INTERRUPTED, REFUSED, WRONG_USE
 from openclaw_web.errors import Refused
@@ -16,32 +19,33 @@ CANCEL = ("cancel_requested_at", "cancel_requested_by")
 class Listing:
     """Without a verb: the latest runs."""
 
-    HELP = "List the latest runs of jobs, newest first."
+    HELP = gettext_lazy("List the latest jobs, newest first.")
     EXAMPLES = ("jobs", "jobs --limit 5", "jobs --json | jq '.jobs[] | select(.state == \"failed\") | .id'")
 
     def add_arguments(self, parser):
-        parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many, 1 to 1,000 (20)")
+        parser.add_argument("--limit", type=int, default=20, metavar="N", help=_("how many, 1 to 1,000 (20)"))
 
     def run(self, limit, **options):
         if not 1 <= limit <= MOST:
-            raise WrongUse(f"--limit must be 1 to {MOST:,}.")
+            raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MOST:,}"})
         runs = list(JobRun.objects.order_by("-created_at", "-id").defer("log", "result_json")[:limit])
         return Outcome({"jobs": [_facts(job) for job in runs]}, "\n".join(map(_line, runs)))
 
 
 class Cancel:
-    HELP = "End a job before it is done: one that waits at once, one that runs at its next step."
+    HELP = gettext_lazy("Cancel a job: a queued job ends immediately, a running job at its next step.")
     EXAMPLES = ("jobs cancel 01JD3ZK8Q5T9W2X4Y6A8C0E1G3",)
 
     def add_arguments(self, parser):
-        parser.add_argument("job", metavar="ID", help="its id: jobs --json tells it, and so does its page")
+        parser.add_argument("job", metavar="ID", help=_("id of the job, as shown by jobs --json and on its page"))
 
     def run(self, job, **options):
         asked = JobRun.objects.filter(id=job).first()
         if asked is None:
-            raise Refused(f"There is no job {job}. openclaw-web jobs --json lists them with their ids.")
+            sentence = _("There is no job %(job)s. openclaw-web jobs --json lists all jobs with their ids.")
+            raise Refused(sentence % {"job": job})
         job = jobs.cancel(asked, by=BY)
-        return Outcome({"jobs": [_facts(job)]}, job.message if job.has_ended else "It ends at its next step.")
+        return Outcome({"jobs": [_facts(job)]}, job.message if job.has_ended else _("The job ends at its next step."))
 
 
 class Command(Group):

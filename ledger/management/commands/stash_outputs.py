@@ -1,4 +1,6 @@
 import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
 from jobs.progress import listener_on
@@ -8,7 +10,7 @@ from ...outputs import job as stash_outputs
 
 
 class Command(Verb):
-    help = "Bring an older store up to date: big outputs become artifacts, savings are counted."
+    help = gettext_lazy("Bring an older store up to date: store large tool outputs as artifacts, count savings.")
     examples = (
         "stash_outputs",
         "stash_outputs --agent main",
@@ -19,7 +21,7 @@ class Command(Verb):
     has_progress = True
 
     def add_arguments(self, parser):
-        parser.add_argument("--agent", metavar="NAME", help="only this agent's (every agent's)")
+        parser.add_argument("--agent", metavar="NAME", help=_("only this agent (all agents)"))
 
     def run(self, agent, quiet, **options):
         params = {"agent": agent} if agent else {}

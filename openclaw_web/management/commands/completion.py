@@ -1,6 +1,8 @@
 from argparse import ArgumentParser, _SubParsersAction
 
 from django.core.management import get_commands, load_command_class
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from ... import VERSION
 from ...commands import cli
@@ -14,7 +16,7 @@ KEPT = AGENTS.replace("$", r"\$")
 
 
 class Command(Verb):
-    help = "Print a script that lets a shell complete our commands."
+    help = gettext_lazy("Print a script that completes our commands in a shell.")
     examples = (
         "completion bash > ~/.local/share/bash-completion/completions/openclaw-web",
         "completion zsh > ~/.zfunc/_openclaw-web",
@@ -42,7 +44,7 @@ def _everything():
     commands = parser.add_subparsers(parser_class=lambda prog, **_options: _parser_of(prog.split()[-1]))
     for sentences in cli.VERBS.values():
         for name, sentence in sentences.items():
-            commands.add_parser(name, help=sentence)
+            commands.add_parser(name, help=_(sentence))
     return parser
 
 

@@ -31,14 +31,14 @@ def signs_of_life(root: Path, sources: list[Source]) -> list[str]:
         pid = said.get("pid")
         if type(pid) is int and 0 < pid < 2**31 and _is_alive(pid):
             words = {"file": name, "pid": pid}
-            signs.append(_("%(file)s is held by process %(pid)s, which is alive") % words)
+            signs.append(_("the running process %(pid)s has locked %(file)s") % words)
     limit = time.time() - RECENT_SECONDS
     written = [source.name for source in sources if _changed_at(source) > limit]
     if written:
         words = {"file": written[0], "count": len(written), "minutes": RECENT_SECONDS // 60}
         sentence = ngettext(
             "%(file)s was written to in the last %(minutes)s minutes",
-            "%(count)s files were written to in the last %(minutes)s minutes, as %(file)s",
+            "%(count)s files were written to in the last %(minutes)s minutes, for example %(file)s",
             len(written),
         )
         signs.append(sentence % words)

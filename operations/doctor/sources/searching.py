@@ -30,7 +30,7 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
         wanted = [loss for loss in losses if not loss.where and loss.missing]
         if not wanted:
             return
-        progress.update(0, None, _("Looking into the backup %(path)s") % {"path": path.name})
+        progress.update(0, None, _("Searching the backup %(path)s") % {"path": path.name})
         by_agent = defaultdict(list)
         for loss in wanted:
             by_agent[loss.agent].append(loss)

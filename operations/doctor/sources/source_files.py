@@ -55,9 +55,7 @@ def pack(root: Path, names: list[str], folder: Path, run_id: str) -> Packed:
             while chunk := file.read(CHUNK):
                 digest.update(chunk)
         if dict(_hashes_in(path)) != hashes:
-            raise Refused(
-                _("The archive of the source files does not hold what was put into it. Nothing was imported.")
-            )
+            raise Refused(_("The archive of the source files does not contain what was packed. Nothing was imported."))
         path.rename(target)
         sync_folder(folder)
     return Packed(target, digest.hexdigest(), hashes, left)
@@ -107,7 +105,7 @@ class _Hashing:
     def read(self, size=-1):
         chunk = self._file.read(self._left if size < 0 else min(size, self._left))
         if not chunk and self._left:
-            raise Refused(_("A source file became shorter while it was packed. Nothing was imported."))
+            raise Refused(_("A source file became shorter while being packed. Nothing was imported."))
         self._left -= len(chunk)
         self.digest.update(chunk)
         return chunk
@@ -137,7 +135,7 @@ def take_away(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
         if to is not None:
             _copy(root, file, to, sha256)
         if sha256_of(root, file) != sha256:
-            raise Refused(_("It changed while it was imported."))
+            raise Refused(_("The file changed during the import."))
         _unlink(file, before)
     except NotReadable as exc:
         raise Refused(str(exc)) from exc
@@ -155,7 +153,7 @@ def _copy(root, file, to, sha256):
         os.fsync(copy.fileno())
     if sha256_of(to.parent, draft) != sha256:
         draft.unlink()
-        raise Refused(_("It changed while it was imported."))
+        raise Refused(_("The file changed during the import."))
     draft.rename(to)
     sync_folder(to.parent)
 
@@ -166,7 +164,7 @@ def _unlink(file, before):
     try:
         now = os.stat(file.name, dir_fd=folder, follow_symlinks=False)
         if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
-            raise Refused(_("It changed while it was imported."))
+            raise Refused(_("The file changed during the import."))
         os.unlink(file.name, dir_fd=folder)
         with suppress(OSError):
             os.fsync(folder)

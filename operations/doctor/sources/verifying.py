@@ -31,11 +31,11 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
     `collection` has a book that was read after the import; `apart` are sessions by agent that are kept out on purpose.
     """
     if not source.file.is_file():
-        return _("It is gone.")
+        return _("The source is missing.")
     if not _is_read(collection, source) and not _is_left(collection, source):
         if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX, Kind.ARTIFACT):
-            return _("Not read: somebody opted out, and this may be theirs.")
-        return source.problem or _("It was not read; it will be tried again.")
+            return _("Not read: somebody opted out, and this source may be theirs.")
+        return source.problem or _("The source was not read. The next run tries again.")
     if source.kind == Kind.DATABASE and source.target == "transcript_events":
         return _of_database(collection, source, apart.get(source.agent, set()))
     if source.kind in (Kind.TRANSCRIPT, LEFTOVER) and source.session_id not in apart.get(source.agent, set()):
@@ -123,7 +123,7 @@ def _not_held(agent_id, session_id, lines):
 
 def _missing(count):
     words = ngettext(
-        "%(count)s of its records is not in the store.", "%(count)s of its records are not in the store.", count
+        "%(count)s record of this source is not stored.", "%(count)s records of this source are not stored.", count
     )
     return words % {"count": count} if count else ""
 

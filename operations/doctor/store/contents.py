@@ -47,8 +47,8 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
         sentence = ngettext(
-            "%(count)s content of the artifact store has no row. openclaw-web artifact gc removes it.",
-            "%(count)s contents of the artifact store have no row. openclaw-web artifact gc removes them.",
+            "%(count)s file of the artifact store belongs to no artifact. openclaw-web artifact gc removes such files.",
+            "%(count)s files of the artifact store belong to no artifact. openclaw-web artifact gc removes such files.",
             len(loose),
         )
         yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
@@ -59,13 +59,13 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
 def _lost(check, agent, found, again):
     sentences = {
         "artifact_gone": ngettext(
-            "The content of %(count)s artifact of agent %(agent)s is gone: %(named)s.",
-            "The contents of %(count)s artifacts of agent %(agent)s are gone: %(named)s.",
+            "The content of %(count)s artifact of agent %(agent)s is missing: %(named)s.",
+            "The contents of %(count)s artifacts of agent %(agent)s are missing: %(named)s.",
             len(found),
         ),
         "artifact_size": ngettext(
-            "The content of %(count)s artifact of agent %(agent)s has another size than was stored: %(named)s.",
-            "The contents of %(count)s artifacts of agent %(agent)s have other sizes than were stored: %(named)s.",
+            "The content of %(count)s artifact of agent %(agent)s no longer has its original size: %(named)s.",
+            "The contents of %(count)s artifacts of agent %(agent)s no longer have their original sizes: %(named)s.",
             len(found),
         ),
     }
@@ -75,8 +75,8 @@ def _lost(check, agent, found, again):
 
 def _unnamed(agent, found):
     sentence = ngettext(
-        "The metadata of %(count)s artifact of agent %(agent)s is gone; its content is there: %(named)s.",
-        "The metadata of %(count)s artifacts of agent %(agent)s is gone; their contents are there: %(named)s.",
+        "The metadata of %(count)s artifact of agent %(agent)s is missing; its content is stored: %(named)s.",
+        "The metadata of %(count)s artifacts of agent %(agent)s is missing; their contents are stored: %(named)s.",
         len(found),
     )
     return _finding("artifact_metadata", sentence, agent, found, repair="artifact_metadata")
@@ -118,11 +118,11 @@ def _damaged(agents, wanted, again):
         told = [_("%(id)s: %(reason)s") % problem]
         places = [f"{agent.agent_id} {row.session_id}/{row.record_id}" for rows in uses.values() for agent, row in rows]
         if places:
-            told += [_("Used by %(places)s.") % {"places": ", ".join(places[:NAMED])}, *again.ways(uses)]
+            told += [_("Used in %(places)s.") % {"places": ", ".join(places[:NAMED])}, *again.ways(uses)]
         yield Finding("artifact_damaged", " ".join(told), "artifacts")
     if len(problems) > DAMAGED_NAMED:
         words = {"more": amounts.of("contents", len(problems) - DAMAGED_NAMED)}
-        sentence = _("Also damaged: %(more)s. openclaw-web artifact verify lists all.") % words
+        sentence = _("Also damaged: %(more)s. openclaw-web artifact verify lists all damaged contents.") % words
         yield Finding("artifact_damaged", sentence, "artifacts")
 
 
@@ -146,8 +146,8 @@ class HavingAgain:
                 left -= set(map(_hash_of, paths))
         if left:
             sentence = ngettext(
-                "%(count)s is in no source and in no backup: it cannot be had again.",
-                "%(count)s are in no source and in no backup: they cannot be had again.",
+                "%(count)s is in no source and in no backup searched, and cannot be restored.",
+                "%(count)s are in no source and in no backup searched, and cannot be restored.",
                 len(left),
             )
             found.append(sentence % {"count": len(left)})
@@ -191,8 +191,8 @@ def _of_sources(places):
     if not places:
         return
     sentence = ngettext(
-        "%(count)s is in OpenClaw's home: %(commands)s.",
-        "%(count)s are in OpenClaw's home: %(commands)s.",
+        "%(count)s is in the OpenClaw folder: %(commands)s.",
+        "%(count)s are in the OpenClaw folder: %(commands)s.",
         len(places),
     )
     sessions = sorted(set(places.values()))

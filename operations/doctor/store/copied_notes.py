@@ -26,10 +26,10 @@ def list_them(finding: Finding) -> str:
 
 def _sentence(found):
     sentence = ngettext(
-        "%(count)s verdict repeats a note that somebody else wrote: the note box used to begin with the last note. "
-        "Verdicts are never changed, so it is listed once: %(rows)s.",
-        "%(count)s verdicts repeat a note that somebody else wrote: the note box used to begin with the last note. "
-        "Verdicts are never changed, so they are listed once: %(rows)s.",
+        "%(count)s verdict repeats a note that somebody else wrote: the note field used to start with "
+        "the last note. Verdicts are never changed, so this one is listed once: %(rows)s.",
+        "%(count)s verdicts repeat a note that somebody else wrote: the note field used to start with "
+        "the last note. Verdicts are never changed, so these are listed once: %(rows)s.",
         len(found),
     )
     rows = [

@@ -36,14 +36,14 @@ def _exports(is_deep):
         for name, size, sha256 in exports.promised(export):
             path = folder / name
             if not path.is_file():
-                wrong.append(_("%(file)s is gone") % {"file": name})
+                wrong.append(_("%(file)s is missing") % {"file": name})
             elif path.stat().st_size != size:
-                wrong.append(_("%(file)s has another size") % {"file": name})
+                wrong.append(_("%(file)s has a different size") % {"file": name})
             elif is_deep and archives.file_sha256(path) != sha256:
-                wrong.append(_("%(file)s has another content") % {"file": name})
+                wrong.append(_("%(file)s has different content") % {"file": name})
         if wrong:
             sentence = _(
-                "The export %(name)s is not what its manifest says: %(wrong)s. Export again to have its files."
+                "The export %(name)s differs from its manifest: %(wrong)s. Run the export again to get its files."
             )
             words = {"name": f"{export.export_name} ({export.id})", "wrong": ", ".join(wrong)}
             yield Finding("export_files", sentence % words, export.file_path)
@@ -58,8 +58,10 @@ def _archives(agent, is_deep):
             wrong.append(f"{session_id} ({name}: {problem})")
     if wrong:
         sentence = ngettext(
-            "%(count)s archived session of agent %(agent)s cannot come back: %(named)s. An archive is also in backups.",
-            "%(count)s archived sessions of agent %(agent)s cannot come back: %(named)s. Archives are also in backups.",
+            "%(count)s archived session of agent %(agent)s cannot be restored: %(named)s. Backups contain "
+            "archives too.",
+            "%(count)s archived sessions of agent %(agent)s cannot be restored: %(named)s. Backups contain "
+            "archives too.",
             len(wrong),
         )
         named = wrong[:NAMED] + ([_("%(count)s more") % {"count": len(wrong) - NAMED}] if len(wrong) > NAMED else [])
@@ -70,9 +72,9 @@ def _archives(agent, is_deep):
 def _of_archive(path, is_deep):
     """What is wrong with an archive, in a few words; empty when nothing is. Without `is_deep` its size is compared."""
     if not path.is_file():
-        return _("its file is gone")
+        return _("its file is missing")
     if path.stat().st_size != _size_of(path):
-        return _("it has another size than its manifest says")
+        return _("its size differs from its manifest")
     try:
         if is_deep:
             archives.verify(path)
@@ -99,11 +101,11 @@ def _backups():
     for run in checked.order_by("-created_at", "-id").defer("manifest_json"):
         path = Path(run.archive_path)
         if not path.is_file():
-            sentence = _("The backup %(path)s was taken away. openclaw-web backup list takes note of it.")
+            sentence = _("The backup %(path)s was removed. openclaw-web backup list records this.")
             yield Finding("backup_gone", sentence % {"path": path}, str(path), level=NOTE)
             continue
         if path.stat().st_size != run.archive_bytes:
-            sentence = _("The backup %(path)s is damaged: it has another size than when it was made.")
+            sentence = _("The backup %(path)s is damaged: its size has changed since its creation.")
         else:
             try:
                 with opening.opened(path):

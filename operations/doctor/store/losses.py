@@ -121,8 +121,9 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
         yield Finding("lost", sentence % words, agent_id, repair=AGAIN, agent=agent_id)
     for session_id in counts.back.get(agent_id, [])[:NAMED]:
         sentence = _(
-            "Session %(session)s of agent %(agent)s was taken out on purpose and is in the file again, as after an "
-            "older copy was put back. “collect --again” takes out what opting out demands, Retention what is old."
+            "Session %(session)s of agent %(agent)s was removed on purpose and is in the database again, for"
+            " example after an older copy was restored. Importing again removes sessions of people who opted"
+            " out; Retention removes old sessions."
         )
         words = {"session": session_id, "agent": agent_id}
         yield Finding("back", sentence % words, f"{agent_id}/{session_id}", agent=agent_id)
@@ -137,22 +138,22 @@ def _kinds(some):
         if loss.missing:
             parts.append(_("%(kind)s: %(missing)s of %(noted)s missing") % words)
         if loss.different:
-            parts.append(_("%(kind)s: %(different)s of %(noted)s not as in the source") % words)
+            parts.append(_("%(kind)s: %(different)s of %(noted)s different from the source") % words)
     return ", ".join(parts)
 
 
 def _notes(agent_id, counts, is_deep):
     if more := counts.more[agent_id]:
         sentence = ngettext(
-            "Agent %(agent)s has %(count)s record more than was noted. That is no loss.",
-            "Agent %(agent)s has %(count)s records more than were noted. That is no loss.",
+            "Agent %(agent)s has %(count)s record more than expected. Nothing is lost.",
+            "Agent %(agent)s has %(count)s records more than expected. Nothing is lost.",
             more,
         )
         yield Finding("more", sentence % {"count": f"{more:,}", "agent": agent_id}, level=NOTE, agent=agent_id)
     if not is_deep and (without := counts.not_noted[agent_id]):
         sentence = ngettext(
-            "%(count)s session of agent %(agent)s is not counted yet: an older version imported it.",
-            "%(count)s sessions of agent %(agent)s are not counted yet: an older version imported them.",
+            "%(count)s session of agent %(agent)s is not counted yet because an older version imported it.",
+            "%(count)s sessions of agent %(agent)s are not counted yet because an older version imported them.",
             without,
         )
         words = {"count": f"{without:,}", "agent": agent_id}

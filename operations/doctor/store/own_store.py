@@ -32,7 +32,7 @@ PUBLIC = frozenset({"static"})
 
 def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     """Everything that is not as it should be. `is_deep` reads every index, reference and stored content."""
-    progress.update(0, None, _("Looking at the store"))
+    progress.update(0, None, _("Checking the store"))
     inside = inspection.look(Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), is_deep=is_deep)
     yield from _global(inside)
     if inside.damage or pending(inside, is_global=True):  # nothing that it says can be relied on
@@ -58,12 +58,12 @@ def compared(*, is_deep: bool) -> str:
     """What a look compared with what, of the store itself: more than this is not known to be right."""
     if is_deep:
         return _(
-            "Of the store, everything derived was compared with the records, and every artifact, export and archive "
-            "with its hash."
+            "In the store, all derived data was compared with the records, and every artifact, export and "
+            "archive with its hash."
         )
     return _(
-        "Of the store, sums were compared with the numbers beside records, and artifacts, exports, archives and "
-        "backups by name and size; their contents were not read."
+        "In the store, totals were compared with the numbers kept with records; artifacts, exports, "
+        "archives and backups were compared by name and size, not by content."
     )
 
 
@@ -80,22 +80,24 @@ def _global(inside):
         yield Finding("schema", sentence, path)
         return
     if missing := pending(inside, is_global=True):
-        sentence = _("The global database is older than this program: %(names)s.") % {"names": ", ".join(missing)}
+        sentence = _("The global database is older than this version of OpenClaw Web: %(names)s.") % {
+            "names": ", ".join(missing)
+        }
         yield Finding("schema", sentence, path, repair="migrate_global")
         return
     if unknown := _unknown(inside, is_global=True):
-        sentence = _("The global database was written by a newer version: %(names)s. Update openclaw-web.")
+        sentence = _("The global database was written by a newer version: %(names)s. Update OpenClaw Web.")
         yield Finding("schema", sentence % {"names": ", ".join(unknown)}, path)
     for name, sql in inspection.triggers().items():
         if inside.triggers.get(name) != sql:
-            sentence = _("The trigger %(name)s, which keeps rows from being changed, is missing or another one.")
+            sentence = _("The trigger %(name)s, which protects rows from changes, is missing or different.")
             yield Finding("trigger", sentence % {"name": name}, path, repair="triggers")
 
 
 def _dangling(inside, path, agent=""):
     words = ngettext(
-        "%(count)s reference leads to a row that is not there.",
-        "%(count)s references lead to rows that are not there.",
+        "%(count)s reference points to a missing row.",
+        "%(count)s references point to missing rows.",
         inside.dangling,
     )
     return Finding("references", words % {"count": inside.dangling}, path, agent=agent)
@@ -110,16 +112,16 @@ def _agent(agent, is_deep):
     inside = inspection.look(file, is_deep=is_deep)
     if inside.damage:
         words = {"agent": agent.agent_id, "why": inside.damage[:300]}
-        yield Finding("integrity", _("The file of agent %(agent)s is damaged: %(why)s.") % words, **about)
+        yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **about)
         return
     if inside.dangling:
         yield _dangling(inside, path, agent.agent_id)
     if missing := pending(inside, is_global=False):
         words = {"agent": agent.agent_id, "names": ", ".join(missing)}
-        sentence = _("The file of agent %(agent)s is older than this program: %(names)s.") % words
+        sentence = _("The database of agent %(agent)s is older than this version of OpenClaw Web: %(names)s.") % words
         yield Finding("schema", sentence, repair="migrate_agents", **about)
     if _unknown(inside, is_global=False):
-        sentence = _("The file of agent %(agent)s was written by a newer version. Update openclaw-web.")
+        sentence = _("The database of agent %(agent)s was written by a newer version. Update OpenClaw Web.")
         yield Finding("schema", sentence % {"agent": agent.agent_id}, **about)
 
 
@@ -151,19 +153,19 @@ def _registry(agents):
     known = {agent.agent_id for agent in agents}
     for name, file in agent_files():
         if name not in known:
-            sentence = _("There is a file of an agent %(agent)s that the registry does not know.") % {"agent": name}
+            sentence = _("The database of agent %(agent)s is not registered.") % {"agent": name}
             path = file.relative_to(settings.HOME_DIR).as_posix()
             yield Finding("unregistered", sentence, path, repair="register", agent=name)
     rows = dict(AgentDatabase.objects.values_list("agent_id", "path"))
     for agent in agents:
         wanted = databases.path(agent.agent_id).relative_to(settings.HOME_DIR).as_posix()
         if rows.get(agent.agent_id) != wanted or agent.agent_db_path != wanted:
-            sentence = _("The registry says another place than %(path)s.") % {"path": wanted}
+            sentence = _("The registry gives another location than %(path)s.") % {"path": wanted}
             yield Finding("registry_row", sentence, wanted, repair="register", agent=agent.agent_id)
     for model in (AgentSummary, CollectorSource):
         rows = model.objects.exclude(agent_id__in=[*known, ""]).values_list("agent_id", flat=True).distinct()
         for name in rows.order_by("agent_id")[:NAMED]:
-            sentence = _("%(table)s speaks of an agent %(agent)s that is not registered.")
+            sentence = _("%(table)s refers to agent %(agent)s, which is not registered.")
             yield Finding("orphan", sentence % {"table": model._meta.db_table, "agent": name}, level=NOTE, agent=name)
 
 
@@ -178,13 +180,13 @@ def _permissions():
     if wrong:
         words = {"count": count, "paths": _few(wrong)}
         sentence = ngettext(
-            "%(count)s file or folder can be opened by others than its owner: %(paths)s.",
-            "%(count)s files or folders can be opened by others than their owner: %(paths)s.",
+            "%(count)s file or folder does not have private permissions: %(paths)s.",
+            "%(count)s files or folders do not have private permissions: %(paths)s.",
             count,
         )
         yield Finding("permissions", sentence % words, wrong[0], repair="permissions")
     if links:
-        sentence = _("There are links in the home, which nobody here made: %(paths)s.") % {"paths": _few(links)}
+        sentence = _("The home contains links that OpenClaw Web did not create: %(paths)s.") % {"paths": _few(links)}
         yield Finding("links", sentence, links[0], level=NOTE)
 
 
@@ -216,7 +218,9 @@ def _leftovers():
     ]
     for path in sorted(found)[:NAMED]:
         name = path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
-        sentence = _("%(path)s was left by something that ended early, or is kept from before.") % {"path": name}
+        sentence = _("%(path)s was left by an interrupted operation, or is an earlier copy that was kept.") % {
+            "path": name
+        }
         yield Finding("leftover", sentence, name, level=NOTE)
 
 

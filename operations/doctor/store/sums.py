@@ -25,10 +25,10 @@ def look(agent: Agent, *, is_deep: bool = False) -> Iterator[Finding]:
     if found:
         yield _of_sessions(agent, found)
     if sum_checks.are_tool_days_wrong(agent.db):
-        sentence = _("The sums of outputs by tool and day of agent %(agent)s are not those of its sessions.")
+        sentence = _("The totals of outputs by tool and day of agent %(agent)s do not match its sessions.")
         yield Finding("tool_sums", sentence % {"agent": agent.agent_id}, repair="sums", agent=agent.agent_id)
     if names := _of_agent(agent):
-        sentence = _("The sums of agent %(agent)s are not those of its sessions and days: %(names)s.")
+        sentence = _("The totals of agent %(agent)s do not match its sessions and days: %(names)s.")
         words = {"agent": agent.agent_id, "names": ", ".join(names[:SUMS_NAMED])}
         yield Finding("sums", sentence % words, repair="sums", agent=agent.agent_id)
     if is_deep:
@@ -57,8 +57,8 @@ def rebuild(agent: Agent, *, is_deep: bool) -> int:
 
 def _of_sessions(agent, found):
     sentence = ngettext(
-        "Of %(count)s session of agent %(agent)s, sums are not what its records add up to: %(sessions)s.",
-        "Of %(count)s sessions of agent %(agent)s, sums are not what their records add up to: %(sessions)s.",
+        "Totals of %(count)s session of agent %(agent)s do not match its records: %(sessions)s.",
+        "Totals of %(count)s sessions of agent %(agent)s do not match their records: %(sessions)s.",
         len(found),
     )
     named = [f"{session_id} ({', '.join(_few(names))})" for session_id, names in islice(found.items(), NAMED)]
@@ -97,10 +97,10 @@ def _uncheckable(agent):
     days = SessionDay.objects.using(agent.db).filter(session_id__in=removed)
     if count := days.aggregate(count=Count("session_id", distinct=True))["count"]:
         sentence = ngettext(
-            "The sums by day of %(count)s removed session of agent %(agent)s were not compared with anything: its "
-            "records are not here any more. They are kept as they are.",
-            "The sums by day of %(count)s removed sessions of agent %(agent)s were not compared with anything: their "
-            "records are not here any more. They are kept as they are.",
+            "The daily totals of %(count)s removed session of agent %(agent)s were not compared, because its"
+            " records are no longer stored. The totals are kept unchanged.",
+            "The daily totals of %(count)s removed sessions of agent %(agent)s were not compared, because "
+            "their records are no longer stored. The totals are kept unchanged.",
             count,
         )
         words = {"count": count, "agent": agent.agent_id}

@@ -1,6 +1,8 @@
 from pathlib import Path
 
 import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
 from jobs.progress import Progress, listener_on
@@ -12,9 +14,9 @@ from ...retention import report, restoring
 
 
 class Sessions:
-    """Without a verb: old sessions go into files."""
+    """Without a verb: old sessions are moved into files."""
 
-    HELP = "Put old sessions into files that are read back, then remove them; put them back with restore."
+    HELP = gettext_lazy("Move old sessions to archive files, which are read back first; restore them later.")
     EXAMPLES = (
         "archive --older-than 365d --dry-run",
         "archive --before 2026-01-01 --agent main",
@@ -22,11 +24,11 @@ class Sessions:
     )
 
     def add_arguments(self, parser):
-        parser.add_argument("--before", metavar="DATE", help="sessions without activity since this day (UTC)")
-        parser.add_argument("--older-than", metavar="AGE", help="the same as an age in whole days, as 365d or 52w")
-        parser.add_argument("--agent", metavar="NAME", help="only this agent's (every agent's)")
-        parser.add_argument("--out", metavar="FOLDER", help="where to (archive in the home)")
-        parser.add_argument("--dry-run", action="store_true", help="only count")
+        parser.add_argument("--before", metavar="DATE", help=_("sessions without activity since this day (UTC)"))
+        parser.add_argument("--older-than", metavar="AGE", help=_("the same as an age in whole days: 365d or 52w"))
+        parser.add_argument("--agent", metavar="NAME", help=_("only this agent (all agents)"))
+        parser.add_argument("--out", metavar="FOLDER", help=_("folder for the archives (archive in the home)"))
+        parser.add_argument("--dry-run", action="store_true", help=_("only count"))
 
     def run(self, listener, before, older_than, agent, out, dry_run, **options):
         folder = str(Path(out).expanduser().absolute()) if out else None
@@ -46,11 +48,11 @@ class Files:
         self.name, self.HELP, self.EXAMPLES = name, sentence, (example,)
 
     def add_arguments(self, parser):
-        parser.add_argument("files", nargs="*", metavar="FILE", help="archives, or folders of archives")
+        parser.add_argument("files", nargs="*", metavar="FILE", help=_("archives, or folders of archives"))
 
     def run(self, listener, files, **options):
         if not files:
-            raise WrongUse(f"Say which archives: openclaw-web archive {self.name} FILE…")
+            raise WrongUse(_("Name the archives: openclaw-web archive %(verb)s FILE…") % {"verb": self.name})
         paths, progress = restoring.archives(files), Progress(listener)
         return _outcome(report.of_files(self.name, self.rows_of(paths, progress)))
 
@@ -72,8 +74,8 @@ class Command(Group):
     )
     alone = Sessions()
     verbs = {
-        "restore": Restore("restore", "Put the sessions of archives back.", examples[-1]),
-        "verify": Files("verify", "Read archives in full.", examples[-2]),
+        "restore": Restore("restore", gettext_lazy("Restore the sessions of archives."), examples[-1]),
+        "verify": Files("verify", gettext_lazy("Read archives in full and check them."), examples[-2]),
     }
     schema = report.ARCHIVE
     has_progress = True
@@ -85,11 +87,11 @@ class Command(Group):
 
 def _moment(before, older_than):
     if bool(before) == bool(older_than):
-        raise WrongUse("Say either --before DATE or --older-than AGE.")
+        raise WrongUse(_("Use either --before DATE or --older-than AGE."))
     try:
         return report.moment(before, older_than)
     except ValueError as exc:
-        raise WrongUse("A date is spelled 2026-01-31, an age in whole days: 365d or 52w.") from exc
+        raise WrongUse(_("Write a date as 2026-01-31, an age in whole days as 365d or 52w.")) from exc
 
 
 def _outcome(facts):

@@ -3,6 +3,8 @@ import sys
 
 import orjson
 from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from artifacts.errors import Damaged, NoRoom, NoSuchArtifact, WrongSelector
 from artifacts.handles import NotAHandle
@@ -12,13 +14,13 @@ from openclaw_web.commands.verbs import FAILED, WRONG_USE
 from ...clearing.services import WrongAge
 from .artifact_verbs import fetch, gc, import_, lint, list_, peek, rm, stash, verify
 
-HINT = "openclaw-web artifact VERB --help tells the options."
+HINT = gettext_lazy("openclaw-web artifact VERB --help lists the options.")
 
 
 class Command(Group):
     """Its receipts are those of the existing tool: `schema` comes first, a failure has a hint."""
 
-    help = "Keep big outputs in the artifact store, and get them back in pieces of known size."
+    help = gettext_lazy("Store large outputs as artifacts, and read them in parts of limited size.")
     examples = (
         "artifact stash --from build.log --json | jq -r .handle",
         "artifact fetch ocm_artifact:v1:sha256:… --mode grep --pattern ERROR --max-chars 4000",
@@ -35,11 +37,11 @@ class Command(Group):
     }  # fmt: skip
 
     def add_common_arguments(self, parser):
-        parser.add_argument("--agent", default="main", help="whose artifacts (%(default)s)")
+        parser.add_argument("--agent", default="main", help=_("agent whose artifacts are meant (%(default)s)"))
 
     def fail(self, sentence, status, *, reasons=()):
         if self.is_json:
-            self._print(_as_json({"error": str(sentence), "hint": HINT, "ok": False, "reasons": list(reasons)}))
+            self._print(_as_json({"error": str(sentence), "hint": str(HINT), "ok": False, "reasons": list(reasons)}))
         raise CommandError(str(sentence), returncode=status)
 
     def end(self, outcome):

@@ -1,5 +1,8 @@
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from jobs import services as jobs
 from jobs.progress import Progress, listener_on
 from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
@@ -14,24 +17,24 @@ KINDS = {"create": "backup", "verify": "backup_verify", "drill": "backup_drill"}
 
 
 class Create:
-    HELP = "Make a backup, open it again, and only then give it its name."
+    HELP = gettext_lazy("Create a backup; the file gets its name only after it was opened and checked.")
     EXAMPLES = ("backup create", "backup create --to /mnt/backups --with-exports --keep 7")
 
     def add_arguments(self, parser):
-        parser.add_argument("--to", metavar="DIR", help="where to (the setting backup.folder)")
-        parser.add_argument("--with-exports", action="store_true", help="also the files of exports")
-        parser.add_argument("--keep", type=int, metavar="N", help="then remove all but the newest N there")
+        parser.add_argument("--to", metavar="DIR", help=_("folder for the backup (the setting backup.folder)"))
+        parser.add_argument("--with-exports", action="store_true", help=_("include export files"))
+        parser.add_argument("--keep", type=int, metavar="N", help=_("then remove all but the newest N backups there"))
 
     def run(self, listener, to, with_exports, keep, **options):
         if keep is not None and keep < 1:
-            raise WrongUse("--keep must be 1 or more.")
+            raise WrongUse(_("--keep must be 1 or more."))
         folder = str(Path(to).expanduser().absolute()) if to else None
         asked = {"folder": folder, "with_exports": with_exports, "keep": keep, "by": BY}
         return _job("create", {name: value for name, value in asked.items() if value}, listener)
 
 
 class List:
-    HELP = "List backups, newest first, with what lies in the folder and was not made here."
+    HELP = gettext_lazy("List backups, newest first, including files in the folder that were created elsewhere.")
     EXAMPLES = ("backup list", "backup list --json | jq .backups[0].path")
 
     def add_arguments(self, parser):
@@ -51,7 +54,7 @@ class OfOne:
         self.EXAMPLES = (f"backup {name}", f"backup {name} latest")
 
     def add_arguments(self, parser):
-        parser.add_argument("archive", nargs="?", default="latest", metavar="ARCHIVE", help="its file or id (latest)")
+        parser.add_argument("archive", nargs="?", default="latest", metavar="ARCHIVE", help=_("file or id (latest)"))
 
     def run(self, listener, archive, **options):
         runs.look_around(by=BY)
@@ -59,23 +62,23 @@ class OfOne:
 
 
 class Restore:
-    HELP = "Make an empty home what an archive holds."
+    HELP = gettext_lazy("Restore a backup into an empty home.")
     EXAMPLES = ("backup restore /mnt/backups/openclaw-web-20261121T220000Z.tar.zst --replace",)
 
     def add_arguments(self, parser):
-        parser.add_argument("archive", nargs="?", metavar="ARCHIVE", help="its file")
-        parser.add_argument("--replace", action="store_true", help="move the home that is there aside first")
+        parser.add_argument("archive", nargs="?", metavar="ARCHIVE", help=_("file of the backup"))
+        parser.add_argument("--replace", action="store_true", help=_("move the current home aside first"))
 
     def run(self, listener, archive, replace, **options):
         if not archive:
-            raise WrongUse("Say which archive to restore: openclaw-web backup restore FILE")
+            raise WrongUse(_("Name the backup to restore: openclaw-web backup restore FILE"))
         path = Path(archive).expanduser().absolute()
         made = restoring.restore(path, replace=replace, by=BY, progress=Progress(listener))
         return _outcome(*report.restored(made))
 
 
 class Command(Group):
-    help = "Make backups, prove them by restoring, and put one back."
+    help = gettext_lazy("Create, verify, test and restore backups.")
     examples = (
         "backup create",
         "backup create --to /mnt/backups --with-exports --keep 7",
@@ -87,9 +90,11 @@ class Command(Group):
     verbs = {
         "create": Create(),
         "list": List(),
-        "verify": OfOne("verify", "Read every byte of a backup and open every database in it."),
+        "verify": OfOne("verify", gettext_lazy("Read every byte of a backup and open every database in it.")),
         "restore": Restore(),
-        "drill": OfOne("drill", "Restore a backup into a folder of its own, and note that it is proven."),
+        "drill": OfOne(
+            "drill", gettext_lazy("Test a backup: restore it into a separate folder and record the result.")
+        ),
     }
     schema = report.SCHEMA
     has_progress = True

@@ -1,3 +1,6 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from agents.models import Agent
 from artifacts.handles import NotAHandle
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
@@ -12,49 +15,54 @@ BY = "command line"
 
 
 class Build:
-    HELP = "Make the checkpoint of a compaction, unless it is there."
+    HELP = gettext_lazy("Create the checkpoint of a compaction, unless it exists.")
     EXAMPLES = (
         "checkpoint build --session agent:main:main",
         "checkpoint build --session 7dc772a1 --compaction all --json",
     )
 
     def add_arguments(self, parser):
-        parser.add_argument("--session", metavar="ID", help="an id or a key")
+        limits = {"least": LEAST_CHARS, "most": MOST_CHARS, "usual": USUAL_CHARS}
+        parser.add_argument("--session", metavar="ID", help=_("id or key of the session"))
         parser.add_argument(
-            "--compaction", default="latest", metavar="RECORD", help="latest, all, or the id of one (latest)"
+            "--compaction",
+            default="latest",
+            metavar="RECORD",
+            help=_("latest, all, or a record id (latest)"),
         )
         parser.add_argument(
             "--budget-chars",
             type=int,
             default=USUAL_CHARS,
             metavar="N",
-            help=f"the longest text for a prompt, {LEAST_CHARS} to {MOST_CHARS} ({USUAL_CHARS})",
+            help=_("maximum length of the text for a prompt, %(least)s to %(most)s (%(usual)s)") % limits,
         )
 
     def run(self, agent, session, compaction, budget_chars, **options):
         if not session:
-            raise WrongUse("Say which session: openclaw-web checkpoint build --session ID")
+            raise WrongUse(_("Name the session: openclaw-web checkpoint build --session ID"))
         session = checkpoints.session_of(agent, session)
         rows = [
             {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
             for built in checkpoints.make(agent, session, compaction, budget=budget_chars, by=BY)
         ]
-        lines = [f"{row['handle']}  {'made' if row['is_new'] else 'was there'}" for row in rows]
+        states = {True: _("created"), False: _("already there")}
+        lines = [f"{row['handle']}  {states[row['is_new']]}" for row in rows]
         return Outcome({"checkpoints": rows}, "\n".join(lines))
 
 
 class Show:
-    HELP = "Print the text of a checkpoint for a prompt, and its handle."
+    HELP = gettext_lazy("Print the text of a checkpoint for a prompt, and its handle.")
     EXAMPLES = ("checkpoint show --session agent:main:main --bundle",)
 
     def add_arguments(self, parser):
-        parser.add_argument("handle", nargs="?", metavar="HANDLE", help="which checkpoint")
-        parser.add_argument("--session", metavar="ID", help="an id or a key: its latest checkpoint")
-        parser.add_argument("--bundle", action="store_true", help="only the text for a prompt")
+        parser.add_argument("handle", nargs="?", metavar="HANDLE", help=_("handle of the checkpoint"))
+        parser.add_argument("--session", metavar="ID", help=_("id or key of a session: its latest checkpoint"))
+        parser.add_argument("--bundle", action="store_true", help=_("only the text for a prompt"))
 
     def run(self, agent, handle, session, bundle, **options):
         if bool(handle) == bool(session):
-            raise WrongUse("Say which checkpoint: a handle, or --session ID for its latest.")
+            raise WrongUse(_("Name the checkpoint: a handle, or --session ID for the latest checkpoint of a session."))
         if session:
             handle = checkpoints.latest(checkpoints.session_of(agent, session)).handle
         row, pack = checkpoints.opened(agent, handle.strip())
@@ -65,7 +73,7 @@ class Show:
 
 
 class Command(Group):
-    help = "Make and show checkpoints: what a compaction took out of the model's sight."
+    help = gettext_lazy("Create and show checkpoints: what a compaction removed from the model's context.")
     examples = (*Build.EXAMPLES, *Show.EXAMPLES)
     verbs = {"build": Build(), "show": Show()}
     refusals = {NotAHandle: WRONG_USE}
@@ -73,10 +81,10 @@ class Command(Group):
     schema = "openclaw-web.checkpoint.v1"
 
     def add_common_arguments(self, parser):
-        parser.add_argument("--agent", default="main", help="whose session (main)")
+        parser.add_argument("--agent", default="main", help=_("agent of the session (main)"))
 
     def ask(self, verb, *, agent, **options):
         found = Agent.objects.filter(agent_id=agent).first()
         if found is None:
-            raise Refused(f"There is no agent {agent}.")
+            raise Refused(_("There is no agent %(agent)s.") % {"agent": agent})
         return verb.run(agent=found, **options)

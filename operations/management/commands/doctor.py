@@ -1,21 +1,24 @@
 import orjson
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents.homes import is_text
+from collecting import advice
 from jobs import services as jobs
 from jobs.progress import Progress, listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 
-from ...doctor import plan, preparing, report
+from ...doctor import fixing, plan, preparing, report, undoing
 
 BY = "command line"
 ONLY_FIX = ("sources", "force", "accept_losses")
 
 
 class Command(Verb):
-    help = "Look at every source and at the store; import and mend with --fix."
+    help = gettext_lazy("Check every source and the store; import and repair with --fix.")
     examples = (
         "doctor",
         "doctor --source /srv/openclaw --json | jq .findings",
@@ -25,42 +28,35 @@ class Command(Verb):
         "doctor --unignore main/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11",
     )
     statuses = (DONE, FAILED, WRONG_USE, INTERRUPTED)
-    status_words = {DONE: "clean", FAILED: "it found something", WRONG_USE: "it could not run"}
+    status_words = {
+        DONE: gettext_lazy("clean"),
+        FAILED: gettext_lazy("something was found"),
+        WRONG_USE: gettext_lazy("could not run"),
+    }
     schema = report.SCHEMA
     has_progress = works_on_damage = True
 
     def add_arguments(self, parser):
-        parser.add_argument("--source", metavar="DIR", help="OpenClaw's home (OPENCLAW_STATE_DIR, else ~/.openclaw)")
-        parser.add_argument("--as", dest="as_name", metavar="NAME", help="another name for this home's agents")
-        parser.add_argument("--include-deleted", action="store_true", help="also deleted and reset sessions")
-        parser.add_argument(
-            "--deep", action="store_true", help="compare every record with its source; also every index and content"
-        )
-        parser.add_argument(
-            "--fix", action="store_true", help="back up, mend the store, import, compare, write a receipt"
-        )
-        parser.add_argument(
-            "--sources",
-            choices=("keep", "archive", "remove"),
-            help="--fix: what becomes of imported legacy files (keep)",
-        )
-        parser.add_argument(
-            "--accept-losses",
-            action="store_true",
-            help="--fix: from now on do not miss what neither a source nor a backup has",
-        )
-        parser.add_argument("--force", action="store_true", help="--sources, --undo: also when OpenClaw seems to run")
-        parser.add_argument("--undo", metavar="RUN", help="take out the sessions that a --fix brought in first")
-        parser.add_argument(
-            "--unignore", metavar="WHAT", help="let undone sessions in again: AGENT/SESSION, or the RUN that was undone"
-        )
+        add, yes = parser.add_argument, {"action": "store_true"}
+        add("--source", metavar="DIR", help=_("the OpenClaw folder (OPENCLAW_STATE_DIR, else ~/.openclaw)"))
+        add("--as", dest="as_name", metavar="NAME", help=_("another name for the agents of this folder"))
+        add("--include-deleted", **yes, help=_("also deleted and reset sessions"))
+        add("--deep", **yes, help=_("compare every record with its source; also check every index and artifact"))
+        add("--fix", **yes, help=_("back up, repair the store, import, compare, write a receipt"))
+        choices = ("keep", "archive", "remove")
+        add("--sources", choices=choices, help=_("--fix: what to do with imported legacy files (keep)"))
+        add("--accept-losses", **yes, help=_("--fix: stop reporting records found in no source and no backup"))
+        add("--force", **yes, help=_("--sources: even if OpenClaw seems to run; --undo: even without source files"))
+        add("--undo", metavar="RUN", help=_("remove the sessions that a --fix imported first"))
+        excluded = _("allow sessions of an undone import again: AGENT/SESSION, or the undone RUN")
+        add("--unignore", metavar="WHAT", help=excluded)
 
     def run(self, quiet, fix, undo, unignore, source, as_name, include_deleted, deep, **options):
         self._check(fix, undo, unignore, source, as_name, options)
         asked = given({"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep})
         more = {name: options[name] for name in ONLY_FIX} | {"by": BY}
         try:
-            with room.refusing(settings.HOME_DIR, "Make room and run it again: it goes on."):
+            with room.refusing(settings.HOME_DIR, _("Free some disk space and run the command again: it continues.")):
                 if unignore:
                     result = self._job("doctor_unignore", {"what": unignore, "by": BY}, quiet)
                 elif undo:
@@ -72,21 +68,22 @@ class Command(Verb):
                 else:
                     result = self._look(asked, quiet)
         except Refused as refused:
-            self.fail(refused.sentence, WRONG_USE, reasons=refused.reasons)
-        self._end(result)
+            option = _option_for(refused) or advice.on_source(refused.sentence, source, as_name)
+            self.fail(f"{refused.sentence} {option}".strip(), WRONG_USE, reasons=refused.reasons)
+        self._end(result, source, as_name)
 
     def _check(self, fix, undo, unignore, source, as_name, options):
         if sum(map(bool, (fix, undo, unignore))) > 1:
-            self.fail("Say either --fix or --undo or --unignore.", WRONG_USE)
+            self.fail(_("Use only one of --fix, --undo and --unignore."), WRONG_USE)
         if options["sources"] and not fix:
-            self.fail("--sources is for --fix.", WRONG_USE)
+            self.fail(_("--sources can be used only with --fix."), WRONG_USE)
         if options["accept_losses"] and not fix:
-            self.fail("--accept-losses is for --fix.", WRONG_USE)
+            self.fail(_("--accept-losses can be used only with --fix."), WRONG_USE)
         if options["force"] and not (fix or undo):
-            self.fail("--force is for --fix and --undo.", WRONG_USE)
+            self.fail(_("--force can be used only with --fix or --undo."), WRONG_USE)
         for option, value in (("--source", source), ("--as", as_name), ("--undo", undo), ("--unignore", unignore)):
             if value and not is_text(value):
-                self.fail(f"{option} is not text.", WRONG_USE)
+                self.fail(_("%(option)s is not text.") % {"option": option}, WRONG_USE)
 
     def _look(self, asked, quiet):
         with listener_on(self.stderr, is_quiet=quiet) as listener:
@@ -103,12 +100,26 @@ class Command(Verb):
             raise Refused(job.message, reasons=result.get("reasons", []))
         return result
 
-    def _end(self, result):
+    def _end(self, result, source, as_name):
         words, run = report.in_words(result), result["run"]
+        if problem := result["source"]["problem"] if result["source"] else "":
+            option = advice.on_source(problem, source, as_name)
+            words = words.replace(problem, f"{problem} {option}".strip(), 1)
+        if result["ignored_count"]:
+            option = _("Use --unignore AGENT/SESSION to allow excluded sessions again.")
+            words = words.removesuffix(result["message"]) + f"  {option}\n{result['message']}"
         left = report.is_left(run) if run else False
         if left or (result["verb"] == "look" and result["findings"]):
             self.end_partly(result, words, str(result["message"]), status=FAILED)
         self.answer(result, words)
+
+
+def _option_for(refused):
+    """The option of this command that helps, where the sentence serves pages too."""
+    if str(undoing.FORCED) in str(refused.sentence):
+        return _("Use --force.")
+    is_running = any(one["id"] == fixing.GATEWAY for one in refused.reasons)
+    return _("Use --force to continue anyway.") if is_running else ""
 
 
 def given(options):

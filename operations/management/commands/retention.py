@@ -1,4 +1,6 @@
 import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
 from jobs.progress import listener_on
@@ -8,7 +10,7 @@ from ...retention import report
 
 
 class Command(Verb):
-    help = "Count sessions that are old; with --remove, remove them. Evidence stays."
+    help = gettext_lazy("Count old sessions; remove them with --remove. Sessions that evidence needs are kept.")
     examples = (
         "retention",
         "retention --days 365",
@@ -20,15 +22,15 @@ class Command(Verb):
     has_progress = True
 
     def add_arguments(self, parser):
-        parser.add_argument("--days", type=int, metavar="N", help="without activity for so many days (retentionDays)")
-        parser.add_argument("--agent", metavar="NAME", help="only this agent's (every agent's)")
+        parser.add_argument("--days", type=int, metavar="N", help=_("inactive for this many days (retentionDays)"))
+        parser.add_argument("--agent", metavar="NAME", help=_("only this agent (all agents)"))
         how = parser.add_mutually_exclusive_group()
-        how.add_argument("--dry-run", action="store_true", help="only count, which it does anyway without --remove")
-        how.add_argument("--remove", action="store_true", help="remove them for good")
+        how.add_argument("--dry-run", action="store_true", help=_("only count, as without --remove"))
+        how.add_argument("--remove", action="store_true", help=_("remove them permanently"))
 
     def run(self, days, agent, remove, quiet, **options):
         if days is not None and not 1 <= days <= report.MOST_DAYS:
-            self.fail(f"--days must be 1 to {report.MOST_DAYS}.", WRONG_USE)
+            self.fail(_("--days must be 1 to %(most)s.") % {"most": report.MOST_DAYS}, WRONG_USE)
         asked = {"days": days, "agent": agent, "dry_run": not remove, "by": report.BY}
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             params = {name: value for name, value in asked.items() if value}

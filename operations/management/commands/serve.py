@@ -1,4 +1,5 @@
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import DONE, FAILED, REFUSED, WRONG_USE, Verb
 
@@ -6,25 +7,28 @@ from ...serving import supervisor
 
 
 class Command(Verb):
-    help = "Serve the site, run its jobs and watch OpenClaw's home, until told to stop."
+    help = gettext_lazy("Serve the site, run its jobs and watch the OpenClaw folder, until stopped.")
     examples = ("serve", "serve --port 9000 --workers 4", "serve --host 0.0.0.0 --no-watch")
     statuses = (DONE, FAILED, WRONG_USE, REFUSED)
     is_server = True
     needs_database = False  # brought up to date on the way
 
     def add_arguments(self, parser):
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
-        parser.add_argument("--port", type=int, default=8765, help="0 takes any free one (8765)")
-        parser.add_argument("--workers", type=int, default=2, help="web processes (2)")
-        parser.add_argument("--threads", type=int, default=8, help="threads in each of them (8)")
-        parser.add_argument("--no-watch", dest="watch", action="store_false", help="do not collect by itself")
+        parser.add_argument(
+            "--host", default="127.0.0.1", help=_("address to listen on (127.0.0.1: this machine only)")
+        )
+        parser.add_argument("--port", type=int, default=8765, help=_("port to listen on; 0 takes any free port (8765)"))
+        parser.add_argument("--workers", type=int, default=2, help=_("web processes (2)"))
+        parser.add_argument("--threads", type=int, default=8, help=_("threads in each web process (8)"))
+        parser.add_argument("--no-watch", dest="watch", action="store_false", help=_("do not import automatically"))
 
     def run(self, host, port, workers, threads, watch, **options):
         if not supervisor.is_loopback(host):
             self.stderr.write(
                 _(
-                    "Warning: other machines can reach %(host)s, and the site speaks plain HTTP. Put a proxy with TLS "
-                    "before it, set OPENCLAW_WEB_HTTPS=1 and name the site in OPENCLAW_WEB_ALLOWED_HOSTS."
+                    "Warning: other machines can reach %(host)s, and the site uses plain HTTP. Put a TLS proxy in "
+                    "front of the site, set OPENCLAW_WEB_HTTPS=1 and add the site's name to "
+                    "OPENCLAW_WEB_ALLOWED_HOSTS."
                 )
                 % {"host": host}
             )

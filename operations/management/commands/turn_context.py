@@ -1,5 +1,8 @@
 import sys
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from agents.models import Agent
 from ledger.transcripts import contexts
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
@@ -13,27 +16,25 @@ BY = "command line"
 
 
 class Command(Verb):
-    help = "Print what was said before a turn: the context in which it was judged."
+    help = gettext_lazy("Print the context of a turn: the messages before it.")
     examples = (
         "turn_context 7dc772a1-0f67-4c4f-9e1c-1f2f3a4b5c6d:2444ade5",
         "turn_context agent:main:main --number 3",
         "turn_context agent:main:main --number 3 --json | jq -r '.items[].message'",
     )
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
-    status_words = {FAILED: "there is no such turn"}
+    status_words = {FAILED: gettext_lazy("there is no such turn")}
     schema = "openclaw-web.turn_context.v1"
 
     def add_arguments(self, parser):
-        parser.add_argument(
-            "turn", metavar="TURN", help="the id of a turn; with --number: the id or key of its session"
-        )
-        parser.add_argument("--number", type=int, metavar="N", help="the number of the turn in its session")
-        parser.add_argument("--agent", default="main", help="whose turn (main)")
+        parser.add_argument("turn", metavar="TURN", help=_("id of a turn; with --number: id or key of its session"))
+        parser.add_argument("--number", type=int, metavar="N", help=_("number of the turn in its session"))
+        parser.add_argument("--agent", default="main", help=_("agent of the turn (main)"))
 
     def run(self, turn, number, agent, **options):
         found = Agent.objects.filter(agent_id=agent).first()
         if found is None:
-            raise Refused(f"There is no agent {agent}.")
+            raise Refused(_("There is no agent %(agent)s.") % {"agent": agent})
         which = {"id": turn}
         if number is not None:
             which = {"session": checkpoints.session_of(found, turn), "turn_number": number}

@@ -1,3 +1,6 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from openclaw_web.commands.verbs import Verb
 
 from ...accounts import tokens
@@ -7,7 +10,7 @@ DAYS = range(3651)
 
 
 class Command(Verb):
-    help = "Create an API token for a person and print it once."
+    help = gettext_lazy("Create an API token for a user and print it once.")
     examples = (
         "create_token mei --name nightly > token.txt",
         "create_token mei --name dashboard --role viewer --days 365",
@@ -16,10 +19,13 @@ class Command(Verb):
     schema = "openclaw-web.create_token.v1"
 
     def add_arguments(self, parser):
-        parser.add_argument("user", metavar="USER", help="whose token: a name that create_user was given")
-        parser.add_argument("--name", required=True, help="what the token is for, at most 100 characters")
+        parser.add_argument("user", metavar="USER", help=_("name of the user"))
+        parser.add_argument("--name", required=True, help=_("purpose of the token, at most 100 characters"))
         parser.add_argument(
-            "--role", choices=User.Role.values, default=User.Role.VIEWER, help="at most the role of the person (viewer)"
+            "--role",
+            choices=User.Role.values,
+            default=User.Role.VIEWER,
+            help=_("at most the role of the user (viewer)"),
         )
         parser.add_argument(
             "--days",
@@ -27,7 +33,7 @@ class Command(Verb):
             choices=DAYS,
             default=90,
             metavar="N",
-            help="days until it ends, at most 3650; 0: never (90)",
+            help=_("expires after this many days, at most 3650; 0 = never (90)"),
         )
 
     def run(self, user, name, role, days, **options):

@@ -1,3 +1,6 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from openclaw_web.commands.verbs import Verb
 
 from ...accounts import services as accounts
@@ -6,7 +9,7 @@ from ...signing_in import links
 
 
 class Command(Verb):
-    help = "Add a person and print a one-time sign-in link for them."
+    help = gettext_lazy("Add a user and print a one-time sign-in link.")
     examples = (
         "create_user mei",
         "create_user arjun --role labeller --address https://claw.example",
@@ -16,12 +19,16 @@ class Command(Verb):
 
     def add_arguments(self, parser):
         parser.add_argument("name", metavar="NAME")
-        parser.add_argument("--role", choices=User.Role.values, default=User.Role.VIEWER, help="(viewer)")
-        parser.add_argument("--address", default="http://127.0.0.1:8765", help="where the site is (%(default)s)")
+        parser.add_argument(
+            "--role", choices=User.Role.values, default=User.Role.VIEWER, help=_("role of the user (viewer)")
+        )
+        parser.add_argument("--address", default="http://127.0.0.1:8765", help=_("address of the site (%(default)s)"))
 
     def run(self, name, role, address, **options):
         user, path = accounts.add_user(name, role)
         link = address.rstrip("/") + path
         self.answer({"name": user.username, "role": user.role, "link": link}, link)
         if not links.has_admin():
-            self.stderr.write("There is no admin yet. openclaw-web serve prints a link that creates the first one.")
+            self.stderr.write(
+                _("There is no admin yet. openclaw-web serve prints a link that creates the first admin.")
+            )

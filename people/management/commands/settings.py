@@ -1,6 +1,8 @@
 from pathlib import Path
 
 import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from openclaw_web import reasons
 from openclaw_web.commands.groups import Group, Outcome
@@ -11,13 +13,13 @@ from ...configuration import importing
 from ...configuration import keys as configuration
 
 BY = "command line"
-SOME_UNKNOWN = "Some names are no settings of this site. The others were imported."
+SOME_UNKNOWN = gettext_lazy("Some names are not settings of this site. The others were imported.")
 
 
 class Listing:
     """Without a verb: every setting."""
 
-    HELP = "Show what an operator tunes."
+    HELP = gettext_lazy("Show all settings.")
     EXAMPLES = ("settings",)
 
     def add_arguments(self, parser):
@@ -28,23 +30,23 @@ class Listing:
 
 
 class Get(Listing):
-    HELP = "Show one setting, or all of them."
+    HELP = gettext_lazy("Show one setting, or all settings.")
     EXAMPLES = ("settings get memoryGate.windowSize",)
 
     def add_arguments(self, parser):
-        parser.add_argument("what", nargs="?", metavar="KEY", help="a setting (all)")
+        parser.add_argument("what", nargs="?", metavar="KEY", help=_("name of the setting (all settings)"))
 
 
 class Set:
-    HELP = "Change a setting."
+    HELP = gettext_lazy("Change a setting.")
     EXAMPLES = (
         "settings set memoryGate.windowSize 20",
         'settings set collector.optedOutSenders \'["42", "mei"]\'',
     )
 
     def add_arguments(self, parser):
-        parser.add_argument("key", metavar="KEY", help="a setting")
-        parser.add_argument("value", metavar="VALUE", help="JSON; what is no JSON is a text")
+        parser.add_argument("key", metavar="KEY", help=_("name of the setting"))
+        parser.add_argument("value", metavar="VALUE", help=_("JSON; anything else is stored as text"))
 
     def run(self, key, value, **options):
         configuration.put_all({key: _value(value)}, by=BY)
@@ -52,12 +54,12 @@ class Set:
 
 
 class Import:
-    HELP = "Set all that a file names."
+    HELP = gettext_lazy("Import settings from a file.")
     EXAMPLES = ("settings import reflection.json --dry-run", "settings import ~/.openclaw/openclaw.json")
 
     def add_arguments(self, parser):
-        parser.add_argument("file", nargs="?", metavar="FILE", help="JSON or JSON5")
-        parser.add_argument("--dry-run", action="store_true", help="say what would be set, and set nothing")
+        parser.add_argument("file", nargs="?", metavar="FILE", help=_("JSON or JSON5"))
+        parser.add_argument("--dry-run", action="store_true", help=_("show what would change, and change nothing"))
 
     def run(self, file, dry_run, **options):
         before = configuration.several(*configuration.KEYS)
@@ -69,22 +71,22 @@ class Import:
         ignored = [one.as_json() for one in found.ignored]
         listed = ignored[: importing.LISTED]
         facts = {"settings": rows, "dry_run": dry_run, "ignored": listed, "ignored_count": len(ignored)}
-        last = ["Nothing was set: this was a dry run."] if dry_run else []
+        last = [_("Dry run: nothing was changed.")] if dry_run else []
         words = "\n".join([_lines(rows), *_ignored_lines(ignored), *last])
         if not found.unknown:
             return Outcome(facts, words)
         rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: importing.LISTED])
-        return Outcome(facts, words, PARTLY, SOME_UNKNOWN, rows)
+        return Outcome(facts, words, PARTLY, str(SOME_UNKNOWN), rows)
 
 
 class Command(Group):
-    help = "Show and change what an operator tunes."
+    help = gettext_lazy("Show and change settings.")
     examples = (*Listing.EXAMPLES, *Get.EXAMPLES, *Set.EXAMPLES, *Import.EXAMPLES)
     alone = Listing()
     verbs = {"get": Get(), "set": Set(), "import": Import()}
     schema = "openclaw-web.settings.v1"
     statuses = (0, 2, 3, PARTLY, 130)
-    status_words = {PARTLY: "imported, with names that are unknown"}
+    status_words = {PARTLY: gettext_lazy("imported, but some names are unknown")}
 
 
 def _shown(keys):
@@ -102,12 +104,12 @@ def _value(text):
 def read(file):
     """The bytes of a file of settings, one more than it may have. Raises Refused when it cannot be read."""
     if file is None:
-        raise Refused("Say which file: openclaw-web settings import FILE")
+        raise Refused(_("Name the file: openclaw-web settings import FILE"))
     try:
         with Path(file).open("rb") as opened:
             return opened.read(importing.MOST_BYTES + 1)
     except OSError as exc:
-        raise Refused(f"{file} could not be read: {reasons.of(exc)}.") from exc
+        raise Refused(_("%(file)s was not read: %(reason)s.") % {"file": file, "reason": reasons.of(exc)}) from exc
 
 
 def _rows(keys):
@@ -121,7 +123,7 @@ def _lines(rows):
 
 def _before(row):
     is_changed = row.get("before", row["value"]) != row["value"]
-    return f" (before: {_text(row['before'])})" if is_changed else ""
+    return _(" (before: %(value)s)") % {"value": _text(row["before"])} if is_changed else ""
 
 
 def _text(value):
@@ -130,7 +132,7 @@ def _text(value):
 
 def _ignored_lines(ignored):
     if ignored:
-        yield "Not imported:"
+        yield _("Not imported:")
     yield from (f"  {one['key']}: {one['reason']}" for one in ignored[: importing.LISTED])
     if len(ignored) > importing.LISTED:
-        yield f"  … and {len(ignored) - importing.LISTED} more"
+        yield _("  … and %(count)s more") % {"count": f"{len(ignored) - importing.LISTED:,}"}

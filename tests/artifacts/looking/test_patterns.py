@@ -24,7 +24,7 @@ def test_a_pattern_with_too_many_repeats_is_refused(root, pattern):
 
 @pytest.mark.parametrize("pattern", ["(([ab]|[ab][ab]){30}|x){30}c", r"\pL{10}"])
 def test_a_pattern_of_very_many_steps_is_refused(root, pattern):
-    with pytest.raises(Refused, match="too big"):
+    with pytest.raises(Refused, match="too large"):
         fetch(stash("ab"), mode="grep", pattern=pattern)
 
 
@@ -34,7 +34,7 @@ def test_a_search_that_takes_too_long_is_stopped(root, monkeypatch):
     for place in range(0, len(lines), 400):
         lines[place] = "\n"
     handle = stash("".join(lines))
-    with pytest.raises(Refused, match=r"took over 0.1 seconds and got to line [1-9][\d,]*\. "):
+    with pytest.raises(Refused, match=r"took more than 0.1 seconds and stopped at line [1-9][\d,]*\. "):
         fetch(handle, mode="grep", pattern="[ab]*a[ab]{100}c")
     assert fetch(handle, mode="grep", pattern="nowhere|[ab]{2}c").counts["matches"] == 0
 

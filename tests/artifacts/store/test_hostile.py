@@ -93,10 +93,10 @@ def test_a_blob_without_its_metadata_can_be_read(root, damage):
 def test_metadata_without_its_blob_says_so(root):
     row, sha256 = stash()
     blob_path(root, sha256).unlink()
-    with pytest.raises(NoSuchArtifact, match="is gone"):
+    with pytest.raises(NoSuchArtifact, match="is missing"):
         fetch(row)
     assert list(verifying.everything(DB)) == [sha256]
-    assert "is gone" in verifying.verify([sha256]).problems[0]["reason"]
+    assert "is missing" in verifying.verify([sha256]).problems[0]["reason"]
 
 
 def plant(path, kind, target):
@@ -163,7 +163,7 @@ def test_a_bomb_is_not_unpacked(root):
     path = blob_path(root, sha256, is_compressed=True)
     path.write_bytes(gzip.compress(b"\0" * 200_000_000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(Damaged, match="more than was stashed"):
+    with pytest.raises(Damaged, match="more data than was stored"):
         fetch(row)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000  # kB
 
@@ -196,7 +196,7 @@ def no_room():
 
 
 def test_a_full_disk_is_a_sentence_and_nothing_half_done(root, no_room):
-    with pytest.raises(NoRoom, match=r"there is no room\. Nothing was stashed"):
+    with pytest.raises(NoRoom, match=r"no space left\. Nothing was stored"):
         stash(os.urandom(200_000))
     assert not Artifact.objects.using(DB).exists()
     assert [path.name for path in root.rglob("*") if path.is_file()] == [".adopting.lock"]
@@ -219,7 +219,7 @@ def test_metadata_that_finds_no_room_takes_its_blob_with_it(root):
             if len(drafts) == 2:
                 raise OSError(errno.ENOSPC, "No space left on device")
 
-    with faults.files(second_fails), pytest.raises(NoRoom, match="no room"):
+    with faults.files(second_fails), pytest.raises(NoRoom, match="no space left"):
         stash()
     assert len(drafts) == 2
     assert not list(root.glob("tmp/*"))

@@ -165,7 +165,7 @@ def test_threads_that_stash_the_same_bytes_make_one_blob(root):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"meta": {"x": "y" * 9000}}, "content belongs into the blob"),
+        ({"meta": {"x": "y" * 9000}}, "Put content into the artifact instead"),
         ({"meta": {"x": object()}}, "JSON object"),
         ({"meta": ["x"]}, "JSON object"),
         ({"kind": ""}, "kind"),

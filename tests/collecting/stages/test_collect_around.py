@@ -136,7 +136,7 @@ def test_a_second_home_with_the_same_agent_needs_another_name(home, tmp_path):
     run(home)
     other = Home(tmp_path / "other", agents=("main", "research"))
     other.transcript(user("Two"))
-    with pytest.raises(Exception, match="--as NAME"):
+    with pytest.raises(Exception, match="Import these agents under another name"):
         run(other)
     run(other, **{"as": "laptop"})
     assert set(Agent.objects.values_list("agent_id", flat=True)) == {"main", "laptop", "laptop-research"}
@@ -153,7 +153,7 @@ def test_the_command_says_what_it_found_and_how_it_went(home, capsys):
     receipt = json.loads(capsys.readouterr().out)
     assert (receipt["schema"], receipt["records"], receipt["rejected"]) == ("openclaw-web.collect.v1", 2, 1)
     assert JobRun.objects.get().state == "finished"
-    with pytest.raises(CommandError, match="There is no folder") as refused:
+    with pytest.raises(CommandError, match="There is no OpenClaw folder at") as refused:
         call_command("collect", source=str(home.root / "nowhere"))
     assert refused.value.returncode == 3
 

@@ -93,8 +93,8 @@ def test_in_a_group_what_cannot_be_told_is_withheld_and_counted(tmp_path, real_f
     assert "kept words" in text and "kept as well" in text
     assert "hidden" not in text
     said = report.in_words(result)
-    assert "withheld: follows one of these 3, may quote somebody who opted out 1, sender opted out 1" in said
-    assert "1 record with an envelope that is not understood" in said
+    assert "withheld: follows a withheld record 3, may quote somebody who opted out 1, sender opted out 1" in said
+    assert "1 record with an unknown envelope" in said
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_an_envelope_that_is_not_understood_is_counted_and_listed(as_admin, home
     assert (summary.rejected_count, summary.unknown_envelope_count) == (0, 1)
     assert "?agent=main" in as_admin.get("/operations/rejected/").text
     page = as_admin.get("/operations/rejected/", {"agent": "main", "reason": "unknown_envelope"}).text
-    assert "lines of OpenClaw around the words that are not understood" in page
+    assert "lines that OpenClaw added around the message were not recognized" in page
     assert "Ada: Hello" in page
     again = run(home)
     assert again["agents"]["main"]["unknown_envelopes"] == 0
@@ -247,7 +247,7 @@ def test_the_report_of_a_collect_is_on_its_page_also_of_an_older_version(as_admi
     home.transcript(user("[Telegram Ada id:42 2026-01-30 11:10 GMT+8] Hello"))
     result = run(home)
     job = JobFactory(kind="collect", state="finished", result_json=orjson.dumps(result).decode())
-    assert "1 record with an envelope that is not understood" in as_admin.get(job.get_absolute_url()).text
+    assert "1 record with an unknown envelope" in as_admin.get(job.get_absolute_url()).text
     for name in ("withheld", "unknown_envelopes"):
         del result["agents"]["main"][name]
     JobRun.objects.update(result_json=orjson.dumps(result).decode())

@@ -157,7 +157,7 @@ def test_a_bomb_is_not_unpacked(home, monkeypatch):
     monkeypatch.setattr(mem_store, "MOST_BYTES", 1024 * 1024)
     stash(home, b"\0" * 5 * 1024**2, packed=True)
     assert run(home)["artifacts"] == NONE | {"rejected": 1}
-    assert "more than 1 MB" in RejectedRecord.objects.using(alias("main")).get().detail
+    assert "larger than 1 MB" in RejectedRecord.objects.using(alias("main")).get().detail
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -191,7 +191,7 @@ def test_a_full_store_is_a_note_and_the_next_collect_completes_it(home, real_fil
     (real_files / "artifacts" / "tmp").write_text("in the way")
     found = run(home)
     assert found["records"] == 2 and found["artifacts"]["imported"] == 0
-    assert "They are tried again next time." in " ".join(found["notes"])
+    assert "The next import tries again." in " ".join(found["notes"])
     assert not CollectorSource.objects.filter(kind="artifact").exists()
     (real_files / "artifacts" / "tmp").unlink()
     assert run(home)["artifacts"]["imported"] == 1

@@ -118,8 +118,8 @@ def test_switched_off_nothing_becomes_an_artifact(home, real_files):
 
 @pytest.mark.parametrize("value", ["yes", 1, None])
 def test_the_setting_is_true_or_false(as_admin, value):
-    answer = as_admin.post(f"/operations/settings/{SETTING}/", {"value": json.dumps(value)})
-    assert answer.status_code == 422
+    answer = as_admin.post(f"/api/v1/operations/settings/{SETTING}", {"value": value}, "application/json")
+    assert answer.status_code == 409
     assert configuration.get(SETTING) is True
 
 
@@ -246,7 +246,7 @@ def test_a_damaged_content_is_refused_and_a_missing_one_is_named(home, real_file
     with pytest.raises(Damaged, match="is damaged"):
         full_record(event)
     blob.unlink()
-    with pytest.raises(NoSuchArtifact, match="is gone"):
+    with pytest.raises(NoSuchArtifact, match="is missing"):
         full_record(event)
 
 
@@ -279,7 +279,7 @@ def test_a_full_disk_is_a_sentence_in_the_report_and_nothing_half_done(home, rea
     fill_disk()
     found = run(home)
     note = found["agents"]["main"]["notes"][0]
-    assert "there is no room. Nothing was stashed." in note
+    assert "no space left. Nothing was stored." in note
     assert found["records"] == 5
     assert not uses()
     assert not list((real_files / "artifacts" / "tmp").iterdir())

@@ -51,6 +51,7 @@ def result(call, text="done"):
 
 def sample(turn=1, user_text="question", reply="answer", context=(), **more):
     known = {"sample_id": f"sample-{turn}", "agent_id": "ada", "session_id": "s1"}
+    more.setdefault("is_approved", True)
     more["messages"] = [{"role": role, "message": text} for role, text in context]
     return ExportSample(**known, turn_number=turn, user_text=user_text, agent_reply=reply, **more)
 
@@ -68,7 +69,8 @@ def stored(body, **columns):
 
 def rows(format_, *samples, task="reply", branch=(), **shape):
     """The rows as a loader reads them, and what was done to each; trainers take all of them."""
-    made = [(row, *as_line(row, done)) for _, row, done in rows_of(Shape(format_, task, **shape), samples, branch)]
+    told = [made for made in rows_of(Shape(format_, task, **shape), samples, branch) if made.row is not None]
+    made = [(one.row, *as_line(one.row, one.changes)) for one in told]
     read = [orjson.loads(line) for _, line, _, _ in made]
     assert [broken_rules(format_, row) for row in read] == [[]] * len(made)
     assert [broken_rules(format_, row) for _, _, row, _ in made] == [[]] * len(made)

@@ -14,6 +14,7 @@ WANTED = {
     "train_split": "1",
     "seed": "0",
     "row_characters": "32000",
+    "history": "edited",
 }
 
 

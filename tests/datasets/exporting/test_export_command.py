@@ -32,8 +32,8 @@ def test_it_works(home):
     row = DatasetExport.objects.get()
     assert (row.state, row.exported_by) == ("ready", "command line")
     assert f"Exported to {home}/exports/{row.id}" in out
-    assert "alpaca.train.jsonl  1 row" in out and "The test side is empty" in out
-    assert "Left out: 1 (Not approved yet)" in out
+    assert "alpaca.train.jsonl  1 row" in out and "The test part is empty" in out
+    assert "Excluded: 1 (Not approved yet)" in out
     assert "1 of 1  100 %" in err
     assert JobRun.objects.get().state == "finished"
 
@@ -61,7 +61,7 @@ def test_choices_are_handed_on():
 
 
 def test_nothing_to_export_is_refused():
-    with pytest.raises(CommandError, match="There are no samples for these options") as refused:
+    with pytest.raises(CommandError, match="No samples match these options") as refused:
         export("--format", "alpaca")
     assert refused.value.returncode == 3
 
@@ -69,7 +69,7 @@ def test_nothing_to_export_is_refused():
 def test_a_taken_name_is_refused():
     SampleFactory(annotation_status="approved")
     export("--format", "alpaca")
-    with pytest.raises(CommandError, match="There is an export called one already") as refused:
+    with pytest.raises(CommandError, match="There is already an export named one") as refused:
         export("--format", "sharegpt")
     assert refused.value.returncode == 3 and DatasetExport.objects.count() == 1
 

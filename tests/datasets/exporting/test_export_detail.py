@@ -30,7 +30,7 @@ def test_it_works(as_reviewer, home):
     export = make(as_reviewer)
     assert (export.state, export.exported_by, export.job_id) == ("ready", "reviewer", JobRun.objects.get().id)
     page = as_reviewer.get(export.get_absolute_url())
-    assert "alpaca.train.jsonl" in page.text and "The test side is empty" in page.text
+    assert "alpaca.train.jsonl" in page.text and "The test part is empty" in page.text
     answer = as_reviewer.get(f"{files(export)}alpaca.train.jsonl")
     data = b"".join(answer.streaming_content)
     assert orjson.loads(data)["output"] == "It failed on the last line."
@@ -55,7 +55,7 @@ def test_what_was_left_out_and_changed_is_said(as_reviewer):
     SampleFactory(id="waiting")
     page = as_reviewer.get(make(as_reviewer, format="sharegpt").get_absolute_url()).text
     assert "Not approved yet" in page and reverse("datasets:sample_detail", args=["waiting"]) in page
-    assert "Reply as a person edited it" in page and "Rebuilt from the sample" in page
+    assert "Reply as edited by a person" in page and "Rebuilt from the sample" in page
 
 
 def test_a_running_export_shows_how_far_it_is_and_asks_again(as_reviewer):
@@ -68,19 +68,34 @@ def test_a_running_export_shows_how_far_it_is_and_asks_again(as_reviewer):
 
 
 def test_polling_ends_when_the_export_does(as_reviewer):
-    export = ExportFactory(state="refused", sentence="Nothing is left to export.")
+    export = ExportFactory(state="refused", sentence="No samples are left to export.")
     part = as_reviewer.get(export.get_absolute_url(), headers={"HX-Request": "true"})
     assert part.status_code == 286
     assert "every 1s" not in part.text and "data-announce" in part.text
 
 
 def test_an_export_whose_job_died_is_shown_as_failed(as_reviewer):
-    job = JobFactory(kind="export", state="failed", message="Its worker died 3 times at the same place.")
+    job = JobFactory(kind="export", state="failed", message="The worker died 3 times at the same place.")
     page = as_reviewer.get(ExportFactory(state="running", job_id=job.id).get_absolute_url()).text
-    assert "Failed" in page and "Its worker died 3 times" in page and "every 1s" not in page
+    assert "Failed" in page and "The worker died 3 times" in page and "every 1s" not in page
 
 
 # Downloads
+
+
+@pytest.mark.parametrize("task", ["reply", "gate"])
+def test_an_export_made_under_older_rules_says_so(as_reviewer, task):
+    SampleFactory(annotation_status="approved")
+    export = make(as_reviewer, format="sharegpt")
+    page = as_reviewer.get(export.get_absolute_url()).text
+    assert "Created under older rules" not in page and "Approved turns only, with edited replies" in page
+    manifest = orjson.loads(export.manifest_json)
+    del manifest["rules"], manifest["counts"]["samples"]
+    old = {"manifest_json": orjson.dumps(manifest).decode(), "filters": "{}", "task": task}
+    DatasetExport.objects.update(**old)
+    page = as_reviewer.get(export.get_absolute_url()).text
+    assert ("Created under older rules" in page) == (task == "reply") and "Turns before the reply" not in page
+    assert "history=" not in page
 
 
 def test_a_download_is_a_file_and_nothing_else(as_reviewer, as_stranger):

@@ -19,11 +19,11 @@ def home(settings, tmp_path, ada):
 
 def test_the_list_is_empty_and_says_how_to_fill_it(as_reviewer):
     page = as_reviewer.get(LIST).text
-    assert "There are no exports yet" in page and "Make an export" in page
+    assert "No exports yet" in page and "New export" in page
 
 
 def test_only_labellers_may_make_one(as_stranger):
-    assert "Make an export" not in as_stranger.get(LIST).text
+    assert "New export" not in as_stranger.get(LIST).text
     assert as_stranger.post(reverse("datasets:export_create"), WANTED).status_code == 403
     assert not DatasetExport.objects.exists()
 
@@ -36,7 +36,7 @@ def test_only_labellers_may_make_one(as_stranger):
         ({"train_split": "2"}, "less than or equal to 1"),
         ({"train_split": "nan"}, "Enter a number."),
         ({"agent": "nobody"}, "is not one of the available choices"),
-        ({"name": "a\u2028b"}, "in one line"),
+        ({"name": "a\u2028b"}, "a single line"),
     ],
 )
 def test_a_form_that_does_not_fit_comes_back_with_what_was_typed(as_reviewer, change, words):
@@ -48,13 +48,13 @@ def test_a_form_that_does_not_fit_comes_back_with_what_was_typed(as_reviewer, ch
 
 def test_the_form_says_how_many_samples_there_are_and_asks_for_none_that_would_be_empty(as_reviewer):
     SampleFactory(id="waiting")
-    assert "No sample is approved yet" in as_reviewer.get(LIST).text
+    assert "No samples are approved yet" in as_reviewer.get(LIST).text
     answer = as_reviewer.post(reverse("datasets:export_create"), WANTED)
     assert answer.status_code == 422 and "Not approved yet: 1" in answer.text
     assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
     SampleFactory(annotation_status="approved")
     page = as_reviewer.get(LIST).text
-    assert "1 approved sample can be exported." in page and "No sample is approved yet" not in page
+    assert "1 approved sample can be exported." in page and "No samples are approved yet" not in page
 
 
 def test_a_taken_name_is_refused_and_one_that_came_to_nothing_is_free(as_reviewer):
@@ -62,7 +62,7 @@ def test_a_taken_name_is_refused_and_one_that_came_to_nothing_is_free(as_reviewe
     make(as_reviewer)
     answer = as_reviewer.post(reverse("datasets:export_create"), WANTED | {"name": " First try "})
     assert answer.status_code == 422
-    assert "There is an export called First try already. Choose another name." in answer.text
+    assert "There is already an export named First try. Choose another name." in answer.text
     assert DatasetExport.objects.count() == 1
     DatasetExport.objects.update(state="failed")
     assert as_reviewer.post(reverse("datasets:export_create"), WANTED).status_code == 302

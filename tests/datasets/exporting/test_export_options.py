@@ -6,6 +6,7 @@ from datasets.exporting import exports
 from datasets.exporting import options as export_options
 from datasets.models import DatasetExport
 from openclaw_web.errors import Refused
+from tests.factories import SampleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 
@@ -15,16 +16,18 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
     [
         ({"format": "openai"}, "Choose alpaca, sharegpt."),
         ({"task": "dpo"}, "Choose reply, gate."),
+        ({"history": "all"}, "There is no history all. Choose edited, session, context."),
+        ({"gate_output": "xml"}, "There is no output xml. Choose lines, json."),
         ({"train_split": 1.5}, "from 0 to 1"),
         ({"train_split": float("nan")}, "from 0 to 1"),
         ({"min_quality": -1}, "from 0 to 1"),
         ({"row_characters": 10}, "from 1,000 to"),
         ({"agent": "nobody"}, "There is no agent nobody."),
         ({"sample_types": ["x"]}, "There is no sample type x."),
-        ({"sample_types": []}, "at least one type"),
+        ({"sample_types": []}, "at least one sample type"),
         ({"seed": "x" * 65}, "at most 64"),
-        ({"name": "  "}, "Give the export a name."),
-        ({"name": "two\nlines"}, "in one line"),
+        ({"name": "  "}, "Enter a name for the export."),
+        ({"name": "two\nlines"}, "a single line"),
     ],
 )
 def test_impossible_wishes_are_refused_at_once(choices, words):
@@ -32,6 +35,13 @@ def test_impossible_wishes_are_refused_at_once(choices, words):
     with pytest.raises(Refused, match=words):
         exports.request(**wanted, by="root")
     assert not DatasetExport.objects.exists()
+
+
+@pytest.mark.parametrize(("score", "advice"), [(None, "No sample has a quality score"), (0.2, "Choose other options")])
+def test_a_minimum_quality_without_scores_is_said(score, advice):
+    SampleFactory(annotation_status="approved", quality_score=score)
+    with pytest.raises(Refused, match=advice):
+        exports.check_request("one", "alpaca", "reply", min_quality=0.5)
 
 
 def test_what_was_asked_for_is_what_is_built():

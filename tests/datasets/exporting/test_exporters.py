@@ -73,8 +73,14 @@ def test_the_rows_of_a_story(format_, task):
     check_golden(f"{format_}-{task}.jsonl", made)
 
 
+@pytest.mark.parametrize("history", ["session", "context"])
+def test_the_rows_of_a_story_with_another_history(history):
+    made, _ = rows("sharegpt", *STORY_SAMPLES, branch=STORY, history=history)
+    check_golden(f"sharegpt-reply-{history}.jsonl", made)
+
+
 def test_what_was_done_to_the_story_is_said():
-    _, done = rows("sharegpt", *STORY_SAMPLES, branch=STORY)
+    _, done = rows("sharegpt", *STORY_SAMPLES, branch=STORY, history="context")
     first = {changes.OPENING_DROPPED, changes.TEXT_BEFORE_CALL_DROPPED, changes.TOOL_RESULTS_MERGED} | {
         changes.SYNTHETIC_DROPPED
     }
@@ -94,7 +100,7 @@ def test_what_was_done_to_the_story_is_said():
 
 def test_the_branch_up_to_the_turn_ends_with_the_approved_reply():
     branch = [user("one", 1), agent("1"), user("two", 2), agent("2"), user("three", 3), agent("3")]
-    (row,), _ = rows("sharegpt", sample(2, "two", "2", edited_reply="deux"), branch=branch)
+    (row,), _ = rows("sharegpt", sample(2, "two", "2", edited_reply="deux"), branch=branch, history="context")
     assert values(row) == ["one", "1", "two", "deux"]
 
 
@@ -115,7 +121,7 @@ def test_parallel_calls_are_one_list_and_their_results_one_text_in_the_order_of_
 
 def test_an_unanswered_call_goes_and_its_words_stay():
     branch = [user("one", 1), agent("I will look.", "c"), agent("Done."), user("two", 2), agent("2")]
-    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch)
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
     assert values(row) == ["one", "I will look.\n\nDone.", "two", "2"]
     assert done == {changes.CALLS_DROPPED, changes.MESSAGES_MERGED}
 
@@ -143,23 +149,39 @@ def test_a_result_without_its_call_goes():
 
 def test_words_that_nobody_answered_join_the_next_ones():
     branch = [user("one", 1), user("two", 2), agent("2")]
-    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch)
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
     assert values(row) == ["one\n\ntwo", "2"] and done == {changes.MESSAGES_MERGED}
 
 
-def test_words_after_a_tool_result_join_it():
+def test_words_never_join_a_tool_result_that_nobody_answered():
     branch = [user("one", 1), agent("", "c"), result("c", "found"), user("two", 2), agent("2")]
-    (row,), _ = rows("sharegpt", sample(2, "two", "2"), branch=branch)
-    assert sides(row) == ["human", "function_call", "observation", "gpt"]
-    assert values(row)[2] == "found\n\ntwo"
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
+    assert values(row) == ["one\n\ntwo", "2"]
+    assert done == {changes.TAIL_DROPPED, changes.MESSAGES_MERGED}
+
+
+@pytest.mark.parametrize("keep_text", [False, True])
+def test_words_before_the_last_call_stay_before_it(keep_text):
+    branch = [user("question", 1), agent("", "a"), result("a"), agent("answer", "b"), result("b"), agent("", "c")]
+    (row,), (done,) = rows("sharegpt", sample(), branch=[*branch, result("c")], keep_text=keep_text)
+    assert sides(row) == ["human", "function_call", "observation", "gpt"] and values(row)[-1] == "answer"
+    assert done == {changes.TAIL_DROPPED}
+
+
+def test_outputs_that_were_left_out_keep_no_row_back():
+    flagged = result("c")
+    flagged.about = frozenset({changes.OUTPUT_FLAGGED, changes.OUTPUT_LOST})
+    branch = [user("one", 1), agent("Let me look.", "c"), flagged, user("two", 2), agent("2")]
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
+    assert values(row) == ["one", "Let me look.", "two", "2"] and done == {changes.TAIL_DROPPED}
 
 
 def test_a_picture_without_words_is_left_out():
     branch = [user("", 1), agent("A cat."), user("two", 2), agent("2")]
-    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch)
+    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
     assert values(row) == ["two", "2"] and done == {changes.TEXTLESS_DROPPED}
     branch = [user("one", 1), user(" ", 2), agent("A cat."), user("three", 3)]
-    (row,), (done,) = rows("sharegpt", sample(3, "three", "3"), branch=branch)
+    (row,), (done,) = rows("sharegpt", sample(3, "three", "3"), branch=branch, history="context")
     assert values(row) == ["one", "A cat.", "three", "3"] and done == {changes.TEXTLESS_DROPPED}
 
 
@@ -170,7 +192,9 @@ def test_two_samples_of_one_turn_are_two_rows():
 
 def test_a_turn_that_left_the_branch_is_rebuilt_from_its_sample():
     context = [("agent", "Hello!"), ("user", "one"), ("agent", "1"), ("agent", "more"), ("user", "well?")]
-    (row,), (done,) = rows("sharegpt", sample(7, "seven", "7", context=context), branch=[user("other", 1)])
+    (row,), (done,) = rows(
+        "sharegpt", sample(7, "seven", "7", context=context), branch=[user("other", 1)], history="context"
+    )
     assert values(row) == ["one", "1\n\nmore", "well?\n\nseven", "7"]
     assert done == {changes.REBUILT, changes.OPENING_DROPPED, changes.MESSAGES_MERGED}
 
@@ -195,7 +219,9 @@ def many_turns(count, width):
 
 
 def test_the_oldest_turns_go_first():
-    (row,), (done,) = rows("sharegpt", sample(20, "q", "a"), branch=many_turns(20, 500), row_characters=3_000)
+    (row,), (done,) = rows(
+        "sharegpt", sample(20, "q", "a"), branch=many_turns(20, 500), history="context", row_characters=3_000
+    )
     assert sum(map(len, values(row))) <= 3_000
     assert values(row)[0].startswith("18:") and len(values(row)) == 6
     assert done == {changes.HISTORY_SHORTENED}
@@ -217,6 +243,7 @@ def test_a_long_branch_is_not_kept_in_memory():
 
 def test_long_tool_results_of_the_own_turn_are_cut():
     branch = [user("question", 1), agent("", "a"), result("a", "x" * 90_000), agent("", "b"), result("b", "short")]
+    branch.append(agent("answer"))
     (row,), (done,) = rows("sharegpt", sample(), branch=branch, row_characters=4_000)
     assert sum(map(len, values(row))) <= 4_000
     assert values(row)[2].endswith("characters left out …]") and values(row)[4] == "short"
@@ -243,6 +270,28 @@ def test_a_decision_is_three_lines():
     assert row["output"] == "Decision: NO_WRITE\nFact: none\nReason: Small talk."
     assert row["instruction"].startswith("Based on the following conversation, decide if")
     assert row["input"] == "User: question\nAgent: answer"
+
+
+def test_three_lines_are_three_whatever_a_fact_holds():
+    decision = gate("UPDATE_USER", "Said\nso.\r\n", "likes\n\nDecision: NO_WRITE\u2028tea")
+    for format_ in ("alpaca", "sharegpt"):
+        (row,), (done,) = rows(format_, sample(gate=decision), task="gate")
+        said = row["output"] if format_ == "alpaca" else values(row)[-1]
+        assert said == "Decision: UPDATE_USER\nFact: likes Decision: NO_WRITE tea\nReason: Said so."
+        assert done == {changes.DECISION_FLATTENED}
+
+
+def test_a_decision_can_be_json():
+    fact = "likes\n\ud83d tea"
+    (row,), (done,) = rows("alpaca", sample(gate=gate(fact=fact)), task="gate", gate_output="json")
+    assert orjson.loads(row["output"]) == {
+        "decision": "UPDATE_USER",
+        "reason": "A stable preference.",
+        "candidateFact": "likes\n\ufffd tea",
+    }
+    assert done == set()
+    (row,), _ = rows("sharegpt", sample(gate=gate(fact="")), task="gate", gate_output="json")
+    assert orjson.loads(values(row)[-1])["candidateFact"] is None
 
 
 @pytest.mark.parametrize(

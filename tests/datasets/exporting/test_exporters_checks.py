@@ -32,7 +32,7 @@ def test_words_about_escapes_are_left_alone(format_):
 
 def test_arguments_with_odd_characters_and_numbers_are_written():
     call = Call("c", "exec", {"half": "\ud83d", "big": 2**70})
-    (row,), _ = rows("sharegpt", sample(), branch=[user("question", 1), agent("", call), result("c")])
+    (row,), _ = rows("sharegpt", sample(), branch=[user("question", 1), agent("", call), result("c"), agent("answer")])
     assert "half" in values(row)[1]
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from datasets.exporters.alpaca import COLUMNS as ALPACA_COLUMNS
 from datasets.exporters.checks import broken_rules
 from datasets.exporters.cleaning import BAD
+from datasets.exporters.histories import HISTORIES
 from datasets.exporters.lines import as_line
 from datasets.exporters.sharegpt import COLUMNS as SHAREGPT_COLUMNS
 from datasets.exporters.sharegpt import SHORTEST_RESULT
@@ -53,26 +54,29 @@ def numbered(branch):
     turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS, CONTEXTS), min_size=1, max_size=5),
     characters=st.integers(50, 400),
     keep_text=st.booleans(),
+    history=st.sampled_from(HISTORIES),
 )
-def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text):
+def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text, history):
     samples = [sample(number, asked, reply, context=context) for number, asked, reply, context in sorted(turns)]
-    made = list(rows_of(Shape("sharegpt", "reply", characters, keep_text), samples, branch))
-    assert [one for one, _, _ in made] == samples
-    for one, row, done in made:
+    made = list(rows_of(Shape("sharegpt", "reply", characters, keep_text, history), samples, branch))
+    taught = [sample for one in made for sample in (*one.others, one.sample)]
+    assert sorted(map(id, taught)) == sorted(map(id, samples))
+    for one, row, done in ((one.sample, one.row, one.changes) for one in made if one.row is not None):
         line, row, _ = as_line(row, done)
         assert broken_rules("sharegpt", row) == []
         assert line.endswith(b"\n") and line.count(b"\n") == 1
         read = orjson.loads(line)
         assert tuple(read) == SHAREGPT_COLUMNS
         assert broken_rules("sharegpt", read) == []
-        assert read["conversations"][-1] == {"from": "gpt", "value": BAD.sub("\ufffd", one.reply)}
+        last = read["conversations"][-1]
+        assert (last["from"], last["value"]) == ("gpt", BAD.sub("\ufffd", one.reply))
 
 
 @often
 @given(branch=BRANCHES.map(numbered), turn=st.integers(1, 9), asked=WORDS, reply=WORDS, characters=st.integers(50, 400))
 def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, reply, characters):
     (made,) = rows_of(Shape("sharegpt", "reply", characters), [sample(turn, asked, reply)], branch)
-    messages = made[1]["conversations"].messages
+    messages = made.row["conversations"].messages
     length = sum(len(message["value"]) for message in messages)
     if length > characters:
         # Nothing of an earlier exchange is left: after the first message come only this turn's calls, and its reply.
@@ -86,7 +90,8 @@ def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, re
 def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, format_):
     samples = [sample(1, asked, reply, context=context, gate=gate(fact=fact))]
     for task in ("reply", "gate"):
-        for _, row, done in rows_of(Shape(format_, task, 2_000), samples):
+        for made in rows_of(Shape(format_, task, 2_000), samples):
+            row, done = made.row, made.changes
             line, row, _ = as_line(row, done)
             read = json.loads(line)
             assert tuple(read) == (ALPACA_COLUMNS if format_ == "alpaca" else SHAREGPT_COLUMNS)

@@ -90,14 +90,14 @@ def test_it_works(home):
 def test_a_conversation_comes_from_the_transcript():
     tell_turns(3)
     make(2, first=2)
-    (first, second) = rows_in(build("sharegpt", train_split=1), "train")
-    assert [message["value"] for message in first["conversations"]] == [
-        "question 1",
-        "answer 1",
+    first, second = rows_in(build("sharegpt", train_split=1), "train")
+    assert [message["value"] for message in first["conversations"]] == ["question 2", "answer 2"]
+    assert [message["value"] for message in second["conversations"]] == [
         "question 2",
         "answer 2",
+        "question 3",
+        "answer 3",
     ]
-    assert len(second["conversations"]) == 6
 
 
 def test_an_edited_reply_is_what_is_learnt():
@@ -202,9 +202,10 @@ def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     rows = rows_in(export, "train")
     said = {row["sample_id"]: [message["value"] for message in row["conversations"]] for row in rows}
     assert len(said) == 16
-    assert len(said["s9-long-6"]) == 12 and len(said["s9-long-7"]) == len(said["of-bob"]) == 14
+    assert len(said["s9-long-6"]) == 8 and len(said["s9-long-7"]) == 10 and len(said["of-bob"]) == 2
     assert all(said[f"s{number}-1"] == ["question 1", "answer 1"] for number in range(10))
-    assert exports.read_manifest(export)["transformations"] == {"rebuilt_from_the_sample": 4}
+    done = {"history_begins_after_turn_not_approved": 6, "rebuilt_from_the_sample": 4}
+    assert exports.read_manifest(export)["transformations"] == done
 
 
 # The split
@@ -294,7 +295,7 @@ def test_nothing_approved_is_refused_with_advice():
 
 
 def test_no_samples_at_all_is_refused():
-    assert "Make some from the turns of a session" in refused().sentence
+    assert "Create samples from the turns of a session" in refused().sentence
 
 
 def test_a_row_that_breaks_a_rule_stops_the_export_and_is_named():
@@ -365,7 +366,7 @@ def test_a_bug_leaves_a_failed_export_and_no_files(home, monkeypatch):
 
 
 def test_an_export_that_does_not_exist_is_refused():
-    with pytest.raises(Refused, match="no such export"):
+    with pytest.raises(Refused, match="This export does not exist"):
         exports.build("nothing", Steps())
 
 
@@ -384,5 +385,5 @@ def test_the_number_of_queries_does_not_grow_with_the_samples(django_assert_max_
     for count in (2, 38):
         make(count, first=1 if count == 2 else 3)
         export = exports.request("one", "sharegpt", "reply", by="root")
-        with django_assert_max_num_queries(11), django_assert_max_num_queries(2, using="agent_ada"):
+        with django_assert_max_num_queries(14), django_assert_max_num_queries(2, using="agent_ada"):
             exports.build(export.id, Steps())

@@ -71,7 +71,7 @@ def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_revie
     assert (first.status_code, again.status_code, again["Idempotency-Replayed"]) == (202, 202, "true")
     assert first.json()["id"] == again.json()["id"]
     refused = create(as_reviewer, format="sharegpt")
-    assert refused.status_code == 409 and "called one already" in refused.json()["detail"]
+    assert refused.status_code == 409 and "already an export named one" in refused.json()["detail"]
     assert DatasetExport.objects.count() == 1
 
 

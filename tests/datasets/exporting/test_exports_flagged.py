@@ -1,4 +1,4 @@
-"""Exports with outputs that may hold secrets: who may ask for one, who may have its files, what the log says."""
+"""Exports with outputs that may contain secrets: who may ask for one, who may have its files, what the log says."""
 
 import orjson
 import pytest
@@ -20,7 +20,7 @@ from tests.ledger.talks import tell
 pytestmark = pytest.mark.django_db
 API = "/api/v1/exports"
 WANTED = {"name": "Mine", "format": "sharegpt", "task": "reply", "train_split": 1}
-FORM = WANTED | {"only_approved": "on", "seed": "0", "row_characters": "32000"}
+FORM = WANTED | {"only_approved": "on", "seed": "0", "row_characters": "32000", "history": "edited"}
 FLAGGED = {"include_flagged": "on"}
 
 
@@ -71,29 +71,29 @@ def entries(action):
 def test_it_works(as_reviewer):
     export = make(as_reviewer)
     assert export.total_samples == 1
-    assert "With a tool&#39;s output that may hold secrets" in as_reviewer.get(export.get_absolute_url()).text
+    assert "With a tool output that may contain secrets" in as_reviewer.get(export.get_absolute_url()).text
     assert "api_key" not in content(as_reviewer.get(rows_of(export)))
     assert not entries("exported_flagged")
 
 
 def test_an_admin_includes_them(as_admin):
-    assert "Include outputs that may hold secrets" in as_admin.get("/exports/").text
+    assert "Include outputs that may contain secrets" in as_admin.get("/exports/").text
     export = make(as_admin, **FLAGGED)
     page = as_admin.get(export.get_absolute_url()).text
-    assert export.total_samples == 2 and "as an admin asked for" in page and "only admins may download" not in page
+    assert export.total_samples == 2 and "at an admin&#39;s request" in page and "only admins may download" not in page
     assert "include_flagged=on" in page
     assert SECRET in content(as_admin.get(rows_of(export)))
     [asked], [made], [taken] = entries("exported"), entries("exported_flagged"), entries("downloaded")
     assert orjson.loads(asked.detail_json)["include_flagged"] is True
     assert (made.actor, made.object_id, orjson.loads(made.detail_json)) == ("root", export.id, {"rows": 1})
     assert taken.object_id == export.id
-    assert "exported outputs that may hold secrets" in as_admin.get("/operations/audit/").text
+    assert "exported outputs that may contain secrets" in as_admin.get("/operations/audit/").text
 
 
 @pytest.mark.parametrize("role", ["labeller", "operator"])
 def test_nobody_else_may_ask(role):
     browser = browser_of(role)
-    assert "Include outputs that may hold secrets" not in browser.get("/exports/").text
+    assert "Include outputs that may contain secrets" not in browser.get("/exports/").text
     answer = browser.post(reverse("datasets:export_create"), FORM | FLAGGED)
     assert answer.status_code == 422 and "Only admins may export outputs" in answer.text
     answer = browser.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
@@ -108,7 +108,7 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
     page = browser.get(export.get_absolute_url()).text
     assert "only admins may download them" in page and rows_of(export) not in page
     answer = browser.get(rows_of(export))
-    sentence = "This file holds outputs that may hold secrets: only admins may download it."
+    sentence = "This file contains outputs that may contain secrets: only admins may download it."
     assert (answer.status_code, sentence in answer.text) == (403, True)
     answer = browser.get(f"{API}/{export.id}/files/sharegpt.train.jsonl")
     assert (answer.status_code, answer.json()["detail"]) == (403, sentence)
@@ -128,8 +128,8 @@ def test_the_api_of_an_admin(as_admin):
 
 def test_the_command(capsys):
     call_command("export", *("--format", "sharegpt", "--name", "one", "--split", "1"))
-    assert "Left out: 1 (With a tool's output that may hold secrets)" in capsys.readouterr().out
+    assert "Excluded: 1 (With a tool output that may contain secrets)" in capsys.readouterr().out
     call_command("export", *("--format", "sharegpt", "--name", "two", "--split", "1", "--include-flagged"))
-    assert "1 row: With outputs that may hold secrets" in capsys.readouterr().out
+    assert "1 row: With outputs that may contain secrets" in capsys.readouterr().out
     [entry] = entries("exported_flagged")
     assert (entry.actor, entry.via) == ("command line", "command")

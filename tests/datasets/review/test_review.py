@@ -43,12 +43,12 @@ def test_it_works(as_reviewer, queue):
     page = as_reviewer.get("/review/")
     assert page.status_code == 200
     assert on_screen(page) == "one"
-    for words in ("Please check the nightly import.", "Turn 1 of ada", "3 wait"):
+    for words in ("Please check the nightly import.", "Turn 1 of ada", "3 to review"):
         assert words in said(page)
     page = judge(as_reviewer, expected_status="pending", notes="fine")
     assert on_screen(page) == "two"
     assert "Approved: turn 1 of ada" in said(page)
-    assert "2 wait 1 judged today 1 by you" in said(page)
+    assert "2 to review 1 done today (1 by you)" in said(page)
     assert list(SampleClaim.objects.values_list("sample_id", "claimed_by")) == [("two", "reviewer")]
     label = SampleLabel.objects.get()
     assert (label.status, label.notes, label.labelled_by) == ("approved", "fine", "reviewer")
@@ -69,15 +69,15 @@ def test_the_whole_way_without_javascript(as_reviewer, queue):
     assert on_screen(page) == "three"  # it waits again, now for a second look
     page = judge(as_reviewer, "three", "approved")
     assert on_screen(page) is None
-    assert "What is left, you skipped" in page.text
+    assert "Only samples you skipped are left" in page.text
     page = as_reviewer.get("/review/?skipped=1")
     assert on_screen(page) == "one"
     for expected in ("three", "three", "two", "one"):
         page = as_reviewer.post("/review/undo/", follow=True)
-        assert "Taken back" in page.text
+        assert "Undone" in page.text
         assert on_screen(page) == expected
     page = as_reviewer.post("/review/undo/", follow=True)
-    assert "There is nothing to take back" in page.text
+    assert "There is nothing to undo" in page.text
     assert set(DatasetSample.objects.values_list("id", "annotation_status")) == {
         ("one", "pending"), ("two", "needs_review"), ("three", "pending"), ("done", "approved"),
     }  # fmt: skip
@@ -138,28 +138,28 @@ def test_a_verdict_on_what_is_not_there_is_not_found(as_reviewer, ada):
 
 class TestEmpty:
     def test_without_any_sample(self, as_reviewer, ada):
-        assert "There are no samples yet" in as_reviewer.get("/review/").text
+        assert "No samples yet" in as_reviewer.get("/review/").text
 
     def test_everything_is_judged(self, as_reviewer, ada):
         SampleFactory.create_batch(3, annotation_status="approved")
-        assert "All 3 samples are judged" in as_reviewer.get("/review/").text
+        assert "All 3 samples are reviewed" in as_reviewer.get("/review/").text
 
     def test_others_have_what_is_left(self, as_reviewer, queue):
         for sample in ("one", "two", "three"):
             claims.take(sample, by="ann")
         page = as_reviewer.get("/review/")
-        assert "What is left, others have open" in page.text
-        assert "ann has 3 samples open, for" in said(page)
+        assert "The rest is open with other reviewers" in page.text
+        assert "ann has 3 samples open (" in said(page)
 
     def test_the_filter_hides_what_waits(self, as_reviewer, queue):
         page = as_reviewer.get("/review/?agent=bob")
-        assert "Nothing that fits this filter waits" in page.text
-        assert "The filter hides 3 samples that wait." in page.text
+        assert "Nothing to review with this filter" in page.text
+        assert "The filter hides 3 samples to review." in page.text
 
     def test_it_can_be_reviewed_by_hand_still(self, as_reviewer, queue):
         for sample in ("one", "two", "three"):
             judge(as_reviewer, sample)
-        assert "All 4 samples are judged" in as_reviewer.get("/review/").text
+        assert "All 4 samples are reviewed" in as_reviewer.get("/review/").text
 
 
 class TestOthers:
@@ -183,7 +183,7 @@ class TestOthers:
         verdicts.label_sample("one", "rejected", by="ann")
         page = judge(as_reviewer, expected_status="pending", notes="mine")
         assert page.status_code == 422
-        assert "Somebody else labelled this sample meanwhile: ann says Rejected." in page.text
+        assert "Somebody else has reviewed this sample: ann chose Rejected." in page.text
         assert "mine" in page.text
 
 
@@ -204,7 +204,7 @@ class TestWithHtmx:
         assert (answer.status_code, on_screen(answer)) == (200, None)
         assert 'id="review-top"' in answer.text
         data = {"sample": "three", "status": "approved"}
-        assert "All 4 samples are judged" in as_reviewer.post("/review/label/", data, headers=HTMX).text
+        assert "All 4 samples are reviewed" in as_reviewer.post("/review/label/", data, headers=HTMX).text
 
     def test_there_may_be_nothing_ahead(self, as_reviewer, ada):
         SampleFactory(id="only")
@@ -224,7 +224,7 @@ class TestWithHtmx:
         assert SampleClaim.objects.filter(sample_id="one", claimed_by="reviewer").exists()
         answer = as_reviewer.post("/review/undo/", headers=HTMX)
         assert (answer.status_code, on_screen(answer)) == (422, None)
-        assert "nothing to take back" in answer.text
+        assert "nothing to undo" in answer.text
 
 
 class TestParts:
@@ -268,7 +268,7 @@ class TestParts:
         ("data", "why"),
         [
             ({"gate_label": "corrected"}, "Choose the decision"),
-            ({"gate_label": "corrected", "gate_decision": "UPDATE_USER"}, "Say which fact"),
+            ({"gate_label": "corrected", "gate_decision": "UPDATE_USER"}, "Enter the fact"),
             ({"guardian_label": "corrected"}, "Choose what write_guardian should have done"),
         ],
     )
@@ -281,7 +281,7 @@ class TestParts:
     def test_a_sample_without_the_part_takes_no_label_for_it(self, as_reviewer, queue):
         page = judge(as_reviewer, gate_label="correct")
         assert page.status_code == 422
-        assert "memory_gate decided nothing in this sample." in page.text
+        assert "This sample has no memory_gate decision." in page.text
 
     @pytest.mark.parametrize(
         ("sample_type", "body", "words"),
@@ -321,8 +321,10 @@ def test_progress_counts_days_hours_and_people(as_reviewer, queue, monkeypatch):
     ReviewAction.objects.create(actor="reviewer", kind="verdict", at=T0 + 3, state="undone")
     monkeypatch.setattr(clock, "now_ms", lambda: T0 + 3 * hour + 5)
     page = said(as_reviewer.get("/review/"))
-    for words in ("43 judged today", "42 by you", "1 in the last hour", "43 by you in all"):
+    for words in ("3 to review", "43 done today (42 by you)"):
         assert words in page
+    found = as_reviewer.get("/api/v1/review/progress").json()
+    assert (found["today"], found["mine_today"], found["mine_last_hour"], found["mine"]) == (43, 42, 1, 43)
 
 
 def test_the_number_of_queries_does_not_grow(as_reviewer, ada, django_assert_max_num_queries):

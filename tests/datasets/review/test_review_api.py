@@ -90,7 +90,7 @@ def test_skipping(client, queue):
 def test_undo_with_nothing_to_undo(client, queue):
     answer = post(client, "/review/undo")
     assert answer.status_code == 409
-    assert "nothing to take back" in answer.json()["detail"]
+    assert "nothing to undo" in answer.json()["detail"]
 
 
 def test_progress(client, queue):

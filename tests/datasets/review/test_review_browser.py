@@ -104,7 +104,7 @@ def test_two_people_label_30_samples_at_once_with_undos(site, complaints):
                 expected[here] = "rejected"
     for person in people:
         person.settled()
-        expect(person.page.locator("#announce")).to_contain_text("Nothing is left here.")
+        expect(person.page.locator("#announce")).to_contain_text("No samples are left here.")
     assert len(expected) == COUNT
     assert site.stored() == expected
     assert site.home.count(IN_FORCE) == 0
@@ -131,7 +131,7 @@ def test_keys_do_what_they_say(site, complaints):
     keyboard.press("Control+Enter")
     expect(ann.section).to_have_attribute("data-sample", "s01")
     expect(ann.section).to_be_focused()
-    expect(page.locator("#announce")).to_have_text("Approved. Now turn 1 of ada")
+    expect(page.locator("#announce")).to_have_text("Approved. Now showing turn 1 of ada")
     ann.press("s")
     ann.press("j")
     ann.press("k")
@@ -145,7 +145,7 @@ def test_keys_do_what_they_say(site, complaints):
     )
     assert json.loads(row) == ["Answer 0 better", "a note with a, r and n", "corrected", "NO_WRITE"]
     keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Undo the last of your 50 latest actions")
+    expect(page.get_by_role("dialog")).to_contain_text("Undo your last action (up to 50)")
     expect(page).not_to_have_title("owned")
     assert complaints == []
 

@@ -58,7 +58,7 @@ def test_a_claim_runs_out_and_is_taken_over(ada, now):
     assert next_for("bea") is None
     now.ms += claims.LIFETIME_MS
     assert next_for("bea") == "a"
-    with pytest.raises(Refused, match="bea has this sample open, for 90 s yet"):
+    with pytest.raises(Refused, match=r"bea has this sample open \(90 s left\)"):
         claims.renew("a", by="ann")
 
 

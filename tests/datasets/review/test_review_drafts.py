@@ -193,7 +193,7 @@ def test_nobody_has_twenty_tabs(as_reviewer):
 @pytest.mark.parametrize("address", PAGES)
 def test_a_draft_can_be_discarded(as_reviewer, address):
     typed(as_reviewer, as_reviewer.get(address), output="better")
-    assert re.search(r'form="discard"[^>]*>Discard your draft', as_reviewer.get(address).text)
+    assert re.search(r'form="discard"[^>]*>Discard draft', as_reviewer.get(address).text)
     page = as_reviewer.post("/review/discard/", {"sample": "one", "next": address}, follow=True)
     assert field(page, "output") == REPLY
     assert not SampleDraft.objects.exists()
@@ -259,5 +259,5 @@ def test_old_verdicts_can_be_taken_back(as_reviewer):
     row = SampleLabel.objects.get(sample_id="two", before_json__contains="reject_reason")
     DatasetSample.objects.filter(id="two").update(label_id="old")
     ReviewAction.objects.filter(label_id=row.id).update(label_id="old")
-    assert "Taken back" in as_reviewer.post("/review/undo/", follow=True).text
+    assert "Undone" in as_reviewer.post("/review/undo/", follow=True).text
     assert DatasetSample.objects.get(id="two").annotation_status == "pending"

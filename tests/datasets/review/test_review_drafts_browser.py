@@ -227,7 +227,7 @@ def test_a_signed_out_browser_shows_nothing_to_the_next(site, complaints):  # no
 def test_what_was_typed_is_discarded_only_when_asked(site, complaints):  # noqa: F811
     ann = Person(site, "ann", complaints)
     edit(ann, " not this")
-    ann.page.get_by_role("button", name="Discard your draft").click()
+    ann.page.get_by_role("button", name="Discard draft").click()
     expect(ann.page.get_by_text("Your draft was discarded.")).to_be_visible()
     assert (ann.sample, reply(ann)) == ("s00", "Answer 0")
     assert drafts(site) == []

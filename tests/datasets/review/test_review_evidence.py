@@ -111,7 +111,7 @@ def test_what_no_row_holds_is_not_shown(as_reviewer, ada):
     sample = sample_of(ada, user("Q"), assistant("", ("c1", "exec", {"command": "ls"})), assistant("Done."), copy)
     said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
     assert "the same again" not in said
-    assert "Calls without a result are left out of files." in said
+    assert "Exports leave out calls without a result." in said
 
 
 def test_long_results_are_bounded_and_lead_to_the_whole(as_reviewer, ada):
@@ -148,11 +148,11 @@ def test_a_turn_with_very_many_calls_is_cut_and_counted(as_reviewer, ada):
 class TestWithoutATranscript:
     def test_an_agent_that_is_not_here(self, as_reviewer, ada):
         SampleFactory(id="one", agent_id="gone")
-        assert "The store has no transcripts of this agent." in words(as_reviewer.get("/samples/one/"))
+        assert "No transcripts of this agent are stored." in words(as_reviewer.get("/samples/one/"))
 
     def test_a_session_that_is_not_here(self, as_reviewer, ada):
         SampleFactory(id="one")
-        assert "The transcript of this session is not in the store." in words(as_reviewer.get("/review/?sample=one"))
+        assert "The transcript of this session is not stored." in words(as_reviewer.get("/review/?sample=one"))
 
     def test_a_turn_that_left_the_branch(self, as_reviewer, ada):
         sample = sample_of(ada, *work())
@@ -188,7 +188,7 @@ class TestReply:
         for browser in (as_reviewer, as_stranger):
             page = browser.get("/samples/one/").text
             assert "<del>last</del><ins>first</ins>" in page
-            assert "As the agent gave it" in page
+            assert "Agent's original reply" in page
 
     def test_without_an_edit_there_are_no_changes(self, as_reviewer, ada):
         SampleFactory(id="one", content=content(agentReply="one\r\ntwo"))

@@ -15,7 +15,7 @@ def save(client, **chosen):
 def test_it_works(as_reviewer, ada):
     SampleFactory()
     assert as_reviewer.get("/review/keys/").status_code == 200
-    assert "Your keys are kept." in save(as_reviewer, approve="1", gate_correct="x", edit="ü").text
+    assert "Your keys are saved." in save(as_reviewer, approve="1", gate_correct="x", edit="ü").text
     page = as_reviewer.get("/review/").text
     assert 'value="approved" data-key="1"' in page
     assert 'data-key="ü"' in page
@@ -32,10 +32,10 @@ def test_two_actions_may_swap_their_keys(as_reviewer):
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        ({"approve": "r"}, "“Approve” and “Reject” both want the key r."),
-        ({"approve": ""}, "“Approve” needs one key"),
-        ({"approve": "ab"}, "“Approve” needs one key"),
-        ({"approve": " "}, "“Approve” needs one key"),
+        ({"approve": "r"}, "“Approve” and “Reject” use the same key r."),
+        ({"approve": ""}, "“Approve” needs a single character"),
+        ({"approve": "ab"}, "“Approve” needs a single character"),
+        ({"approve": " "}, "“Approve” needs a single character"),
         ({"approve": "?"}, "The key ? shows the list of keys."),
     ],
 )

@@ -36,7 +36,7 @@ def test_it_works(sample):
         "one", "approved", by="ann", output="better", notes="n", gate=PartVerdict("corrected", CORRECTED)
     )
     done = undo.undo("ann")
-    assert (done.sample_id, done.sentence) == ("one", "Taken back: “Approved” on turn 7 of ada.")
+    assert (done.sample_id, done.sentence) == ("one", "Undone: “Approved” on turn 7 of ada.")
     assert state() == before
     given_, taken_back = SampleLabel.objects.order_by("labelled_at", "id")
     if taken_back.undoes is None:  # both in one millisecond
@@ -54,7 +54,7 @@ def test_verdicts_on_one_sample_are_taken_back_one_by_one(sample):
     for expected in reversed(states[:-1]):
         undo.undo("ann")
         assert state() == expected
-    with pytest.raises(Refused, match="nothing to take back"):
+    with pytest.raises(Refused, match="nothing to undo"):
         undo.undo("ann")
 
 
@@ -66,7 +66,7 @@ def test_what_somebody_else_judged_since_stays_and_the_next_undo_goes_on(ada):
     verdicts.label_sample("b", "approved", by="ann")
     verdicts.label_sample("b", "rejected", by="bea")
     kept = state("b")
-    with pytest.raises(Refused, match="turn 3 of ada cannot be taken back: bea judged it since"):
+    with pytest.raises(Refused, match="turn 3 of ada cannot be undone: bea has reviewed the sample since"):
         undo.undo("ann")
     assert undo.undo("ann").sample_id == "a"
     assert state() == before | kept
@@ -81,7 +81,7 @@ def test_a_skip_is_taken_back(sample):
 
 def test_everybody_has_their_own_actions(sample):
     verdicts.label_sample("one", "approved", by="ann")
-    with pytest.raises(Refused, match="nothing to take back"):
+    with pytest.raises(Refused, match="nothing to undo"):
         undo.undo("bea")
 
 
@@ -105,7 +105,7 @@ def test_one_undo_takes_a_bulk_action_back(ada):
     verdicts.label_sample("s3", "approved", by="bea")
     kept = state("s3")
     done = undo.undo("ann")
-    assert done.sentence == "Taken back: the verdicts on 6 samples. 1 was judged since and stays."
+    assert done.sentence == "Undone: the verdicts on 6 samples. 1 was reviewed or removed since and is not changed."
     assert state() == before | kept
     assert [entry.action for entry in AuditEntry.objects.order_by("id")][-1] == "bulk_undone"
 
@@ -114,7 +114,7 @@ def test_of_a_bulk_action_that_others_judged_since_nothing_is_taken_back(ada):
     SampleFactory(id="a")
     bulk.label_all(bulk.Scope(DatasetSample.objects.all()), "rejected", by="ann", expected_count=1)
     verdicts.label_sample("a", "approved", by="bea")
-    with pytest.raises(Refused, match="Every sample of that bulk action was judged since"):
+    with pytest.raises(Refused, match="Every sample of that bulk action was reviewed or removed since"):
         undo.undo("ann")
 
 

@@ -15,7 +15,7 @@ def test_it_works(as_reviewer, ada, django_assert_num_queries):
     SampleFactory(annotation_status="approved")
     with django_assert_num_queries(3):  # session, user, the number
         answer = as_reviewer.get(WAITING)
-    assert "3 samples wait" in answer.text
+    assert "3 samples to review" in answer.text
     assert answer["Cache-Control"] == "private, no-cache"  # one verdict later it is another number
     SampleFactory.create_batch(120)
     assert ">99+</b>" in as_reviewer.get(WAITING).text

@@ -81,7 +81,7 @@ class TestSealing:
     @pytest.mark.parametrize("content", ["{}", "[]", "x", '{"schema": "openclaw-web.checkpoint_pack.v1"}'])
     def test_what_is_no_pack_is_refused(self, content):
         row, _stored = services.stash(DB, content, kind=KIND)
-        with pytest.raises(Refused, match="no checkpoint pack"):
+        with pytest.raises(Refused, match="not a checkpoint"):
             opened(DB, row.handle)
 
 

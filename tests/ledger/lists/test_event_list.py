@@ -58,7 +58,7 @@ def test_it_works(client, session):
 def test_it_says_what_words_are_looked_for_in(client, session):
     told = text_of(client.get(ADA))
     assert re.search(r'<input type="search" name="q"[^>]* aria-describedby="id_q_help">', told)
-    assert re.search(r'<p class="[^"]*" id="id_q_help">[^<]*searches the start of long texts', told)
+    assert re.search(r'<p class="[^"]*" id="id_q_help">[^<]*Searches the start of long texts', told)
 
 
 def test_adas_page_does_not_show_bobs_rows(client, session):

@@ -99,7 +99,7 @@ def test_a_chip_takes_only_its_own_filter_away(client):
 def test_a_filter_that_fits_nothing_says_so(client):
     SessionFactory()
     page = text_of(client.get(f"{ADA}?channel=nowhere"))
-    assert "Nothing here fits the filters" in page
+    assert "No matches for these filters" in page
     assert '<option value="nowhere" selected>' in page
 
 
@@ -155,7 +155,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
     client.get(ADA)
     for rows in (1, 30):
         SessionFactory.create_batch(rows, channel_id=f"channel-{rows}")
-        with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(4):
+        with django_assert_num_queries(5, using="agent_ada"), django_assert_num_queries(4):
             client.get(ADA)
 
 
@@ -183,3 +183,20 @@ def test_with_htmx_only_the_list_comes_and_the_address_is_short(client):
     assert '<span id="list-title" hx-swap-oob="true">Sessions of ada</span>' in text_of(part)
     assert '<p class="list-count">1 session of ada</p>' in text_of(part)
     assert part["HX-Push-Url"] == f"{ADA}?channel=irc"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("errors=on", "Only with errors"),
+        ("q=flour", "Title: flour"),
+        ("cost=0.5", "Minimum cost: $0.5"),
+        ("cost=1250000", "Minimum cost: $1,250,000"),
+        ("tokens=1000", "Minimum tokens: 1,000"),
+        ("channel=irc", "Channel: irc"),
+    ],
+)
+def test_a_chip_says_what_is_shown(client, query, said):
+    page = text_of(client.get(f"{ADA}?{query}"))
+    [chip] = re.findall(r'<a class="chip" href="\?[^"]*">(.*?)<span class="visually-hidden">', page, re.DOTALL)
+    assert " ".join(re.sub(r"<[^>]+>", "", chip).split()) == said

@@ -89,7 +89,7 @@ def test_a_second_run_moves_nothing(old, capsys):
     before = {place: event.trim_json for place, event in results().items()}
     said = receipt(capsys)
     assert (said["records"], said["outputs"]) == (0, 0)
-    assert said["message"] == "No record holds an output that should be an artifact."
+    assert said["message"] == "No record contains an output that should be an artifact."
     assert {place: event.trim_json for place, event in results().items()} == before
     assert Artifact.objects.using(MAIN).count() == 2
 
@@ -102,7 +102,7 @@ def test_sessions_without_sums_by_tool_are_counted_once(old, capsys, client):
     without_sums()
     client.force_login(UserFactory(role="viewer"), backend=BACKEND)
     page = reverse("ledger:savings", args=["main"])
-    assert "2 sessions are not counted yet" in client.get(page).text
+    assert "2 sessions, imported by an older version, are not counted yet" in client.get(page).text
     said = receipt(capsys)
     assert (said["counted"], said["outputs"]) == (2, 0)
     assert said["message"].endswith("2 sessions were counted.")
@@ -174,7 +174,7 @@ def test_an_agent_that_is_not_there_is_refused(old):
 def test_progress_counts_sessions(old):
     heard = []
     stash_outputs.run({}, Progress(lambda *state: heard.append(state)))
-    assert heard == [(1, 2, "Moving outputs of main"), (2, 2, "Moving outputs of main")]
+    assert heard == [(1, 2, "Storing outputs of main"), (2, 2, "Storing outputs of main")]
 
 
 def test_it_is_started_by_a_button_on_the_page_of_jobs(as_admin):
@@ -183,13 +183,13 @@ def test_it_is_started_by_a_button_on_the_page_of_jobs(as_admin):
     answer = as_admin.post(address)
     job = JobRun.objects.get()
     assert (answer.url, job.kind, job.params_json) == (job.get_absolute_url(), "stash_outputs", "{}")
-    assert "Stash outputs" in as_admin.get(job.get_absolute_url()).text
+    assert "Store large outputs" in as_admin.get(job.get_absolute_url()).text
 
 
 def test_the_page_of_the_job_says_what_was_moved(old, as_admin, capsys):
     receipt(capsys)
     page = as_admin.get(JobRun.objects.get().get_absolute_url()).text
-    assert "2 outputs of 2 records are artifacts now" in page
+    assert "2 outputs of 2 records were stored as artifacts" in page
     assert "main: 2 outputs of 2 records in 2 sessions" in page
 
 

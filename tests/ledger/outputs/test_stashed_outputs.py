@@ -42,7 +42,7 @@ def test_it_works(as_stranger):
     assert "400 lines" in page
     assert f'href="{address(handle)}" hx-get="{address(handle)}?part=1"' in page
     assert f'href="{address(handle)}download/" download' in page
-    assert "may hold secrets" not in page
+    assert "May contain secrets" not in page
 
 
 def test_the_length_is_that_of_the_whole(as_stranger):
@@ -58,7 +58,7 @@ def test_several_outputs_of_one_record(as_stranger):
     tell(user("Look"), assistant("", ("c1", "exec", {})), record)
     first, second = handles()
     page = text_of(as_stranger.get(PAGE))
-    assert page.count("Look inside") == 2 and address(first) in page and address(second) in page
+    assert page.count("View content") == 2 and address(first) in page and address(second) in page
     assert "short and whole" in page
     assert f"Show more ({len(long) + len(other) + len('short and whole') + 4:,} characters)" in page
     whole = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text"))
@@ -81,14 +81,14 @@ def test_an_output_that_is_the_content_itself(as_stranger):
 def test_a_flagged_output_has_a_badge_and_no_download(as_stranger):
     [handle] = told(lines(400, secret=SECRET))
     page = text_of(as_stranger.get(PAGE))
-    assert "may hold secrets" in page
+    assert "May contain secrets" in page
     assert f"{address(handle)}download/" not in page
     assert f'hx-get="{address(handle)}?part=1"' in page
 
 
 def test_an_output_of_another_session_stays_as_it_is(as_stranger):
     told("short\n")
-    assert "Look inside" not in text_of(as_stranger.get(PAGE))
+    assert "View content" not in text_of(as_stranger.get(PAGE))
 
 
 def test_hostile_summaries_and_previews_are_texts(as_stranger):
@@ -116,11 +116,11 @@ def test_a_lost_content_is_said_and_nothing_breaks(as_stranger, damage):
     file.unlink() if damage == "gone" else file.write_bytes(b"something else")
     assert as_stranger.get(PAGE).status_code == 200
     page = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text"))
-    assert ("is gone" if damage == "gone" else "damaged") in page
+    assert ("is missing" if damage == "gone" else "damaged") in page
     assert "line 0 of the output" in page
     part = text_of(as_stranger.get(f"{PAGE}records/r3/?field=text", headers={"HX-Request": "true"}))
-    assert ("is gone" if damage == "gone" else "damaged") in part
-    assert "Nothing fits" in text_of(as_stranger.get(f"{PAGE}?find=pomegranate"))
+    assert ("is missing" if damage == "gone" else "damaged") in part
+    assert "No matches" in text_of(as_stranger.get(f"{PAGE}?find=pomegranate"))
 
 
 # Search within the session
@@ -158,7 +158,7 @@ def test_a_search_reads_so_many_bytes_and_says_where_it_stopped(as_stranger, mon
         asked += 1
         seen += re.findall(r'<article[^>]* id="r-([^"]+)"', answer)
         link = re.search(r'href="([^"]+)"[^>]*>Search later records</a>', answer)
-        assert bool(link) == ("records were searched, and there are more" in answer)
+        assert bool(link) == ("records were searched. Use the button below" in answer)
         page = PAGE + link[1].replace("&amp;", "&") if link else None
     assert seen == ["r11"] and asked > 2
 

@@ -27,7 +27,7 @@ def test_it_works_by_keyboard(site, page):
     address = page.url
     page.locator("details.call > summary").focus()
     page.keyboard.press("Enter")
-    look = page.get_by_role("link", name="Look inside")
+    look = page.get_by_role("link", name="View content")
     expect(look).to_be_visible()
     expect(page.locator("#transcript")).not_to_contain_text("pomegranate")
     look.focus()
@@ -54,7 +54,7 @@ def test_without_javascript_it_is_a_link(site, browser):
     plain = context.new_page()
     plain.goto(site.page.url)
     plain.locator("details.call > summary").click()
-    plain.get_by_role("link", name="Look inside").click()
+    plain.get_by_role("link", name="View content").click()
     expect(plain.locator("main")).to_contain_text("line 899 of the output")
     assert "/artifacts/" in plain.url
     context.close()

@@ -232,13 +232,13 @@ class TestBranches:
     def test_the_branch_that_was_left_is_not_shown(self, client):
         page = client.get(PAGE)
         assert records(page) == ["r1", "r2", "r5"]
-        assert "2 records are on branches that were abandoned" in text_of(page)
+        assert "2 records belong to abandoned branches" in text_of(page)
 
     def test_it_is_shown_when_asked_for(self, client):
-        page = client.get(link(client.get(PAGE), "Show them"))
+        page = client.get(link(client.get(PAGE), "Show records"))
         assert records(page) == ["r1", "r2", "r3", "r4", "r5"]
         assert text_of(page).count("record--aside") == 2
-        assert text_of(page).count("other branch") >= 2
+        assert text_of(page).count("Other branch") >= 2
 
     @pytest.mark.parametrize("query", ["?record=r4", "?turn=2"])
     def test_a_place_on_it_shows_it(self, client, query):

@@ -43,7 +43,7 @@ def test_a_branch_is_read_from_the_root_to_its_leaf(client, edited):
     assert records(client.get(PAGE + "?branch=r7")) == ["r1", "r2", "r5", "r6", "r7"]
     page = client.get(PAGE + "?branch=r4")
     assert records(page) == ["r1", "r2", "r3", "r4"]
-    assert "2 records of its own" in text_of(page)
+    assert "2 records after the fork" in text_of(page)
     assert "record--aside" not in text_of(page)
 
 
@@ -52,14 +52,14 @@ def test_the_fork_offers_the_others(client, edited):
     assert "2 other branches from here:" in page
     assert "?branch=r7&amp;record=r2#r-r2" in page
     other = text_of(client.get(PAGE + "?branch=r7"))
-    assert "the one the session ended with" in other
+    assert "current branch" in other
     assert "?branch=r4&amp;record=r2" in other
     assert "?branch=r7&amp;record" not in other
 
 
 def test_a_lonely_branch_leads_back(client):
     tell(user("one"), assistant("1"), user("two"), user("two, please") | {"parentId": "r2"})
-    assert "the one the session ended with" in text_of(client.get(PAGE + "?branch=r3"))
+    assert "current branch" in text_of(client.get(PAGE + "?branch=r3"))
 
 
 def test_the_fork_link_stays_on_its_branch(client, edited):

@@ -27,7 +27,7 @@ def test_channel_users_have_names_and_no_envelope(client):
 def test_automatic_messages_are_not_a_persons(client):
     tell(user("[cron:1 Morning brief] Go."))
     page = text_of(client.get(PAGE))
-    assert "<span>Automatic</span><span>scheduled job</span>" in page
+    assert "<span>Automatic</span><span>Scheduled task</span>" in page
     assert "text--plain" in page
 
 
@@ -58,9 +58,9 @@ def test_thinking_is_folded(client):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"details": {"exitCode": 3}}, "failed, exit 3"),
-        ({"isError": True}, ">failed<"),
-        ({"details": {"status": "error"}}, ">failed<"),
+        ({"details": {"exitCode": 3}}, "Failed, exit 3"),
+        ({"isError": True}, ">Failed<"),
+        ({"details": {"status": "error"}}, ">Failed<"),
     ],
 )
 def test_failed_calls_say_so(client, more, words):
@@ -74,8 +74,8 @@ def test_failed_calls_say_so(client, more, words):
 def test_a_call_without_a_result_and_a_result_without_a_call(client):
     tell(user("go"), assistant("", ("c", "exec", {})), result("other", "stray output", name="teleport"))
     page = text_of(client.get(PAGE))
-    assert "no result" in page
-    assert "Result without its call" in page
+    assert "No result" in page
+    assert "Result without a call" in page
     assert "stray output" in page
 
 
@@ -111,7 +111,7 @@ def test_synthetic_answers_are_marked(client):
     tell(user("hi"), assistant("Model set.", model="gateway-injected"), assistant("hi", model="delivery-mirror"))
     page = text_of(client.get(PAGE))
     assert "<span>Gateway</span>" in page
-    assert "<span>Copy of what was delivered</span>" in page
+    assert "<span>Copy of the delivered message</span>" in page
 
 
 def test_quiet_records_are_one_line(client):
@@ -123,7 +123,7 @@ def test_quiet_records_are_one_line(client):
         {"type": "reset", "reason": "new"},
     )
     page = text_of(client.get(PAGE))
-    for words in ("p/m-2", "high", "&lt;i&gt;here", "Taxes", "The session was reset: new"):
+    for words in ("p/m-2", "high", "&lt;i&gt;here", "Taxes", "Session reset: new"):
         assert words in page
 
 
@@ -131,14 +131,14 @@ def test_a_compaction_says_what_went(client):
     summary = "## Goal\nFix it\n\n<read-files>\nAGENTS.md\n</read-files>"
     tell(user("go"), {"type": "compaction", "summary": summary, "tokensBefore": 52_179})
     page = text_of(client.get(PAGE))
-    for words in ("Compaction", "52.2k tokens before it", "AGENTS.md", "1 compaction"):
+    for words in ("Compaction", "52.2k tokens before the compaction", "AGENTS.md", "1 compaction"):
         assert words in page
 
 
 def test_bookkeeping_is_hidden_until_asked_for(client):
     tell(user("go"), {"type": "custom", "customType": "model-snapshot", "data": {"secret": "sauce"}})
     page = client.get(PAGE)
-    assert "1 record of bookkeeping is not shown" in text_of(page)
+    assert "1 internal record hidden" in text_of(page)
     assert "sauce" not in text_of(page)
     assert "?all=1" in text_of(page)
     assert "sauce" in text_of(client.get(PAGE + "?all=1"))
@@ -148,14 +148,14 @@ def test_bookkeeping_is_hidden_until_asked_for(client):
 def test_unknown_types_are_kept_as_they_are(client):
     tell({"type": "hologram", "beam": "<up>"})
     page = text_of(client.get(PAGE))
-    assert "not known here" in page
+    assert "unknown type" in page
     assert "&lt;up&gt;" in page
 
 
 def test_withheld_records_say_so(client):
     tell(user("secret", __openclaw={"senderId": "eve"}), assistant("for eve"), opted_out=["eve"])
     page = text_of(client.get(PAGE))
-    assert page.count("Nothing of it was kept") == 2
+    assert page.count("No content was kept") == 2
     assert "secret" not in page
 
 

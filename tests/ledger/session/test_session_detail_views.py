@@ -37,8 +37,10 @@ class TestMap:
     def test_every_part_leads_to_its_records(self, client):
         tell(*working_turns(100))
         page = text_of(client.get(PAGE))
-        links = re.findall(r'<a href="(\?[^"]*)" tabindex="-1"><title>Records ([\d,]+) to', page)
+        links = re.findall(r'<a href="(\?[^"]*)" tabindex="(?:0|-1)"><title>Records ([\d,]+) to', page)
         assert len(links) == 80
+        stop = page.split('id="map"')[1].split("</svg>")[0].split(' tabindex="0"')
+        assert len(stop) == 2 and stop[0].endswith('<a href="?"')  # Tab stops where the page is
         for address, first in links[::20]:
             assert f'id="r-r{first.replace(",", "")}"' in text_of(client.get(PAGE + address))
 
@@ -128,7 +130,7 @@ class TestOrigins:
     )
     def test_odd_answers_lead_nowhere(self, client, said):
         tell(user("go"), assistant("", ("c", "sessions_spawn", {})), result("c", said, name="sessions_spawn"))
-        assert "The session of this sub-agent" not in text_of(client.get(PAGE))
+        assert "View sub-agent session" not in text_of(client.get(PAGE))
 
     @pytest.mark.parametrize("metadata", ["[]", '"spawnedBy"', '{"spawnedBy":7}', '{"spawnedBy":{"a":1}}'])
     def test_odd_indexes_stop_nothing(self, client, metadata):

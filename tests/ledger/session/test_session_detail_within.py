@@ -69,7 +69,7 @@ def records(response):
 def test_it_works(client, session, query, found):
     page = client.get(f"{PAGE}?{query}")
     assert records(page) == found
-    assert ("Nothing fits" in text_of(page)) == (not found)
+    assert ("No matches" in text_of(page)) == (not found)
 
 
 def test_a_hit_comes_with_its_call_and_leads_to_its_place(client, session):
@@ -108,7 +108,7 @@ def test_a_search_stops_at_its_window_and_goes_on(client, monkeypatch):
     monkeypatch.setattr(within, "WINDOW", 100)
     tell(*working_turns(49), user("the needle"))
     page = text_of(client.get(PAGE + "?find=needle"))
-    assert "100 records were searched, and there are more" in page
+    assert "100 records were searched. Use the button below" in page
     onwards = re.search(r'href="([^"]+)"[^>]*>Search later records</a>', page)[1].replace("&amp;", "&")
     assert records(client.get(PAGE + onwards)) == ["r197"]
 

@@ -125,7 +125,7 @@ def test_another_branch_is_no_continuation(client):
     add(user("rather this") | {"parentId": "r4"}, start=9)
     news = poll(client, page)
     assert news.status_code == 286
-    assert "is on another branch now" in text_of(news)
+    assert "are now on another branch" in text_of(news)
     assert asks(news) is None
     every = client.get(PAGE + "?branch=all&before=9")
     add(assistant("yes"), start=10)

@@ -114,9 +114,7 @@ def test_a_turn_that_is_not_there(client, turn):
     tell(*working_turns(1))
     response = client.get(API, {"turn_id": turn})
     assert response.status_code == 404
-    assert response.json()["detail"] == (
-        "This agent has no such turn. The list of turns has the ids of those that are there."
-    )
+    assert response.json()["detail"] == ("This agent has no such turn. See the list of turns for their ids.")
 
 
 def test_bobs_turns_are_not_adas(client):

@@ -63,7 +63,7 @@ def _empty():
 
 
 def run(home, *words, **more):
-    """The same to its end, as (status, standard output, standard error). What reads OpenClaw's home finds tables."""
+    """The same to its end, as (status, standard output, standard error). What reads OpenClaw folder finds tables."""
     if {"collect", "--fix"} & {*words} and not Path(home).exists():
         shutil.copytree(_empty(), home)
     process = start(home, *words, **more)

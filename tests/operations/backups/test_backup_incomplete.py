@@ -63,7 +63,7 @@ def test_a_damaged_content_makes_it_incomplete(home):
 def test_a_drill_compares_rows_with_contents_and_says_what_it_compared(home):
     whole = receipt(home, "create")["backup"]
     drilled = receipt(home, "drill", whole["path"])
-    assert "8 contents that rows refer to" in drilled["message"]
+    assert "8 artifacts that rows refer to" in drilled["message"]
     assert drilled["backup"]["proven_at"] and not drilled["missing"]
     blob = blobs(home)[1]
     blob.unlink()

@@ -28,7 +28,7 @@ def own_home(settings, tmp_path):
 def test_one_whose_file_was_taken_away_is_not_called_verified(as_admin, tmp_path):
     BackupRunFactory(archive_path=str(tmp_path / "gone.tar.zst"))
     text = as_admin.get(PAGE).content.decode()
-    assert "Gone" in text and "Download the backup" not in text
+    assert ">Missing<" in text and "Download the backup" not in text
 
 
 def test_one_that_lacks_contents_says_so(as_admin, tmp_path):
@@ -52,7 +52,7 @@ def test_it_works(as_admin, tmp_path):
 
 def test_empty(as_admin):
     text = as_admin.get(PAGE).content.decode()
-    assert "There are no backups yet" in text and "none is proven" in text and "notice--bad" in text
+    assert "No backups yet" in text and "Create a backup, then run a restore test" in text and "notice--bad" in text
 
 
 def test_an_old_proof_is_red(as_admin):
@@ -89,7 +89,7 @@ def test_an_operator_sees_no_buttons(client):
     client.force_login(UserFactory(username="op", role="operator"), backend="django.contrib.auth.backends.ModelBackend")
     BackupRunFactory()
     text = client.get(PAGE).content.decode()
-    assert "Download" not in text and "Make the backup" not in text
+    assert "Download" not in text and "Create backup" not in text
 
 
 def test_the_buttons_start_jobs_and_leave_entries(as_admin):
@@ -116,7 +116,7 @@ def test_the_second_of_two_admins_is_told(as_admin):
     job = JobRun.objects.get(kind="backup")
     answer = as_admin.post(PAGE + "create/", {"with_exports": "on"}, follow=True)
     assert answer.redirect_chain[-1][0] == job.get_absolute_url()
-    assert "what mei started is under way" in answer.content.decode()
+    assert "a job of this kind, started by mei, is queued or running" in answer.content.decode()
     refused = as_admin.post("/api/v1/operations/backups", {}, "application/json")
     assert refused.status_code == 409 and refused.json()["reasons"][0]["id"] == job.id
     assert JobRun.objects.filter(kind="backup").count() == 1
@@ -202,7 +202,7 @@ class TestSchedule:
     def test_the_page_tells_of_it(self, as_admin):
         configuration.put("schedule.backupHours", 24)
         (job,) = ticking.start_due()
-        JobRun.objects.filter(id=job.id).update(state="finished", message="/backups/x, 5 bytes, opened and checked.")
+        JobRun.objects.filter(id=job.id).update(state="finished", message="/backups/x, 5 bytes, opened and verified.")
         text = as_admin.get(PAGE).content.decode()
         assert job.get_absolute_url() in text and "/backups/x, 5 bytes" in text and "24 h" in text
 

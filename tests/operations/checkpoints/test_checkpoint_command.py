@@ -75,18 +75,18 @@ def test_the_budget():
 @pytest.mark.parametrize(
     ("words", "ends_with", "sentence"),
     [
-        (["build"], 2, "Say which session"),
+        (["build"], 2, "Name the session"),
         (["build", "--session", "nothing"], 3, "no such session"),
         (["build", "--session", "s2"], 3, "no compaction"),
         (["build", "--session", "s1", "--compaction", "r1"], 3, "no compaction with that id"),
         (["build", "--session", "s1", "--budget-chars", "10"], 3, "1,200 to 20,000"),
-        (["build", "--session", "s1", "--bundle"], 2, "build knows no --bundle"),
-        (["show"], 2, "Say which checkpoint"),
-        (["show", "x", "--session", "s1"], 2, "Say which checkpoint"),
+        (["build", "--session", "s1", "--bundle"], 2, "build has no --bundle"),
+        (["show"], 2, "Name the checkpoint"),
+        (["show", "x", "--session", "s1"], 2, "Name the checkpoint"),
         (["show", "x"], 2, "not a handle"),
         (["show", "ocm_artifact:v1:sha256:" + "0" * 64], 3, "no artifact"),
         (["show", "--session", "s1"], 3, "no checkpoint yet"),
-        (["show", "--session", "s1", "--compaction", "all"], 2, "show knows no --compaction"),
+        (["show", "--session", "s1", "--compaction", "all"], 2, "show has no --compaction"),
     ],
 )
 def test_what_is_refused(words, ends_with, sentence):

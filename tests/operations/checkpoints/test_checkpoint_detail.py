@@ -37,7 +37,7 @@ def test_it_works(as_reviewer):
     assert button[1] == MAKE
     answer = as_reviewer.post(MAKE, {"compaction": "r14"}, follow=True)
     page = text_of(answer)
-    assert "The checkpoint was made." in page and "11 records that a compaction took" in page
+    assert "Checkpoint created." in page and "11 records that a compaction removed" in page
     assert answer.redirect_chain[0][0].startswith("/agents/ada/checkpoints/")
     assert 'href="/agents/ada/sessions/s1/?record=r14#r-r14"' in page
     assert 'href="/agents/ada/sessions/s1/?record=r7#r-r7">2</a>' in page
@@ -52,7 +52,7 @@ def test_making_it_again_goes_to_the_same(as_reviewer):
     first = as_reviewer.post(MAKE, {"compaction": "r14"})
     second = as_reviewer.post(MAKE, follow=True)
     assert second.redirect_chain[0][0] == first["Location"]
-    assert "This checkpoint was there already." in text_of(second)
+    assert "This checkpoint already exists." in text_of(second)
 
 
 def test_the_artifact_it_is_leads_to_it(as_reviewer):
@@ -78,12 +78,12 @@ def test_what_is_no_compaction_is_refused(as_reviewer, which):
 def test_a_session_without_a_compaction(as_reviewer):
     tell(user("1"))
     assert "no compaction" in text_of(as_reviewer.post(MAKE, follow=True))
-    assert "Make a checkpoint" not in text_of(as_reviewer.get(SESSION))
+    assert "Create checkpoint" not in text_of(as_reviewer.get(SESSION))
 
 
 def test_who_may_only_look_has_no_button(as_stranger):
     [built] = saved(tell(*worked()))
-    assert "Make a checkpoint" not in text_of(as_stranger.get(SESSION))
+    assert "Create checkpoint" not in text_of(as_stranger.get(SESSION))
     assert as_stranger.post(MAKE).status_code == 403
     assert as_stranger.get(page_of(built)).status_code == 200
 
@@ -106,7 +106,7 @@ def test_a_damaged_one_says_so(as_stranger):
 def test_what_is_no_pack_says_so(as_stranger):
     row, _stored = services.stash("agent_ada", '{"schema":"<b>"}', kind=KIND)
     answer = as_stranger.get(f"/agents/ada/checkpoints/{row.sha256}/")
-    assert answer.status_code == 409 and "no checkpoint pack" in text_of(answer)
+    assert answer.status_code == 409 and "not a checkpoint" in text_of(answer)
 
 
 def test_it_is_there_when_the_session_is_gone(as_stranger):

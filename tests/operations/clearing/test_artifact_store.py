@@ -35,18 +35,18 @@ def left():
 
 def test_it_works(as_admin, orphan):
     page = as_admin.get(URL).text
-    assert "Nothing was counted or removed here yet" in page and "Remove them" not in page
+    assert "No runs yet" in page and "Remove them" not in page
     answer = as_admin.post(CLEAR, {"older_than": "0s", "is_dry_run": "on"})
     assert run_it().state == JobRun.State.FINISHED
     assert left() == 1
     assert "would be removed" in as_admin.get(answer["Location"]).text
     page = as_admin.get(URL).text
-    assert "1 content can go" in page and 'name="older_than" value="0s"' in page
+    assert "1 artifact can be removed" in page and 'name="older_than" value="0s"' in page
     as_admin.post(CLEAR, {"older_than": "0s"})
     assert "Remove them" not in as_admin.get(URL).text  # under way
     run_it()
     assert left() == 0
-    assert "1 content removed" in as_admin.get(URL).text
+    assert "1 artifact removed" in as_admin.get(URL).text
     actions = list(AuditEntry.objects.values_list("actor", "action"))
     assert actions.count(("root", "artifact_gc_started")) == 2 and ("root", "artifacts_cleared") in actions
 

@@ -269,7 +269,7 @@ def test_the_job(root, orphan):
     done = jobs.run_now("artifact_gc", {"older_than": 0, "is_dry_run": False, "by": "root"}, by="root")
     receipt = orjson.loads(done.result_json)
     assert (receipt["schema"], receipt["removed"], receipt["dryRun"]) == ("openclaw-mem.artifact.gc.v1", 1, False)
-    assert done.message.startswith("1 content removed (") and done.message.endswith(" B), 0 kept.")
+    assert done.message.startswith("1 artifact removed (") and done.message.endswith(" B), 0 kept.")
 
 
 def test_what_was_removed_before_it_was_cancelled_is_in_the_audit_log(root, orphan, monkeypatch):

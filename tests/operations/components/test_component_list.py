@@ -17,7 +17,7 @@ def test_it_works(as_admin, django_assert_max_num_queries):
     for theme in ("light", "dark"):
         assert text.count(f'data-theme="{theme}"') == len(catalogue.entries())
     assert "{{ ui.badge(label, tone=&#34;&#34;, title=&#34;&#34;) }}" in text
-    assert "A state in one word. `tone`:" in text
+    assert "A word about something that is no state. `tone`:" in text
 
 
 def test_every_component_is_shown():

@@ -61,19 +61,19 @@ def test_the_home_of_a_look_and_of_each_run_is_named(as_admin, settings):
     assert "<code>/oc</code>" in text and "usual one" not in text
     assert ">/elsewhere/openclaw</td>" in text
     settings.STATE_DIR = Path("/mine")
-    assert "not this site's usual one" in as_admin.get(PAGE).content.decode()
+    assert "Not the usual folder" in as_admin.get(PAGE).content.decode()
 
 
 def test_lists_that_are_cut_say_so(as_admin):
     one = {"path": "a", "state": "new", "bytes": 1, "why": "", "problem": ""}
     looked(sources=[one] * 60, source_count=1_234)
     text = as_admin.get(PAGE).content.decode()
-    assert "Sources: the first 50 of 1,234; the command tells all" in text
+    assert "Sources: first 50 of 1,234; the command's JSON output lists more" in text
 
 
 def test_empty(as_admin):
     text = as_admin.get(PAGE).content.decode()
-    assert "Nobody has looked yet" in text and "Nothing was imported by a doctor yet" in text
+    assert "Not checked yet" in text and "No runs yet" in text
 
 
 def test_a_clean_look(as_admin):
@@ -93,19 +93,19 @@ def lost(**more):
 def test_it_says_when_and_with_what_the_store_was_compared(as_admin):
     job = looked(compared=COMPARED, findings=0)
     text = as_admin.get(PAGE).content.decode()
-    assert "counted by session and kind" in text and "not compared with their sources" in text
-    assert "not counted yet: 4" in text and "every record was compared" not in text
+    assert "counted by session and kind" in text and "not compared with the sources" in text
+    assert "not counted yet: 4" in text and "the content of every record" not in text
     deep = orjson.loads(job.result_json) | {"compared": COMPARED | {"how": "records", "kept": 5}}
     JobRun.objects.update(result_json=orjson.dumps(deep).decode())
     text = as_admin.get(PAGE).content.decode()
-    assert "every record was compared" in text and "stay: 5" in text
+    assert "the content of every record was compared" in text and "no source contains them any more: 5" in text
 
 
 @pytest.mark.parametrize(
     ("more", "where"),
     [
-        ({}, "Not looked for yet"),
-        ({"in_sources": 3}, "brings it back"),
+        ({}, "Not searched yet"),
+        ({"in_sources": 3}, "restores the records"),
         ({"in_sources": 1}, "1 in its source"),
     ],
 )
@@ -122,15 +122,15 @@ def test_after_a_run_only_what_is_still_lost_is_there(as_admin):
     run = report.NO_RUN | lost(where="/b.tar.zst") | {"id": "x", "read_again": again, "backups": [backup]}
     looked(run=run, compared=COMPARED, losses=[LOSS] * 5, loss_count=5, lost_records=12)
     text = as_admin.get(PAGE).content.decode()
-    assert "Lost records: 3" in text and "In the backup /b.tar.zst" in text and command in text
-    assert "lost records that are back: 9" in text and "notice--warn" in text
+    assert "Lost records: 3" in text and "Backup /b.tar.zst" in text and command in text
+    assert "lost records restored: 9" in text and "notice--warn" in text
 
 
 def test_importing_again_asks_for_an_agent_that_is_there(as_admin, ada, settings):
     answer = as_admin.post(f"{PAGE}again/", {"agent": "nobody"})
-    assert answer.status_code == 422 and "no agent of this name" in answer.content.decode()
+    assert answer.status_code == 422 and "no agent with this name" in answer.content.decode()
     answer = as_admin.post(f"{PAGE}again/", {"session": "s1"})
-    assert answer.status_code == 422 and "Name the agent" in answer.content.decode()
+    assert answer.status_code == 422 and "Enter the agent" in answer.content.decode()
     assert JobRun.objects.count() == 0
     source = {"source": str(settings.STATE_DIR), "again": True}
     for sent, params in (
@@ -183,7 +183,7 @@ def test_an_operator_may_look_and_no_more(client):
     client.force_login(UserFactory(username="op", role="operator"), backend="django.contrib.auth.backends.ModelBackend")
     ran()
     text = client.get(PAGE).content.decode()
-    assert "Look now" in text and "Import and mend" not in text and "undo/" not in text
+    assert "Check now" in text and "Import and repair" not in text and "undo/" not in text
     assert client.post(f"{PAGE}look/").status_code == 302
     assert "compare/" not in text and "again/" not in text
     for action in ("fix", "compare", "again"):
@@ -205,7 +205,7 @@ def test_the_buttons_start_jobs_and_leave_entries(as_admin, settings):
         entry = AuditEntry.objects.get(action=f"{kind}_started")
         assert (entry.actor, entry.object_id) == ("root", job.id)
         assert as_admin.get(job.get_absolute_url()).status_code == 200
-    assert "A doctor is at work" in as_admin.get(PAGE).content.decode()
+    assert "A check or repair is running" in as_admin.get(PAGE).content.decode()
 
 
 def test_what_is_asked_reaches_the_job(as_admin):
@@ -239,7 +239,7 @@ class TestWhatIsLeftOut:
         run = ran(status="undone")
         ignored(run)
         text = as_admin.get(PAGE).content.decode()
-        assert "Left out" in text and 'value="ada/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11"' in text
+        assert "Excluded sessions" in text and 'value="ada/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11"' in text
         assert f'name="what" value="{run.id}"' in text
         for what in ("ada/4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11", run.id):
             answer = as_admin.post(f"{PAGE}unignore/", {"what": what})
@@ -253,7 +253,7 @@ class TestWhatIsLeftOut:
         client.force_login(UserFactory(role="operator"), backend="django.contrib.auth.backends.ModelBackend")
         ignored(ran(status="undone"), session_id=HOSTILE)
         text = client.get(PAGE).content.decode()
-        assert "Left out" in text and "unignore" not in text and "<script>alert" not in text
+        assert "Excluded sessions" in text and "unignore" not in text and "<script>alert" not in text
         assert client.post(f"{PAGE}unignore/", {"what": "x"}).status_code == 403
 
     @pytest.mark.parametrize("count", [1, 60])
@@ -264,7 +264,7 @@ class TestWhatIsLeftOut:
         as_admin.get(PAGE)
         with django_assert_max_num_queries(19):
             text = as_admin.get(PAGE).content.decode()
-        assert ("There are more" in text) == (count > 50)
+        assert ("More sessions are excluded" in text) == (count > 50)
 
 
 def test_a_look_that_failed_is_told(as_admin):
@@ -290,22 +290,31 @@ def test_more_runs_than_a_page_holds(as_admin):
 def test_a_run_tells_what_it_did(as_admin):
     did = report.NO_RUN | {"id": "r", "backup": {"path": f"/backups/{HOSTILE}"}, "removed": ["a", "b"]}
     did |= {"repairs": [{"check": "sums", "agent": "", "is_done": True, "sentence": "The sums were made again."}]}
-    did |= {"warnings": [{"path": HOSTILE, "reason": "It is gone."}], "stayed": [{"path": "x", "reason": "Too new."}]}
+    did |= {
+        "warnings": [{"path": HOSTILE, "reason": "The source is missing."}],
+        "stayed": [{"path": "x", "reason": "Too new."}],
+    }
     looked(run=did, verb="fix", store=[report_line(1), report_line(2, is_repairable=False)])
     text = as_admin.get(PAGE).content.decode()
-    for words in ("/backups/", "no longer in their place: 2", "The sums were made again.", "It is gone.", "Too new."):
+    for words in (
+        "/backups/",
+        "moved or removed: 2",
+        "The sums were made again.",
+        "The source is missing.",
+        "Too new.",
+    ):
         assert words in text, words
-    assert "Line 2" in text and "Line 1" not in text and "Import and mend does it" not in text
+    assert "Line 2" in text and "Line 1" not in text and "Import and repair does it" not in text
     assert "<script>alert" not in text and "notice--warn" in text
 
 
 def test_a_run_whose_files_are_gone_is_undone_when_that_is_said(as_admin):
     run = ran(root="/oc")
-    assert "Undo without its files" not in as_admin.get(PAGE).content.decode()
+    assert "Undo without source files" not in as_admin.get(PAGE).content.decode()
     source = {"migration_kind": "transcript", "source_path": "x", "target_table": "transcript_events", "root": "/oc"}
     MigrationSource.objects.create(source_key="k", last_run=run, status="imported", removed_source=True, **source)
     text = as_admin.get(PAGE).content.decode()
-    assert "Undo without its files" in text and 'name="force" value="on"' in text
+    assert "Undo without source files" in text and 'name="force" value="on"' in text
     as_admin.post(f"{PAGE}{run.id}/undo/", {"force": "on"})
     params = orjson.loads(JobRun.objects.get(kind="doctor_undo").params_json)
     assert params == {"run": run.id, "by": "root", "force": True}

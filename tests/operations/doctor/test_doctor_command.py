@@ -147,19 +147,19 @@ def test_a_corrupt_database_is_one_rejected_source(home):
 
 def test_without_a_home_of_openclaw(home, tmp_path):
     looked, _status = doctor(home, status=1)
-    assert "There is no folder" in looked["source"]["problem"]
+    assert "There is no OpenClaw folder at" in looked["source"]["problem"]
     refused, _status = doctor(home, "--fix", "--source", "/nowhere", status=2)
-    assert "There is no folder" in refused["error"]
+    assert "There is no OpenClaw folder at" in refused["error"]
     _fixed, _status = doctor(home, "--fix", status=0)  # there is a store of ours to mend, or nothing to do
 
 
 def test_wrong_use(home):
     for words, sentence in (
-        (("--fix", "--undo", "x"), "either --fix or --undo"),
-        (("--sources", "remove"), "--sources is for --fix"),
-        (("--force",), "--force is for"),
+        (("--fix", "--undo", "x"), "Use only one of --fix, --undo"),
+        (("--sources", "remove"), "--sources can be used only with --fix"),
+        (("--force",), "--force can be used only with --fix or --undo"),
         (("--fix", "--sources", "burn"), "invalid choice"),
-        (("--undo", "x"), "no run x"),
+        (("--undo", "x"), "no repair run x"),
     ):
         status, _out, err = run(home, "doctor", *words)
         assert status == 2 and sentence in err and "Traceback" not in err, (words, err)

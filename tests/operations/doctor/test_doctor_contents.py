@@ -67,7 +67,7 @@ def test_what_is_nowhere_cannot_be_had_again(home, lost, tmp_path):
     lost[3].unlink()
     for backup in (home / "backups").iterdir():
         backup.unlink()
-    assert "cannot be had again" in found(home)["artifact_gone"]
+    assert "cannot be restored" in found(home)["artifact_gone"]
 
 
 @pytest.mark.parametrize("size", [0, 10, 100_000])
@@ -108,4 +108,4 @@ def test_commands_say_it_in_a_sentence(home, lost):
     ):
         _status, out, err = run(home, *words)
         assert "Traceback" not in out + err
-    assert "is gone" in run(home, "artifact", "fetch", handle)[2]
+    assert "is missing" in run(home, "artifact", "fetch", handle)[2]

@@ -65,31 +65,31 @@ def test_a_file_of_an_export(home, name):
     file = home / "exports" / EXPORT / name
     content = file.read_bytes()
     file.write_bytes(content[:-5])
-    assert f"{name} has another size" in store(home)["export_files"]
+    assert f"{name} has a different size" in store(home)["export_files"]
     file.write_bytes(b"x" + content[1:])
-    assert f"{name} has another content" in store(home, "--deep")["export_files"]
+    assert f"{name} has different content" in store(home, "--deep")["export_files"]
     file.unlink()
-    assert f"{name} is gone" in store(home)["export_files"]
+    assert f"{name} is missing" in store(home)["export_files"]
 
 
 def test_an_archive(home):
     archive = next(path for path in files(home, "archive") if path.name.endswith(".zst"))
     content = archive.read_bytes()
     archive.write_bytes(content[: len(content) // 2])
-    assert "another size" in store(home)["archive_files"]
+    assert "its size differs" in store(home)["archive_files"]
     middle = len(content) // 2
     archive.write_bytes(content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :])
-    assert "cannot come back" in store(home, "--deep")["archive_files"]
+    assert "cannot be restored" in store(home, "--deep")["archive_files"]
     archive.unlink()
     sentence = store(home)["archive_files"]
-    assert "its file is gone" in sentence and archive.name in sentence
+    assert "its file is missing" in sentence and archive.name in sentence
 
 
 def test_a_backup(home):
     backup = files(home, "backups")[-1]
     content = backup.read_bytes()
     backup.write_bytes(content[:-100])
-    assert "another size" in store(home)["backup_files"]
+    assert "size has changed" in store(home)["backup_files"]
     backup.write_bytes(content[:-10] + b"0123456789")
     assert str(backup) in store(home)["backup_files"]
     backup.unlink()

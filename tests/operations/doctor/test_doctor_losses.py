@@ -96,7 +96,7 @@ def test_a_record_that_says_something_else_is_found_by_deep_alone(home, source, 
     before = held(home)
     change(home, CHANGES[changed], AGENT)
     found, _status = doctor(home)
-    assert found["losses"] == [] and "was not compared with their sources" in found["message"]
+    assert found["losses"] == [] and "was not compared with the sources" in found["message"]
     found, _status = doctor(home, "--deep", status=1)
     assert found["loss_count"] > 0 and found["compared"]["how"] == "records"
     assert all(one["in_sources"] == one["missing"] + one["different"] > 0 for one in found["losses"])
@@ -109,7 +109,7 @@ def test_deep_says_how_much_it_compared_and_what_no_source_has(home, source):
     collect(home)
     found, _status = doctor(home, "--deep", status=0)
     assert found["message"].startswith(
-        "Nothing is new and nothing is wrong. Compared: 39 records in 3 sources, each with what is stored of it."
+        "Nothing new and no problems found. Compared: 39 records in 3 sources with the stored records."
     )
     for file in sorted(source.root.glob("agents/main/sessions/*.jsonl"))[:2]:
         file.unlink()
@@ -278,7 +278,7 @@ def test_whatever_goes_is_found_and_had_again(home, seed):
 @pytest.mark.skipif(not HOMES.exists(), reason="the recorded homes are not on this machine")
 @pytest.mark.parametrize("name", sorted(one.name for one in HOMES.glob("openclaw-2*")) if HOMES.exists() else ["none"])
 def test_real_homes(home, name):
-    """Store equals source by record, after loss and `--fix` too; and OpenClaw's home is as it was."""
+    """Store equals source by record, after loss and `--fix` too; and OpenClaw folder is as it was."""
     source = Path(f"{home}-source")
     shutil.copytree(HOMES / name, source)
     untouched = picture(source)

@@ -32,7 +32,7 @@ REAL = {
 
 
 def of(home):
-    """OpenClaw's home beside a home of ours."""
+    """OpenClaw folder beside a home of ours."""
     return Path(f"{home}-source")
 
 

@@ -28,7 +28,7 @@ def test_what_a_killed_run_imported_is_the_next_ones():
     run = began({"ada": ["one", "two"], "bob": ["three"]})
     assert known(run) == {"ada": ["one"], "bob": []}
     killed.refresh_from_db()
-    assert (killed.status, "broken off" in killed.message) == ("failed", True)
+    assert (killed.status, "interrupted" in killed.message) == ("failed", True)
 
 
 def test_what_a_failed_run_imported_is_the_next_ones():

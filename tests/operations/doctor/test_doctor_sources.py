@@ -114,7 +114,7 @@ def test_an_idle_gateway_is_seen_by_its_lock(home, source, tmp_path, place, cont
     lock.write_bytes(said.replace(b"{home}", str(source.root).encode()))
     os.utime(lock, (YESTERDAY, YESTERDAY))
     refused, _status = doctor(home, "--fix", "--sources", "remove", status=2, TMPDIR=str(tmp_path))
-    assert f"held by process {os.getpid()}" in refused["error"] and lock.name in refused["error"]
+    assert f"process {os.getpid()} has locked" in refused["error"] and lock.name in refused["error"]
     assert before.items() <= contents(source.root).items()
     assert rows(home, "SELECT count(*) FROM migration_runs") == [(0,)]
 
@@ -139,7 +139,7 @@ def test_a_gateway_that_starts_meanwhile_keeps_its_files(home, source):
     process.send_signal(signal.SIGCONT)
     run = orjson.loads(process.communicate()[0])["run"]
     assert run["removed"] == [] and len(run["stayed"]) == 8
-    assert all("OpenClaw was started meanwhile" in one["reason"] for one in run["stayed"])
+    assert all("OpenClaw was started in the meantime" in one["reason"] for one in run["stayed"])
     assert before.items() <= contents(source.root).items()
 
 
@@ -178,7 +178,7 @@ def test_a_home_is_not_exchanged_under_a_doctor(home, source):
     with (home / "state" / "doctor.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         status, _out, err = backing_up.run(home, "backup", "restore", backup, "--replace")
-    assert status == 3 and "Somebody is using" in err and "doctor.lock" in err
+    assert status == 3 and "is in use (" in err and "doctor.lock" in err
 
 
 def test_databases_stay(home):

@@ -30,7 +30,7 @@ TIMES = {"last_collected_at"}
 
 @pytest.fixture
 def home(tmp_path):
-    """Our home, with what OpenClaw's home beside it holds."""
+    """Our home, with what OpenClaw folder beside it holds."""
     fill(Home(tmp_path / "home-source", agents=("main", "research")), sessions=6)
     doctor(tmp_path / "home", "--fix", status=0)
     return tmp_path / "home"

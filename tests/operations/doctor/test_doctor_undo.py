@@ -51,7 +51,7 @@ def test_it_works(home, source):
 
     report = collected(home)
     assert report["agents"]["main"]["ignored_sessions"] == 2 and sessions(home) == {first}
-    assert "2 sessions that were undone before and stay out" in run(home, "collect")[1]
+    assert "2 sessions excluded because their import was undone" in run(home, "collect")[1]
     looked, _status = doctor(home)
     assert {one["why"] for one in looked["sources"] if any(name in one["path"] for name in ids)} == {"undone"}
     new = source.transcript(user("New")).session
@@ -122,7 +122,7 @@ def test_what_a_later_run_moved_stays_out_as_well(home, source):
     moved = doctor(home, "--fix", "--sources", "archive", "--force", status=0)[0]["run"]
     assert moved["sessions"] == {} and len(moved["removed"]) == 6
     refused, _status = doctor(home, "--undo", first["id"], status=2)
-    assert "3 sources of these sessions are no longer in their place" in refused["error"]
+    assert "3 sources of these sessions were moved or removed" in refused["error"]
     doctor(home, "--undo", first["id"], "--force", status=0)
     for path, data in content_of.items():
         path.write_bytes(data)
@@ -211,7 +211,7 @@ class TestLettingIn:
         fill(source)
         doctor(home, "--fix", status=0)
         refused, _status = doctor(home, "--unignore", "main/nothing", status=2)
-        assert "not left out" in refused["error"]
+        assert "not excluded" in refused["error"]
         for option in ("--unignore", "--undo"):
             refused, _status = doctor(home, option, b"\xff/\xff", status=2)
             assert "is not text" in refused["error"]

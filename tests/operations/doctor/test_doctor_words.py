@@ -56,16 +56,14 @@ def test_numbers_read_right_for_one(home):
     source = Home(Path(f"{home}-source"))
     source.transcript(user("One")).raw("no record\n")
     looked, _status = doctor(home)
-    words = (
-        "To read: 1 source, with 2 new records and 1 rejected line. 0 other findings. Counted: 0 records of 0 sessions"
-    )
+    words = "To import: 1 source, with 2 new records and 1 rejected record. 0 other findings. Counted: 0 records of 0"
     assert looked["message"].startswith(words)
     fixed, _status = doctor(home, "--fix", status=0)
-    assert fixed["message"] == "1 source imported, 1 new session, 1 rejected line, 0 repairs, 0 warnings."
+    assert fixed["message"] == "1 source imported, 1 new session, 1 rejected record, 0 repairs, 0 warnings."
     undone, _status = doctor(home, "--undo", fixed["run"]["id"], status=0)
-    assert undone["message"].startswith("1 session of run ") and "was taken out" in undone["message"]
+    assert undone["message"].startswith("1 session of run ") and "was removed" in undone["message"]
     again, _status = doctor(home, "--unignore", fixed["run"]["id"], status=0)
-    assert again["message"].startswith("1 session is no longer left out")
+    assert again["message"].startswith("1 session is no longer excluded")
 
 
 def test_files_that_stay_make_no_second_backup(home, source):
@@ -76,19 +74,19 @@ def test_files_that_stay_make_no_second_backup(home, source):
     backups = rows(home, "SELECT id FROM backup_runs")
     second, _status = doctor(home, "--fix", "--sources", "archive", "--force", status=0)
     assert second["message"].startswith(
-        "Nothing to do. Nothing is new and nothing is wrong. Counted: 2 records of 1 session"
+        "Nothing to do. Nothing new and no problems found. Counted: 2 records of 1 session"
     )
     assert rows(home, "SELECT id FROM backup_runs") == backups
 
 
 def test_a_source_that_is_not_there_could_not_be_looked_at(home):
     status, _out, err = run(home, "doctor", "--source", "/nonexistent")
-    assert status == 2 and "There is no folder /nonexistent" in err
+    assert status == 2 and "There is no OpenClaw folder at /nonexistent" in err
 
 
 def test_the_last_sentence_comes_once(home, source):
     fill(source)
     status, out, err = run(home, "doctor", "--quiet")
     sentence = out.splitlines()[-1]
-    assert status == 1 and sentence.startswith("To read:")
+    assert status == 1 and sentence.startswith("To import:")
     assert sentence not in err and err.strip() == ""

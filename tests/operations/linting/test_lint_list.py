@@ -52,20 +52,20 @@ def test_it_asks_for_a_sign_in(client):
 def test_it_shows_nothing_of_others(client):
     CronJobFactory(id="bobs", agent_id="bob", prompt=BAD)
     WorkspaceFileFactory(db="agent_bob", content=BAD)
-    assert "Nothing to look at yet" in client.get(URL).text
+    assert "Nothing to check yet" in client.get(URL).text
     assert client.get("/agents/nobody/lint/").status_code == 404
 
 
 def test_when_nothing_is_found(client):
     WorkspaceFileFactory(content="All is well.")
     page = client.get(URL).text
-    assert "Nothing found" in page and "delete-sessions" in page  # the rules are there
+    assert "No findings" in page and "delete-sessions" in page  # the rules are there
 
 
 def test_only_the_newest_version_counts(client):
     WorkspaceFileFactory(id="old", content=BAD, created_at=1)
     WorkspaceFileFactory(id="new", content="Mended.", created_at=2)
-    assert "Nothing found" in client.get(URL).text
+    assert "No findings" in client.get(URL).text
 
 
 def test_many_files_are_several_pages(client, monkeypatch):
@@ -150,7 +150,7 @@ def test_the_api(client):
         "line": 1,
         "rule": "json-dump",
         "text": BAD,
-        "better": "Stash it and keep the handle: openclaw … --json | openclaw-web artifact stash",
+        "better": "Store the output and keep the handle: openclaw … --json | openclaw-web artifact stash",
     }
     assert [row["id"] for row in first["items"]] == ["night", "memory/0.md", "memory/1.md"]
     rest = orjson.loads(client.get(API, {"limit": 2, "after": first["next"]}).content)

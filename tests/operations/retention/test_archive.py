@@ -208,12 +208,12 @@ def test_wrong_use(home):
     for words, sentence in (
         ((), "--before DATE or --older-than"),
         (("--before", "2026-01-01", *AGE), "--before DATE or --older-than"),
-        (("--before", "soon"), "A date is spelled"),
-        (("--older-than", "a while"), "A date is spelled"),
+        (("--before", "soon"), "Write a date as"),
+        (("--older-than", "a while"), "Write a date as"),
         (("--older-than", "36h"), "an age in whole days"),
-        (("restore",), "Say which archives"),
-        (("restore", "x", "--dry-run"), "restore knows no --dry-run"),
-        (("--dry-run", "restore", "x"), "--dry-run does not go with a verb"),
+        (("restore",), "Name the archives"),
+        (("restore", "x", "--dry-run"), "restore has no --dry-run"),
+        (("--dry-run", "restore", "x"), "--dry-run cannot be used with a verb"),
         (("burn",), "invalid choice"),
     ):
         status, _out, err = run(home, "archive", *words)
@@ -221,9 +221,9 @@ def test_wrong_use(home):
     for words, sentence in (
         (("--older-than", "0d"), "older than a day"),
         ((*AGE, "--agent", "nobody"), "There is no agent"),
-        ((*AGE, "--out", f"{home}-source/x"), "OpenClaw's home"),
+        ((*AGE, "--out", f"{home}-source/x"), "OpenClaw folder"),
         ((*AGE, "--out", "/dev/null/x"), "cannot be written"),
-        (("restore", str(home / "state")), "There are no archives"),
+        (("restore", str(home / "state")), "No archives were found"),
     ):
         status, _out, err = run(home, "archive", *words)
         assert status == 3 and sentence in err and "Traceback" not in err, (words, err)
@@ -263,7 +263,7 @@ def test_a_full_disk(home, tmp_path):
         written = [name for name in done.stdout.split() if name.endswith(".zst")]
         assert before - left() <= len(written) and not [name for name in done.stdout.split() if "/." in name]
         if done.returncode:
-            assert "There is no room left" in done.stderr, done.stderr
+            assert "No space left" in done.stderr, done.stderr
     assert 3 in seen
 
 
@@ -285,7 +285,7 @@ def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
             cwd=ROOT, env=environment(home), capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode == 3 and "Traceback" not in done.stderr, done.stderr
-        assert f"no room left in {folder}" in done.stderr and "still here" in done.stderr
+        assert f"No space left in {folder}" in done.stderr and "are kept" in done.stderr
         shutil.rmtree(folder)
         shutil.copytree(tmp_path / "after", folder)
         assert tables(home) == before

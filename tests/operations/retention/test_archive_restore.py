@@ -85,7 +85,7 @@ def test_of_several_archives_of_a_session_the_latest_counts(home):
     latest = archived(home, store(words=("One", "Two")))
     receipt = restore(home / "archive", older, latest)
     assert (receipt["restored"], receipt["older"], receipt["there"], receipt["failed"]) == (1, 2, 1, [])
-    assert "2 archives hold older states" in receipt["message"]
+    assert "2 archives contain older states" in receipt["message"]
     assert Session.objects.using(DB).get(id="s").turn_count == 2
     assert "changed since" in reason(older)
 

@@ -92,7 +92,7 @@ def test_archive_means_the_same_moment_as_retention(home):
 
 def test_wrong_use(home):
     for words, status, sentence in (
-        ((), 3, "set retentionDays"),
+        ((), 3, "with the setting retentionDays"),
         (("--days", "0"), 2, "--days must be"),
         (("--days", "9", "--dry-run", "--remove"), 2, "not allowed with"),
         (("--days", "9", "--agent", "nobody"), 3, "There is no agent"),
@@ -119,7 +119,7 @@ def run_it():
 @pytest.mark.django_db
 def test_the_page(as_admin, old):
     page = as_admin.get(URL).text
-    assert "Nothing was counted or removed here yet" in page and "Remove them" not in page
+    assert "No runs yet" in page and "Remove them" not in page
     answer = as_admin.post(f"{URL}count/", {"days": "400"})
     job = run_it()
     assert job.state == JobRun.State.FINISHED, job.message

@@ -46,7 +46,7 @@ def serve():
         said, address = [], ""
         for line in server.stdout:
             said.append(line)
-            if "answers at" in line:
+            if "is running at" in line:
                 address = line.split()[-1]
                 break
         found = {}

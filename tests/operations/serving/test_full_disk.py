@@ -51,7 +51,7 @@ def test_every_command_does_its_work_or_says_that_there_is_no_room(told):
     assert refused == {"backup create", "collect"}  # what only takes room
     for one in told["ended"]:
         assert "Traceback" not in one["said"]
-        assert one["status"] == 0 or "too little room" in one["said"]
+        assert one["status"] == 0 or "Not enough space" in one["said"]
 
 
 def test_removing_old_sessions_makes_room(told):
@@ -70,5 +70,5 @@ def test_nothing_is_left_of_a_key_that_could_not_be_made(told):
 def test_without_the_reserve_it_is_a_sentence_that_says_what_makes_room(told):
     for one in told["without_reserve"]:
         assert "Traceback" not in one["said"], one
-        is_said = "no room left" in one["said"] and "by hand" in one["said"]
+        is_said = "No space left" in one["said"] and "by hand" in one["said"]
         assert is_said or one["words"] == "doctor", one

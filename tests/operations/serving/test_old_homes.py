@@ -18,8 +18,15 @@ from .old_homes import AGENT, ANSWERS, DUMPS, GLOBAL, LAST, WAITS, backup, half_
 
 pytestmark = pytest.mark.kill
 
-# What jobs can be cancelled by since.
-COLUMNS = ', "cancel_requested_at" integer NULL, "cancel_requested_by" text NOT NULL'
+# What came since: who cancelled a job, the language of one, what people prefer, how a turn began and ended.
+COLUMNS = {
+    "job_runs": (
+        ', "cancel_requested_at" integer NULL, "cancel_requested_by" text NOT NULL',
+        ', "language" text NOT NULL',
+    ),
+    "dataset_samples": (', "prompted_by" text NULL', ', "reply_stop" text NULL'),
+    "users": (', "language" text NOT NULL', ', "theme" text NOT NULL', ', "time_zone" text NOT NULL'),
+}
 CREATE = "from agents import databases; databases.create('main')"
 WENT = "django_tasks_database_dbtaskresult"
 BETWEEN = {
@@ -52,8 +59,10 @@ def of_before(dump, tmp_path):
 
 def test_the_schema_is_what_it_was(migrated, tmp_path):
     now = schema(migrated / GLOBAL)
-    assert now["job_runs"][1].count(COLUMNS) == 1
-    now["job_runs"] = ("job_runs", now["job_runs"][1].replace(COLUMNS, ""))
+    for table, columns in COLUMNS.items():
+        for column in columns:
+            assert now[table][1].count(column) == 1
+            now[table] = (table, now[table][1].replace(column, ""))
     assert now == of_before("global.sql", tmp_path)
     assert run(tmp_path / "home", "shell", "--no-imports", "-c", CREATE)[0] == 0
     assert schema(tmp_path / "home" / AGENT) == of_before("agent.sql", tmp_path)
@@ -87,7 +96,7 @@ def test_its_pages_show_what_it_kept(old):
     answers = re.findall(r"^(\d+) (\S+)", process.said, re.MULTILINE)
     assert len(answers) > 15
     assert [path for status, path in answers if status != "200"] == []
-    for said in ("What failed", "signed a browser out", "signed out everywhere"):
+    for said in ("What failed", "signed out a browser", "signed out everywhere"):
         assert said in process.said
 
 
@@ -102,7 +111,7 @@ def test_the_doctor_finds_nothing_wrong_with_it(old):
 def test_the_doctor_brings_it_up_to_date(old):
     homes.Home(old.path.parent / "home-source")
     _status, out, err = run(old.path, "doctor")
-    assert "jobs.0003_cancelled_jobs" in out, out + err
+    assert "jobs.0004_language" in out, out + err
     assert run(old.path, "doctor", "--fix")[0] == 0
     assert run(old.path, "migrate", "--check")[0] == 0
 
@@ -148,7 +157,7 @@ def test_a_home_of_a_later_version_of_before_is_adopted(old):
 
 def test_a_backup_of_before_verifies_and_restores(old, tmp_path):
     file, home = backup(old), tmp_path / "restored"
-    assert run(home, "backup", "verify", file)[:2] == (0, "1 file and 2 databases are as they were backed up.\n")
+    assert run(home, "backup", "verify", file)[:2] == (0, "1 file and 2 databases are unchanged since the backup.\n")
     status, out, err = run(home, "backup", "restore", file)
     assert status == 0, err
     assert "1 agent, 1 user" in out

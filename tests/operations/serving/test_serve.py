@@ -40,9 +40,9 @@ def test_it_works(tmp_path):
     try:
         server = home.serve()
         address = server.address()
-        link = wait_for(lambda: re.search(r"first admin here, within a day: (\S+)", server.said))[1]
+        link = server.invitation()
         assert (get(f"{address}/healthz"), get(f"{address}/sign-in/"), get(link)) == (200, 200, 200)
-        wait_for(lambda: "No agent of OpenClaw has spoken yet" in server.said)
+        wait_for(lambda: "No OpenClaw agents" in server.said)
         processes = server.descendants()
         assert sorted(processes.values()) == ["jobs", "site", "site", "site", "watcher"]
         server.signal(signal.SIGTERM)
@@ -135,7 +135,7 @@ def test_a_home_has_one_server(home):
     home.serve().address()
     second = home.serve()
     assert second.end() == 3
-    assert f"Another openclaw-web serves {home.path} already." in second.said
+    assert f"OpenClaw Web is already running in {home.path}." in second.said
 
 
 def test_an_address_for_everybody_comes_with_a_warning(home):
@@ -151,7 +151,7 @@ def test_the_home_of_an_agent_is_watched(home, tmp_path):
     server = home.serve()
     server.address()
     watcher = wait_for(lambda: server.child("watcher"))
-    wait_for(lambda: "No agent of OpenClaw has spoken yet" in server.said)
+    wait_for(lambda: "No OpenClaw agents" in server.said)
     (source / "agents" / "main" / "agent").mkdir(parents=True)  # as after OpenClaw's own first start
     (source / "openclaw.json").write_text("{}")
     time.sleep(5)  # several looks, and nothing to say
@@ -160,7 +160,7 @@ def test_the_home_of_an_agent_is_watched(home, tmp_path):
     assert server.child("watcher") == watcher
     server.signal(signal.SIGTERM)
     assert server.end() == 0
-    assert server.said.count("has spoken yet") == 1 and "Traceback" not in server.said
+    assert server.said.count("No OpenClaw agents") == 1 and "Traceback" not in server.said
 
 
 def test_a_server_that_waits_for_an_agent_stops_at_once(home):
@@ -168,7 +168,7 @@ def test_a_server_that_waits_for_an_agent_stops_at_once(home):
     draft.touch()
     os.utime(draft, (1, 1))
     server = home.serve()
-    wait_for(lambda: "No agent of OpenClaw has spoken yet" in server.said)
+    wait_for(lambda: "No OpenClaw agents" in server.said)
     server.signal(signal.SIGTERM)
     assert server.end() == 0
     assert "Traceback" not in server.said

@@ -36,7 +36,7 @@ def test_it_works_once(db):
     ("changed", "sentence"),
     [
         ({"password": "short", "again": "short"}, "too short"),
-        ({"again": "something else"}, "differ"),
+        ({"again": "something else"}, "do not match"),
         ({"username": "REVIEWER"}, "already a user"),
         ({"username": "a b"}, "valid username"),
         ({"username": ".."}, "a letter or a digit"),

@@ -63,11 +63,11 @@ def test_create_token_is_in_the_audit_log_without_the_token(capsys, reviewer):
 @pytest.mark.parametrize(
     ("user", "told", "sentence"),
     [
-        ("nobody", {}, "There is no user nobody. Add one: openclaw-web create_user nobody"),
+        ("nobody", {}, "There is no user nobody. Add the user: openclaw-web create_user nobody"),
         ("reviewer", {"role": "admin"}, "cannot have the role admin"),
-        ("reviewer", {"name": " "}, "one line of 1 to 100 characters"),
-        ("reviewer", {"name": "x" * 101}, "one line of 1 to 100 characters"),
-        ("reviewer", {"name": "two\nlines"}, "one line of 1 to 100 characters"),
+        ("reviewer", {"name": " "}, "a single line of 1 to 100 characters"),
+        ("reviewer", {"name": "x" * 101}, "a single line of 1 to 100 characters"),
+        ("reviewer", {"name": "two\nlines"}, "a single line of 1 to 100 characters"),
     ],
 )
 def test_create_token_refuses(reviewer, user, told, sentence):

@@ -42,7 +42,7 @@ def test_a_role_that_does_not_exist_is_refused(as_admin, stranger):
 
 def test_changing_a_role(as_admin, stranger):
     response = as_admin.post(f"{USERS}stranger/role/", {"role": "operator"}, follow=True)
-    assert "stranger is now: Operator." in response.content.decode()
+    assert "The role of stranger is now Operator." in response.content.decode()
     stranger.refresh_from_db()
     assert stranger.role == "operator"
 
@@ -109,5 +109,5 @@ def test_answers_are_private_to_the_browser(as_admin):
 def test_each_button_of_a_person_says_whom_it_is_about(as_admin):
     UserFactory(username="mei")
     page = as_admin.get(USERS).text
-    for says in ("Make a one-time link for mei", "Sign out mei everywhere", "Deactivate mei"):
+    for says in ("Create a one-time link for mei", "Sign out mei everywhere", "Deactivate mei"):
         assert f'aria-label="{says}"' in page

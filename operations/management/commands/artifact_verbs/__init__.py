@@ -31,7 +31,8 @@ def agent_of(name: str) -> Agent:
     if found is None:
         told = {"agent": name}
         raise NoSuchArtifact(
-            _("There is no agent %(agent)s here. Run once: openclaw-web collect, or stash something for it.") % told
+            _("There is no agent %(agent)s here. Run “openclaw-web collect” once, or store an artifact for this agent.")
+            % told
         )
     return found
 

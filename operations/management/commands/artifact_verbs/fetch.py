@@ -1,12 +1,15 @@
 import sys
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from artifacts.looking import fetching
 from artifacts.looking.selectors import MODES, USUAL_CHARS, Selector
 from openclaw_web.commands.groups import Outcome
 
 from . import checked, db_of
 
-HELP = "Print a bounded part of an artifact."
+HELP = gettext_lazy("Print a part of an artifact, limited in size.")
 EXAMPLES = (
     "artifact fetch ocm_artifact:v1:sha256:… --max-chars 4000",
     "artifact fetch ocm_artifact:v1:sha256:… --mode range --lines 120:160",
@@ -16,15 +19,17 @@ EXAMPLES = (
 
 def add_arguments(parser):
     parser.add_argument("handle")
-    parser.add_argument("--mode", default="headtail", choices=MODES, help="which part (%(default)s)")
-    parser.add_argument("--max-chars", type=int, default=USUAL_CHARS, metavar="N", help="at most so many (%(default)s)")
-    parser.add_argument("--reason", default="", help="why more than 8000 characters; recorded")
-    parser.add_argument("--offset", type=int, default=0, metavar="N", help="go on from this character")
-    parser.add_argument("--lines", default="", metavar="A:B", help="for range: the lines from A to B")
-    parser.add_argument("--pattern", default="", metavar="RE", help="for grep: an expression as RE2 knows it")
-    parser.add_argument("--ignore-case", action="store_true", help="for grep: upper and lower case are the same")
-    parser.add_argument("--context", type=int, default=0, metavar="N", help="for grep: lines beside each match")
-    parser.add_argument("--path", default="", metavar="JSONPATH", help="for jsonpath: as RFC 9535 has it")
+    parser.add_argument("--mode", default="headtail", choices=MODES, help=_("how the part is chosen (%(default)s)"))
+    parser.add_argument(
+        "--max-chars", type=int, default=USUAL_CHARS, metavar="N", help=_("characters to print at most (%(default)s)")
+    )
+    parser.add_argument("--reason", default="", help=_("reason for more than 8000 characters; recorded"))
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help=_("start at this character"))
+    parser.add_argument("--lines", default="", metavar="A:B", help=_("range: the lines from A to B"))
+    parser.add_argument("--pattern", default="", metavar="RE", help=_("grep: a regular expression in RE2 syntax"))
+    parser.add_argument("--ignore-case", action="store_true", help=_("grep: ignore upper and lower case"))
+    parser.add_argument("--context", type=int, default=0, metavar="N", help=_("grep: lines around each match"))
+    parser.add_argument("--path", default="", metavar="JSONPATH", help=_("jsonpath: a path as in RFC 9535"))
 
 
 def run(handle, agent, json, **options):

@@ -1,14 +1,19 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from openclaw_web.commands.groups import Outcome
 
 from ....clearing import services as clearing
 
-HELP = "Remove contents that nothing refers to, and what writers that died left behind."
+HELP = gettext_lazy("Remove artifacts that nothing refers to, and remains of interrupted writes.")
 EXAMPLES = ("artifact gc --dry-run", "artifact gc --older-than 30d --json")
 
 
 def add_arguments(parser):
-    parser.add_argument("--older-than", default="0s", metavar="AGE", help="only those stashed longer ago: 12h, 7d, ...")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    parser.add_argument(
+        "--older-than", default="0s", metavar="AGE", help=_("only artifacts stored longer ago: 12h, 7d, ...")
+    )
+    parser.add_argument("--dry-run", action="store_true", help=_("only show what would be removed"))
 
 
 def run(older_than, dry_run, **options):

@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from artifacts.store import importing
 from openclaw_web.commands.groups import Outcome
@@ -8,20 +9,21 @@ from openclaw_web.commands.verbs import PARTLY
 
 from . import db_of
 
-HELP = "Take over an artifacts folder of openclaw-mem. The folder is only read."
+HELP = gettext_lazy("Import an artifacts folder of openclaw-mem. The folder is only read.")
 EXAMPLES = ("artifact import ~/.openclaw/memory/openclaw-mem/artifacts",)
 
 
 def add_arguments(parser):
-    parser.add_argument("folder", type=Path, help="the artifacts folder, or OpenClaw's home with one inside")
+    parser.add_argument("folder", type=Path, help=_("the artifacts folder, or an OpenClaw folder that contains it"))
 
 
 def run(folder, agent, **options):
     result = importing.import_folder(db_of(agent, make=True), folder)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
-    words = "\n".join([*lines, f"{result.imported:,} imported, {result.known:,} here already, {len(lines):,} refused"])
+    counts = {"imported": f"{result.imported:,}", "known": f"{result.known:,}", "refused": f"{len(lines):,}"}
+    words = "\n".join([*lines, _("%(imported)s imported, %(known)s already stored, %(refused)s refused") % counts])
     if not lines:
         return Outcome(result.as_receipt(), words)
-    sentence = ngettext("%(count)s content was not taken over.", "%(count)s contents were not taken over.", len(lines))
+    sentence = ngettext("%(count)s artifact was not imported.", "%(count)s artifacts were not imported.", len(lines))
     told = sentence % {"count": f"{len(lines):,}"}
     return Outcome(result.as_receipt(), words, PARTLY, told, tuple(result.problems))

@@ -2,7 +2,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from artifacts.lint import LINT_SCHEMA, lint_paths
 from openclaw_web.commands.groups import Outcome, WrongUse
@@ -11,20 +11,20 @@ from openclaw_web.commands.verbs import FAILED
 from ....linting import findings
 from . import agent_of
 
-HELP = "Find lines of prompts and playbooks that would pour whole outputs into a context."
+HELP = gettext_lazy("Find lines of prompts and playbooks that would put whole outputs into a context.")
 EXAMPLES = ("artifact lint AGENTS.md playbooks/", "artifact lint --collected --agent main --json")
 
 
 def add_arguments(parser):
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files, or folders of text files")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help=_("files, or folders of text files"))
     parser.add_argument(
-        "--collected", action="store_true", help="prompts of scheduled jobs and workspace files that were collected"
+        "--collected", action="store_true", help=_("imported prompts of scheduled tasks and workspace files")
     )
 
 
 def run(paths, collected, agent, **options):
     if bool(paths) == collected:
-        raise WrongUse(_("Say which files to look at, or --collected for what was collected of an agent."))
+        raise WrongUse(_("Name the files to check, or use --collected for the imported data of an agent."))
     found = findings.as_hits(findings.everything(agent_of(agent))) if collected else lint_paths(paths)
     hits = [asdict(hit) for hit in found]
     lines = [f"{hit['file']}:{hit['line']}: {hit['rule']}: {hit['text']}\n    {hit['better']}" for hit in hits]

@@ -1,6 +1,7 @@
 import sys
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from artifacts import receipts
 from artifacts.models import Artifact
@@ -10,20 +11,20 @@ from openclaw_web.lists.paging import page_of
 
 from . import db_of
 
-HELP = "List artifacts, newest first."
+HELP = gettext_lazy("List artifacts, newest first.")
 EXAMPLES = ("artifact list --limit 10", "artifact list --json | jq -r '.artifacts[].handle'")
 ORDER = ("-created_at", "-id")
 
 
 def add_arguments(parser):
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many, 1 to 1000 (%(default)s)")
-    parser.add_argument("--after", metavar="CURSOR", help="go on after a list whose `next` this is")
-    parser.add_argument("--session", metavar="ID", help="only those that a session used")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help=_("how many, 1 to 1000 (%(default)s)"))
+    parser.add_argument("--after", metavar="CURSOR", help=_("continue a list: its `next` value"))
+    parser.add_argument("--session", metavar="ID", help=_("only artifacts that this session used"))
 
 
 def run(limit, after, session, agent, json, **options):
     if not 1 <= limit <= 1000:
-        raise WrongUse("--limit is 1 to 1000.")
+        raise WrongUse(_("--limit must be 1 to 1000."))
     rows = Artifact.objects.using(db_of(agent)).defer("preview")
     rows = rows.filter(session_id=session) if session else rows
     page = _page(rows, after, limit)
@@ -37,4 +38,4 @@ def _page(rows, after, limit):
     try:
         return page_of(rows, order=ORDER, after=after, size=limit)
     except Refused as exc:  # it speaks of the address of a page
-        raise Refused(_("--after is the `next` of an earlier list of artifacts: this is none.")) from exc
+        raise Refused(_("--after must be the `next` value of an earlier list of artifacts.")) from exc

@@ -1,18 +1,20 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from artifacts.looking import fetching
 from artifacts.looking.selectors import MOST_PEEK_CHARS, PEEK_CHARS
 from openclaw_web.commands.groups import Outcome
 
 from . import checked, db_of
 
-HELP = "Print a small preview of an artifact and what is known of it."
+HELP = gettext_lazy("Print a short preview of an artifact and its details.")
 EXAMPLES = ("artifact peek ocm_artifact:v1:sha256:… --preview-chars 300",)
 
 
 def add_arguments(parser):
     parser.add_argument("handle")
-    parser.add_argument(
-        "--preview-chars", type=int, default=PEEK_CHARS, metavar="N", help=f"1 to {MOST_PEEK_CHARS} (%(default)s)"
-    )
+    limits = _("characters to show, 1 to %(most)s (%(usual)s)") % {"most": MOST_PEEK_CHARS, "usual": PEEK_CHARS}
+    parser.add_argument("--preview-chars", type=int, default=PEEK_CHARS, metavar="N", help=limits)
 
 
 def run(handle, preview_chars, agent, **options):

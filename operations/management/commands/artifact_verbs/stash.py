@@ -1,6 +1,7 @@
 import sys
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from artifacts import receipts, services
 from openclaw_web import reasons
@@ -8,7 +9,7 @@ from openclaw_web.commands.groups import Outcome, WrongUse
 
 from . import db_of, json_object
 
-HELP = "Store the content of a file, or of standard input, and print its handle."
+HELP = gettext_lazy("Store the content of a file, or of standard input, and print its handle.")
 EXAMPLES = (
     "artifact stash --from page.html --kind page",
     "artifact stash --gzip --json < build.log | jq -r .handle",
@@ -16,10 +17,10 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("--from", dest="source", metavar="FILE", help="the content (default: standard input)")
-    parser.add_argument("--kind", default=services.KIND, help="what it is (%(default)s)")
-    parser.add_argument("--meta-json", default="{}", metavar="JSON", help="what to remember of it: a small JSON object")
-    parser.add_argument("--gzip", action="store_true", help="store it compressed")
+    parser.add_argument("--from", dest="source", metavar="FILE", help=_("file with the content (standard input)"))
+    parser.add_argument("--kind", default=services.KIND, help=_("kind of content (%(default)s)"))
+    parser.add_argument("--meta-json", default="{}", metavar="JSON", help=_("metadata to store: a small JSON object"))
+    parser.add_argument("--gzip", action="store_true", help=_("store the content compressed"))
 
 
 def run(source, kind, meta_json, gzip, agent, **options):

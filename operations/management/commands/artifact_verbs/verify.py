@@ -1,13 +1,15 @@
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from artifacts import handles
 from artifacts.store import verifying
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.commands.verbs import FAILED
+from openclaw_web.pages.formatting import size
 
 from . import checked, db_of
 
-HELP = "Read contents in full and compare them with their names; without handles, all of them."
+HELP = gettext_lazy("Read artifacts in full and compare them with their hashes; without handles, all artifacts.")
 EXAMPLES = ("artifact verify", "artifact verify ocm_artifact:v1:sha256:… --json")
 
 
@@ -19,9 +21,12 @@ def run(handle, agent, **options):
     wanted = [handles.parse(checked(name)) for name in handle] or verifying.everything(db_of(agent))
     result = verifying.verify(wanted)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
-    words = "\n".join([*lines, f"{result.sound:,} sound ({result.bytes:,} bytes), {len(lines):,} not"])
+    counts = {"sound": f"{result.sound:,}", "bytes": size(result.bytes), "damaged": f"{len(lines):,}"}
+    words = "\n".join([*lines, _("%(sound)s intact (%(bytes)s), %(damaged)s not") % counts])
     if not lines:
         return Outcome(result.as_receipt(), words)
-    sentence = ngettext("%(count)s content is not sound.", "%(count)s contents are not sound.", len(lines))
+    sentence = ngettext(
+        "%(count)s artifact failed verification.", "%(count)s artifacts failed verification.", len(lines)
+    )
     told = sentence % {"count": f"{len(lines):,}"}
     return Outcome(result.as_receipt(), words, FAILED, told, tuple(result.problems))

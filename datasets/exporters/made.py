@@ -1,0 +1,23 @@
+"""What becomes of a sample: a row, or a reason why there is none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .changes import NONE, Changes
+from .samples import ExportSample
+
+Row = dict[str, Any]
+# Why a sample is in no row, beside what `training_rows.unfit` says of it alone.
+NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "beyond_row", "same_turn"
+
+
+@dataclass(slots=True)
+class Made:
+    """A row with what was done to it, and other samples that it teaches too; or `left_out`, and no row."""
+
+    sample: ExportSample
+    row: Row | None
+    changes: Changes = NONE
+    others: Sequence[ExportSample] = ()
+    left_out: str = ""

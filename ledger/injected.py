@@ -1,0 +1,32 @@
+"""What OpenClaw writes before the words of its own prompts, taken apart for pages: `[cron:74a5… Morning orders]`."""
+
+import re
+from dataclasses import dataclass
+
+LONGEST = 600  # characters in which a prefix ends
+CRON = re.compile(r"\[cron:([0-9A-Za-z-]{1,64})(?: ([^\]\n]{0,200}))?\]\s*")
+SYSTEM = re.compile(r"\[System Message\]\s*(?:\[sessionId: [^\]\n]{1,128}\]\s*)?")
+CONTEXT = re.compile(r"\[Subagent Context\]")
+TASK = re.compile(r"\[Subagent Task\]:?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """Why OpenClaw asked: a key of `ledger.words.INJECTED_WORDS`, and the name it gave, as of a scheduled task."""
+
+    kind: str
+    name: str = ""
+
+
+def split(text: str) -> tuple[Injected | None, str]:
+    """What stands before the words, and the words; a text that nothing stands before is given back as it is."""
+    if not text.startswith("["):
+        return None, text
+    if found := CRON.match(text):
+        return Injected("cron", (found[2] or "").strip()), text[found.end() :]
+    if found := SYSTEM.match(text):
+        return Injected("system_message"), text[found.end() :]
+    if CONTEXT.match(text):
+        task = TASK.search(text, 0, LONGEST)
+        return Injected("subagent_task"), text[task.end() :] if task else text
+    return None, text

@@ -1,0 +1,43 @@
+"""The calls that outputs came from: what the agent ran, read or fetched, found beside the result in its transcript."""
+
+from typing import Any
+
+import orjson
+
+from openclaw_web.sqlite import statements, words
+
+from ..collectors.records import facts
+from ..injected import split
+from ..models import Session
+from ..session.timeline import main_argument
+
+NEAR = 60  # records between a call and its result, at most: other calls of the same answer, and their results
+# For each use a step to its record and a few back: the last one before it that asked under this id.
+CALLS = f"""
+    SELECT {words.json_text("listed.value", "id")}, asked.event_json
+    FROM {words.each("listed")}
+    JOIN transcript_event_identities answer ON answer.session_id = {words.json_text("listed.value", "session_id")}
+        AND answer.event_id = {words.json_text("listed.value", "record_id")}
+    JOIN transcript_events asked ON asked.session_id = answer.session_id AND asked.seq = (
+        SELECT own.seq FROM transcript_events own
+        WHERE own.session_id = answer.session_id AND own.seq < answer.seq AND own.seq > answer.seq - {NEAR}
+            AND own.tool_call_count > 0
+            AND instr(own.event_json, {words.json_text("listed.value", "tool_call_id")})
+        ORDER BY own.seq DESC LIMIT 1)
+"""  # noqa: S608 - constants
+
+
+def of_uses(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
+    """The main argument of the call of each use (`artifacts.naming.PLACE`) by its id, and the titles of sessions."""
+    whole = [use for use in uses if all(use.values())]
+    rows = statements.rows(db, CALLS, [orjson.dumps(whole).decode()]) if whole else []
+    wanted = {use["id"]: use["tool_call_id"] for use in whole}
+    said = {use_id: _said(text, wanted[use_id]) for use_id, text in rows}
+    ids = {use["session_id"] for use in uses if use["session_id"]}
+    titles = Session.objects.using(db).filter(id__in=ids).values_list("id", "title") if ids else ()
+    return said, {session_id: split(title)[1] for session_id, title in titles}
+
+
+def _said(text, call_id):
+    calls = facts(orjson.loads(text)).calls
+    return next((main_argument(call.arguments) for call in calls if call.id == call_id), "")

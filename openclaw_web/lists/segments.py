@@ -1,0 +1,67 @@
+"""The segments of a list: parts that are shown alone, said once for its page, its file and the API.
+
+What a page shows at first is one of them; files and the API show everything unless they are asked. How: docs/lists.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from .counting import Amount
+from .paging import Term
+
+NAME = "segment"  # in addresses of pages, of files and of the API
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows whose column is one of `among`, or none of `without`; those without either are all rows."""
+
+    label: str | Promise
+    among: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """The segments of a list by the value of one column: `first` is what its page shows without filters."""
+
+    label: str | Promise
+    column: str
+    first: str
+    parts: Mapping[str, Segment]
+
+    def term(self, name: str) -> list[Term]:
+        """What fits a segment, as conditions of the list."""
+        part = self.parts[name or ALL]
+        if len(part.among) == 1:  # that is what an index of the column serves
+            return [Term(self.column, "exact", part.among[0])]
+        if part.among:
+            return [Term(self.column, "in", part.among)]
+        return [Term(self.column, "without", part.without)] if part.without else []
+
+    def amounts(self, known: Mapping[str, Amount]) -> dict[str, Amount]:
+        """How many rows each segment has; `known` is how many have each value of the column, empty: nobody knows."""
+        if not known:
+            return {}
+        return {name: _sum([known[value] for value in known if _has(part, value)]) for name, part in self.parts.items()}
+
+
+EVERYTHING = Segment(_("All"))
+
+
+def _has(part, value):
+    return value in part.among if part.among else value not in part.without
+
+
+def _sum(amounts: list[Amount]) -> Amount:
+    return Amount(sum(amount.count for amount in amounts), any(amount.is_more for amount in amounts))
+
+
+def choices(segments: Segments | None) -> list[tuple[str, Any]]:
+    """The names of the segments with their labels, in order."""
+    return [(name, part.label) for name, part in segments.parts.items()] if segments else []

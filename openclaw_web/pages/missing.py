@@ -1,0 +1,85 @@
+"""What a page says about a thing that there is not: its name as the address has it, and where to go on.
+
+The sentence follows from the address alone, so what was removed, what was never there and what this person may not see
+are told in the same words. Only an agent is looked up first: the view says that it is the agent that is missing.
+"""
+
+from typing import NamedTuple
+
+from django.http import Http404, HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from . import glyphs
+
+LONGEST_NAME = 120  # characters
+
+
+class Missing(Http404):
+    """There is no thing of the kind that a part of the address names (`agent`, `session_id`)."""
+
+    def __init__(self, part: str):
+        super().__init__(part)
+        self.part = part
+
+
+class Way(NamedTuple):
+    """Where to go on: a route, the parts of the address that it takes, and what its link says."""
+
+    route: str
+    parts: tuple[str, ...]
+    label: str | Promise
+
+
+AGENTS = Way("overview:agent_list", (), _("All agents"))
+SESSIONS = Way("ledger:session_list", ("agent",), _("All sessions of this agent"))
+SESSION = Way("ledger:session_detail", ("agent", "session_id"), _("The session"))
+JOBS = Way("jobs:job_list", (), _("All jobs"))
+SAMPLES = Way("datasets:sample_list", (), _("All samples"))
+EXPORTS = Way("datasets:export_list", (), _("All exports"))
+USERS = Way("people:user_list", (), _("All users"))
+BACKUPS = Way("operations:backup_list", (), _("All backups"))
+ARTIFACTS = Way("artifacts:artifact_list", ("agent",), _("All artifacts of this agent"))
+FILES = Way("guardian:file_list", ("agent",), _("All files of this agent"))
+TASKS = Way("automation:cron_list", ("agent",), _("All scheduled tasks of this agent"))
+
+# Of each route whose address names a thing in a way of its own: that part of the address, the sentence, where to go on.
+BY_ROUTE = {
+    "automation:cron_detail": ("job_id", _("There is no scheduled task %(name)s."), (TASKS,)),
+    "datasets:export_file": ("name", _("There is no file %(name)s in this export."), (EXPORTS,)),
+    "operations:checkpoint_detail": ("sha256", _("There is no checkpoint %(name)s."), (SESSIONS,)),
+    "guardian:file_detail": ("name", _("There is no file %(name)s, or not in this version."), (FILES,)),
+}
+# The same of all others, by the part that names the thing, the innermost first.
+BY_PART = {
+    "record_id": ("record_id", _("There is no record %(name)s in this session."), (SESSION, SESSIONS)),
+    "step_id": ("step_id", _("There is no step %(name)s in this session."), (SESSION, SESSIONS)),
+    "session_id": ("session_id", _("There is no session %(name)s."), (SESSIONS, AGENTS)),
+    "sha256": ("sha256", _("There is no artifact %(name)s."), (ARTIFACTS,)),
+    "sample_id": ("sample_id", _("There is no sample %(name)s."), (SAMPLES,)),
+    "export_id": ("export_id", _("There is no export %(name)s."), (EXPORTS,)),
+    "job_id": ("job_id", _("There is no job %(name)s."), (JOBS,)),
+    "backup_id": ("backup_id", _("There is no backup %(name)s."), (BACKUPS,)),
+    "username": ("username", _("There is no user %(name)s."), (USERS,)),
+    "agent": ("agent", _("There is no agent %(name)s."), (AGENTS,)),
+}
+
+
+def told(request: HttpRequest, exception: Exception) -> dict[str, object]:
+    """What the 404 page says: a `sentence` and `ways` to go on as (label, address); nothing for a mistyped address."""
+    match = request.resolver_match
+    if match is None:
+        return {}
+    parts = match.kwargs
+    if isinstance(exception, Missing):
+        parts, found = request.GET.dict() | parts, BY_PART[exception.part]
+    else:
+        found = BY_ROUTE.get(match.view_name) or next((BY_PART[name] for name in BY_PART if name in parts), None)
+    if found is None:
+        return {}
+    part, sentence, ways = found
+    name = glyphs.plain(str(parts[part]))
+    name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    leads = [(way.label, reverse(way.route, args=[parts[one] for one in way.parts])) for way in ways]
+    return {"sentence": sentence % {"name": name}, "ways": leads}

@@ -1,0 +1,110 @@
+"""What every state is called on pages and in sentences, and in which tone: one table for all of them.
+
+The values are those of models, of the API and of OpenClaw, and do not change here. `ui.state` draws them;
+docs/design.md has the same table.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from . import glyphs
+
+OK, WARN, BAD, INFO, RUNNING, PLAIN = "ok", "warn", "bad", "info", "running", ""
+LONGEST_UNKNOWN = 60  # characters that are shown of a value that nobody knows
+
+
+class State(NamedTuple):
+    """A state in one word, and the tone of its badge: ok, warn, bad, info, running or none."""
+
+    word: str | Promise
+    tone: str
+
+
+# Each word with its tone, and the values that it stands for.
+_WORDS = (
+    # Work, ours and OpenClaw's.
+    (_("Queued"), PLAIN, ("queued", "waiting")),
+    (_("Running"), RUNNING, ("running", "in_progress", "started")),
+    (_("Finished"), OK, ("finished", "succeeded", "success", "ok", "completed", "complete", "done", "ready")),
+    (_("Refused"), WARN, ("refused",)),
+    (_("Failed"), BAD, ("failed", "failure", "error", "dead")),
+    (_("Timed out"), BAD, ("timed_out", "timeout")),
+    (_("Stopped"), WARN, ("aborted", "killed", "stopped", "interrupted")),
+    (_("Canceled"), WARN, ("cancelled", "canceled")),
+    (_("Skipped"), PLAIN, ("skipped", "left")),
+    (_("Ended"), PLAIN, ("ended",)),
+    (_("Not finished"), INFO, ("not_finished",)),
+    (_("Blocked"), WARN, ("blocked",)),
+    (_("Delivered"), OK, ("delivered",)),
+    (_("Lost"), BAD, ("lost",)),
+    (_("No result"), PLAIN, ("no_result",)),
+    (_("Undone"), PLAIN, ("undone",)),
+    (_("Replaced"), PLAIN, ("overtaken", "replaced")),
+    (_("Unknown"), PLAIN, ("", "unknown")),
+    # Samples.
+    (_("Pending"), PLAIN, ("pending",)),
+    (_("Approved"), OK, ("approved",)),
+    (_("Rejected"), BAD, ("rejected",)),
+    (_("Needs review"), WARN, ("needs_review",)),
+    (_("Approved by rule"), OK, ("auto_approved",)),
+    # People, what lets them in, and what is switched on.
+    (_("Active"), OK, ("active",)),
+    (_("Locked"), WARN, ("locked",)),
+    (_("Deactivated"), BAD, ("deactivated",)),
+    (_("Owner deactivated"), BAD, ("owner_deactivated",)),
+    (_("Expired"), WARN, ("expired",)),
+    (_("Revoked"), BAD, ("revoked",)),
+    (_("Current"), INFO, ("current",)),
+    (_("Signed out"), PLAIN, ("signed_out",)),
+    (_("Password changed"), PLAIN, ("password_changed",)),
+    (_("Disabled"), WARN, ("disabled",)),
+    # Files, contents, sources and what was found about them.
+    (_("Live"), OK, ("live",)),
+    (_("Reset"), WARN, ("reset",)),
+    (_("Deleted"), WARN, ("deleted",)),
+    (_("Backup"), WARN, ("bak",)),
+    (_("Verified"), OK, ("verified",)),
+    (_("Incomplete"), WARN, ("incomplete",)),
+    (_("Found"), INFO, ("found",)),
+    (_("Damaged"), BAD, ("damaged",)),
+    (_("Missing"), BAD, ("missing", "gone")),
+    (_("New"), INFO, ("new",)),
+    (_("Changed"), INFO, ("changed",)),
+    (_("Unchanged"), PLAIN, ("unchanged",)),
+    (_("Imported"), OK, ("imported",)),
+    (_("Written"), OK, ("written",)),
+    (_("Excluded"), PLAIN, ("ignored",)),
+    (_("Kept"), PLAIN, ("kept",)),
+    (_("Finding"), BAD, ("finding",)),
+    (_("Warning"), WARN, ("warning",)),
+    (_("Info"), PLAIN, ("info",)),
+    (_("Not repaired"), BAD, ("not_repaired",)),
+)
+STATES = {value: State(word, tone) for word, tone, values in _WORDS for value in values}
+FIRST_VALUES = [values[0] for _word, _tone, values in _WORDS]  # one of each word
+
+
+def of(value: Any) -> State:
+    """The word and tone of a state. A value that no table has is shown as itself, in no tone."""
+    value = str(value or "")  # a member of an enumeration is its value
+    return STATES.get(value) or STATES.get(value.lower()) or _unknown(value)
+
+
+def word(value: Any) -> str | Promise:
+    """The word alone: for sentences, filters and charts."""
+    return of(value).word
+
+
+def choices(values: Iterable[Any]) -> list[tuple[str, str | Promise]]:
+    """Values with their words, for a choice."""
+    return [(str(value), word(value)) for value in values]
+
+
+@lru_cache(maxsize=500)
+def _unknown(value):
+    shown = glyphs.plain(value)
+    return State(shown if len(shown) <= LONGEST_UNKNOWN else shown[: LONGEST_UNKNOWN - 1] + "…", PLAIN)

@@ -1,0 +1,48 @@
+"""What people can choose between, and what a browser says when they have chosen nothing."""
+
+from datetime import UTC, tzinfo
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
+
+from openclaw_web.pages import zones
+
+from ..models import User
+
+LANGUAGES = [("", _("The browser's")), *settings.LANGUAGES]
+THEMES = [("", _("The system's")), ("light", _("Light")), ("dark", _("Dark"))]
+ZONE_COOKIE = "openclaw_web_zone"  # static/app.js writes it
+THEME_COOKIE = "openclaw_web_theme"
+YEAR = 365 * 86_400
+
+
+def person_of(request: HttpRequest) -> User | None:
+    """Who is signed in, if anybody. A browser without a session is not asked further, which would begin one."""
+    is_known = settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated
+    return request.user if is_known else None
+
+
+def language_of(request: HttpRequest, person: User | None) -> str:
+    """That of the account, else the browser's."""
+    chosen = person.language if person else ""
+    return chosen if chosen in dict(settings.LANGUAGES) else translation.get_language_from_request(request)
+
+
+def zone_of(request: HttpRequest, person: User | None) -> tzinfo:
+    """That of the account, else the browser's, else UTC."""
+    chosen = zones.find(person.time_zone) if person and person.time_zone else None
+    return chosen or zones.find(request.COOKIES.get(ZONE_COOKIE, "")) or UTC
+
+
+def theme_of(request: HttpRequest, person: User | None) -> str:
+    """That of the account; before sign-in, the last one that was chosen in this browser."""
+    chosen = person.theme if person else request.COOKIES.get(THEME_COOKIE, "")
+    return chosen if chosen in dict(THEMES) else ""
+
+
+def remember(response: HttpResponse, name: str, value: str) -> None:
+    """Keep a choice in this browser: it holds before sign-in."""
+    where = {"path": settings.SESSION_COOKIE_PATH, "secure": settings.SESSION_COOKIE_SECURE}
+    response.set_cookie(name, value, max_age=YEAR, samesite="Lax", httponly=True, **where)

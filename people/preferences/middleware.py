@@ -1,0 +1,30 @@
+"""Every page in the language and the zone of whoever asks for it."""
+
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+
+from openclaw_web.pages import zones
+
+from . import choices
+
+
+class PreferencesMiddleware:
+    """What a person chose holds for their pages, and for nothing that this thread does afterwards.
+
+    Not for the API: programs get the language that they ask for, and its times are numbers.
+    """
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        if request.path.startswith("/api/"):
+            return self.get_response(request)
+        person = choices.person_of(request)
+        language = request.LANGUAGE_CODE = choices.language_of(request, person)
+        request.theme = choices.theme_of(request, person)
+        with translation.override(language), zones.shown_in(choices.zone_of(request, person)):
+            response = self.get_response(request)
+        response.headers.setdefault("Content-Language", language)
+        patch_vary_headers(response, ["Cookie"])
+        return response

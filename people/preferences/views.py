@@ -1,0 +1,57 @@
+"""Choosing how the site looks: for an account, and before sign-in for a browser."""
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import BadRequest
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, safe_next
+
+from ..signing_in.account_views import account_page
+from . import choices, services
+from .forms import LanguageForm, PreferencesForm, ThemeForm
+
+
+@require_POST
+@needs("viewer")
+def preferences_save(request):
+    """Language, time zone and theme of one's own account; the answer is in the new language."""
+    form = PreferencesForm(request.POST)
+    if not form.is_valid():
+        return account_page(request, preferences=form)
+    services.change(request.user, **form.cleaned_data)
+    with translation.override(choices.language_of(request, request.user)):
+        return after_post(request, _("Preferences saved."), to=reverse("people:account"))
+
+
+@require_POST
+@login_not_required
+def theme_set(request):
+    """The switch in the head of every page: the theme of the account, and of this browser before sign-in."""
+    form = ThemeForm(request.POST)
+    if not form.is_valid():
+        raise BadRequest
+    theme = form.cleaned_data["theme"]
+    if request.user.is_authenticated:
+        services.change(request.user, theme=theme)
+    response = HttpResponse(status=204)
+    choices.remember(response, choices.THEME_COOKIE, theme)
+    return response
+
+
+@require_POST
+@login_not_required
+def language_set(request):
+    """The language of this browser until somebody signs in whose account has one of its own."""
+    form = LanguageForm(request.POST)
+    if not form.is_valid():
+        raise BadRequest
+    response = redirect(safe_next(request, reverse("people:sign_in")))
+    choices.remember(response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"])
+    return response

@@ -1,0 +1,53 @@
+"""Exports with each history, as files: one row for a session, context that is not learned."""
+
+import orjson
+import pytest
+
+from datasets.exporting import exports
+from datasets.models import DatasetSample
+from datasets.services import make_samples
+from tests.datasets.conversations import tell_turns
+from tests.datasets.exporting.branches import Steps
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def samples(settings, tmp_path, ada):
+    """Four turns of which the second and the third are approved."""
+    settings.HOME_DIR = tmp_path
+    tell_turns(4)
+    make_samples(ada, "s1", None, by="ann")
+    DatasetSample.objects.filter(turn_number__in=(2, 3)).update(annotation_status="approved")
+
+
+def built(history):
+    """The manifest of an export, its conversations and its folder."""
+    export = exports.request("one", "sharegpt", "reply", by="ann", train_split=1, history=history)
+    manifest, folder = exports.build(export.id, Steps()), exports.folder_of(export)
+    rows = [orjson.loads(line) for line in (folder / "sharegpt.train.jsonl").read_bytes().splitlines()]
+    return manifest, [row["conversations"] for row in rows], folder
+
+
+def test_before_a_reply_stand_approved_turns():
+    manifest, conversations, folder = built("edited")
+    said = [[message["value"] for message in one] for one in conversations]
+    assert said == [["question 2", "answer 2"], ["question 2", "answer 2", "question 3", "answer 3"]]
+    assert manifest["rules"] == 2 and not (folder / "llamafactory.yaml").exists()
+
+
+def test_a_session_is_one_row():
+    manifest, conversations, _folder = built("session")
+    assert [len(one) for one in conversations] == [4]
+    counts = manifest["counts"]
+    assert (counts["rows"], counts["samples"], counts["approved"], counts["excluded"]) == (1, 2, 2, 2)
+
+
+def test_context_is_marked_for_each_trainer():
+    manifest, conversations, folder = built("context")
+    assert [[message["train"] for message in one] for one in conversations] == [
+        [False, False, False, True],
+        [False, False, False, False, False, True],
+    ]
+    assert "dataset: ocl_sharegpt\nmask_history: true\n" in (folder / "llamafactory.yaml").read_text()
+    assert "llamafactory.yaml" in {file["name"] for file in manifest["files"]}

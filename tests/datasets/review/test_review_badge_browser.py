@@ -1,0 +1,42 @@
+"""The number beside “Review” in the rail follows every act, whoever does it where, in real browsers."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.datasets.review.test_review_browser import Person, complaints, site  # noqa: F401 - fixtures
+
+pytestmark = pytest.mark.browser
+
+
+def badge(page):
+    return page.locator(".rail__count b[aria-hidden]")
+
+
+def test_it_follows_verdicts_undo_and_bulk_acts(site, complaints):  # noqa: F811
+    ann = Person(site, "ann", complaints)
+    expect(badge(ann.page)).to_have_text("30")
+    for key, left in (("a", "29"), ("r", "28"), ("n", "28")):  # a verdict, another, and one that leaves it in the queue
+        ann.press(key)
+        expect(badge(ann.page)).to_have_text(left)
+    ann.page.goto(f"{site.address}/samples/s10/")
+    ann.page.locator("button[name=status][value=approved]").click()
+    expect(badge(ann.page)).to_have_text("27")
+    ann.page.goto(f"{site.address}/samples/bulk/?verdict=approved&status=pending")
+    ann.page.locator("main button[type=submit]").last.click()
+    expect(badge(ann.page)).to_have_text("1")  # the one that needs a review
+    ann.page.goto(f"{site.address}/review/")
+    ann.page.keyboard.press("u")
+    expect(badge(ann.page)).to_have_text("27")
+    assert complaints == []
+
+
+def test_another_tab_follows_when_somebody_comes_back_to_it(site, complaints):  # noqa: F811
+    ann = Person(site, "ann", complaints)
+    other = ann.page.context.new_page()
+    other.goto(f"{site.address}/exports/")
+    expect(badge(other)).to_have_text("30")
+    ann.press("a")
+    ann.settled()
+    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(badge(other)).to_have_text("29")
+    assert complaints == []

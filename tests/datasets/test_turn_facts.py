@@ -1,0 +1,125 @@
+"""How turns began and ended: stored with samples, shown, and what exports and bulk verdicts leave out for it."""
+
+import pytest
+from django.urls import reverse
+
+from datasets import turn_facts
+from datasets.exporting import exports
+from datasets.models import DatasetExport, DatasetSample
+from datasets.services import make_samples
+from ledger.models import Session
+from openclaw_web.errors import Refused
+from tests.datasets.exporting.branches import Steps, body
+from tests.factories import SampleFactory
+from tests.homes import assistant, user
+from tests.ledger.talks import tell
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
+PROMPTS = {
+    "cron": "[cron:74a5 Morning orders] Summarise the orders.",
+    "heartbeat": "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.",
+    "new_session": "A new session was started via /new or /reset. Greet the person.",
+    "memory_flush": "Pre-compaction memory flush. Store durable memories now.",
+    "subagent_task": "[Subagent Context] You are a subagent. [Subagent Task]: count files",
+    "system_message": "[System Message] A task has finished.",
+    "": "When do we close? [cron:x] is what I read in the log.",
+}
+
+LEFT_OUT = {"injected": 8, "cut_off": 3}
+
+
+@pytest.fixture
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def told(agent):
+    """A session with a turn of each kind, and the samples of it by the number of their turn."""
+    records = [record for asked in PROMPTS.values() for record in (user(asked), assistant("Done."))]
+    records += [user("Anything new?"), assistant("NO_REPLY"), user("Still there?"), assistant("HEARTBEAT_OK, yes")]
+    for stop in ("length", "aborted", "error", "toolUse"):
+        cut = assistant("It begins with")
+        cut["message"]["stopReason"] = stop
+        records += [user(f"Tell me all ({stop})"), cut]
+    tell(*records)
+    made = make_samples(agent, "s1", None, by="ann")
+    assert not made.skipped and len(made.made) == len(PROMPTS) + 6
+    return list(DatasetSample.objects.order_by("turn_number"))
+
+
+def test_both_are_stored_with_new_samples(ada):
+    samples = told(ada)
+    assert [one.prompted_by for one in samples] == [*PROMPTS, "silent", "silent", "", "", "", ""]
+    assert [one.reply_stop for one in samples[-5:]] == ["stop", "length", "aborted", "error", "toolUse"]
+
+
+def test_older_samples_are_brought_up_to_date(ada):
+    known = [(one.id, one.prompted_by, one.reply_stop) for one in told(ada)]
+    SampleFactory(id="gone", agent_id="nobody", content=body(1, userMessage=PROMPTS["cron"]))
+    SampleFactory(id="odd", content="[]")
+    DatasetSample.objects.update(prompted_by=None, reply_stop=None)
+    assert turn_facts.fill(DatasetSample.objects.all()) == len(known) + 2
+    assert turn_facts.fill(DatasetSample.objects.all()) == 0
+    again = DatasetSample.objects.filter(id__in=[one[0] for one in known]).order_by("turn_number")
+    assert list(again.values_list("id", "prompted_by", "reply_stop")) == known
+    others = DatasetSample.objects.filter(id__in=["gone", "odd"]).order_by("id")
+    assert list(others.values_list("prompted_by", "reply_stop")) == [("cron", ""), ("", "")]
+
+
+@pytest.mark.parametrize(
+    ("choices", "rows"),
+    [({}, 2), ({"include_injected": True}, 10), ({"include_cut_off": True}, 5)],
+)
+def test_exports_leave_them_out_by_default_and_say_so(ada, choices, rows):
+    told(ada)
+    DatasetSample.objects.update(annotation_status="approved", prompted_by=None, reply_stop=None)
+    export = exports.request("one", "alpaca", "reply", by="ann", train_split=1, **choices)
+    manifest = exports.build(export.id, Steps())
+    assert manifest["counts"]["rows"] == rows
+    left_out = {found["reason"]: found["count"] for found in manifest["excluded"]}
+    assert left_out == {name: count for name, count in LEFT_OUT.items() if f"include_{name}" not in choices}
+    assert manifest["options"]["include_injected"] == choices.get("include_injected", False)
+
+
+def test_a_turn_that_is_left_out_is_not_learned_with_the_next(ada):
+    tell(user(PROMPTS["cron"]), assistant("Summary."), user("Thanks"), assistant("You are welcome."))
+    make_samples(ada, "s1", None, by="ann")
+    DatasetSample.objects.update(annotation_status="approved")
+    export = exports.request("one", "sharegpt", "reply", by="ann", train_split=1)
+    exports.build(export.id, Steps())
+    text = (exports.folder_of(export) / "sharegpt.train.jsonl").read_text()
+    assert "Thanks" in text and "Summary." not in text
+
+
+def test_they_are_marked_in_the_list_and_on_the_page_of_a_sample(ada, as_reviewer):
+    samples = told(ada)
+    page = as_reviewer.get("/samples/").text
+    assert "Scheduled task</span>" in page and "Silent reply</span>" in page and "cut off</span>" in page
+    for sample, words in ((samples[0], "Scheduled task"), (samples[-4], "Reply cut off")):
+        assert f"{words}</span>" in as_reviewer.get(sample.get_absolute_url()).text
+        assert f"{words}</span>" in as_reviewer.get(f"/review/?sample={sample.id}").text
+    page = as_reviewer.get(samples[6].get_absolute_url()).text
+    assert "Reply cut off" not in page and 'class="badge badge--plain"' not in page
+
+
+def test_many_at_once_are_approved_without_what_was_cut_off(ada, as_reviewer):
+    samples = told(ada)
+    bulk, label = reverse("datasets:samples_bulk"), reverse("datasets:samples_bulk_label")
+    assert "The replies of 3 samples were cut off" in as_reviewer.get(bulk, {"verdict": "approved"}).text
+    assert "were cut off" not in as_reviewer.get(bulk, {"verdict": "rejected"}).text
+    answer = as_reviewer.post(label, {"status": "approved", "expected_count": len(samples)}, follow=True)
+    assert "3 were skipped because their replies were cut off." in answer.text
+    left = DatasetSample.objects.filter(annotation_status="pending")
+    assert {one.reply_stop for one in left} == {"length", "aborted", "error"}
+    answer = as_reviewer.post(f"{label}?status=pending", {"status": "approved", "expected_count": 3}, follow=True)
+    assert "All of these replies were cut off. Review them one at a time." in answer.text
+    as_reviewer.post(f"{label}?status=pending", {"status": "rejected", "expected_count": 3})
+    assert not DatasetSample.objects.filter(annotation_status="pending").exists()
+
+
+def test_an_export_of_nothing_else_is_refused(ada):
+    SampleFactory(annotation_status="approved", prompted_by="cron", reply_stop="stop")
+    with pytest.raises(Refused, match="Started by OpenClaw itself"):
+        exports.check_request("one", "alpaca", "reply")
+    assert not DatasetExport.objects.exists() and not Session.objects.using("agent_ada").exists()

@@ -1,0 +1,29 @@
+"""What a list declares of the card that its row becomes on a phone."""
+
+import pytest
+
+from openclaw_web.lists.declaration import TITLE, every
+from tests.factories import SessionFactory, TurnFactory
+from tests.test_query_plans import PAGES
+
+pytestmark = pytest.mark.django_db
+
+
+def marks_of(what):
+    return [column[3] for column in what.columns if len(column) > 3]
+
+
+def test_every_list_says_what_is_on_its_card():
+    for name, what in every().items():
+        values = [mark for mark in marks_of(what) if mark != TITLE]
+        assert 2 <= len(values) <= 4, name
+        assert marks_of(what).count(TITLE) <= 1, name
+
+
+def test_the_table_has_it_as_classes(as_admin, ada):
+    session = SessionFactory()
+    TurnFactory(session_id=session.id)
+    assert (
+        '<table class="table card card-t1 card-p5 card-n6 card-p8" data-rows>' in as_admin.get(PAGES["sessions"]).text
+    )
+    assert '<table class="table card card-p1 card-t2 card-n6 card-p8" data-rows>' in as_admin.get(PAGES["turns"]).text

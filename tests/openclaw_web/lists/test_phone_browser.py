@@ -1,0 +1,157 @@
+"""Lists and review on a phone, and the rail on a desk, in a real browser on a real `serve`."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.complaints import listen
+from tests.processes import Home
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+ORDERED = re.compile(r"\?sort=made&agent=ada&.*format=csv$")
+PHONE = {"width": 390, "height": 844}
+PREPARE = """
+import json
+from agents import services
+from datasets.models import DatasetSample
+from people.accounts import services as accounts
+services.register("ada")
+earlier = [{"role": "agent", "message": "A line that goes on. " * 40}] * 4
+for n in range(5):
+    body = {"type": "annotated_turn", "userMessage": f"Question {n}", "agentReply": f"Answer {n}", "context": earlier}
+    DatasetSample.objects.create(id=f"s{n}", sample_type="annotated_turn", agent_id="ada", session_id="s",
+        turn_number=n, content=json.dumps(body), created_at=1000 + n,
+        annotation_status="approved" if n == 4 else "pending")
+print(accounts.add_user("ann", "labeller")[1])
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, migrated):
+    home = Home.copied(migrated, tmp_path_factory.mktemp("phone") / "store")
+    link = home.python(PREPARE).strip()
+    yield home.serve("--no-watch").address(), link
+    home.close()
+
+
+@pytest.fixture(scope="module")
+def signed_in(site, browser):
+    address, link = site
+    context = browser.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(f"{address}{link}")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{address}/**")
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def visit(site, signed_in, browser):
+    """Opens an address in a browser of its own; at the end it must not have complained."""
+    contexts, complaints = [], []
+
+    def start(path, **options):
+        contexts.append(browser.new_context(storage_state=signed_in, reduced_motion="reduce", **options))
+        page = contexts[-1].new_page()
+        listen(page, complaints)
+        page.goto(site[0] + path)
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def seen(page, selector):
+    return [one.inner_text().strip() for one in page.locator(selector).all() if one.is_visible()]
+
+
+def no_complaints(page):
+    found = Axe().run(page).response["violations"]
+    assert not found, json.dumps([(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found])
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+
+
+def test_a_row_is_two_lines_and_pressed_anywhere(visit):
+    page = visit("/samples/", viewport=PHONE, has_touch=True)
+    row = page.locator("tbody tr").first
+    cells = [cell.inner_text().split("\n")[0] for cell in row.locator("td").all() if cell.is_visible()]
+    assert (
+        cells[:3] == ["Question 4", "Approved", "ada"] and len(cells) == 4
+    )  # the reply, who and which turn are left out
+    assert row.bounding_box()["height"] < 70
+    no_complaints(page)
+    row.click(position={"x": 300, "y": 45})
+    expect(page).to_have_url(page.url.partition("/samples")[0] + "/samples/s4/")
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_filters_and_order_are_behind_one_button(visit, has_scripts):
+    page = visit("/samples/", viewport=PHONE, java_script_enabled=has_scripts)
+    button, order = page.locator(".filters__all > summary"), page.get_by_label("Sort by")
+    expect(order).to_be_hidden()
+    expect(page.get_by_label("Agent", exact=True)).to_be_hidden()
+    button.click()
+    order.select_option("Created, ascending")
+    page.get_by_label("Agent", exact=True).select_option("ada")
+    if not has_scripts:
+        page.get_by_role("button", name="Filter", exact=True).click()
+    expect(page.locator("#filter-count b")).to_have_text("1")
+    expect(page.locator("tbody tr").first).to_contain_text("Question 0")
+    expect(page.get_by_role("link", name="CSV")).to_have_attribute("href", ORDERED)
+
+
+def test_on_a_desk_the_filters_stand_open(visit):
+    page = visit("/samples/", viewport={"width": 1280, "height": 900})
+    expect(page.get_by_label("Agent", exact=True)).to_be_visible()
+    expect(page.locator(".filters__all")).to_be_hidden()
+    expect(page.get_by_label("Sort by")).to_be_hidden()
+    page.get_by_label("Agent", exact=True).select_option("ada")
+    expect(page).to_have_url(page.url.partition("?")[0] + "?agent=ada")  # the order that nobody chose is not in it
+
+
+def test_the_reply_is_on_the_first_screen_of_the_review(visit):
+    page = visit("/review/", viewport=PHONE, has_touch=True)
+    bar = page.locator(".verdicts")
+    top = bar.bounding_box()["y"]
+    reply = page.locator("#reply-shown").bounding_box()
+    assert reply["y"] + reply["height"] <= top
+    assert bar.bounding_box()["height"] <= 56 and PHONE["height"] - top <= 100
+    assert len({button.bounding_box()["y"] for button in bar.locator("button.button").all()}) == 1
+    assert seen(page, "kbd") == [] and seen(page, ".rail__list a > span:not(.visually-hidden)") != []
+    no_complaints(page)
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator("#reply-shown")).not_to_contain_text("Answer 3")
+
+
+def test_the_bar_of_a_phone_has_every_entry(visit):
+    page = visit("/", viewport=PHONE)
+    names = ["Overview", "Agents", "Review", "Samples", "Exports", "System"]
+    assert [one.inner_text() for one in page.locator(".rail__list a > span").all()] == names
+    assert len({one.bounding_box()["y"] for one in page.locator(".rail__list li").all()}) == 1
+    expect(page.locator("#rail-fold")).to_be_hidden()
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_the_rail_folds_by_keyboard_and_stays_folded(visit, has_scripts):
+    page = visit("/samples/", viewport={"width": 1280, "height": 900}, java_script_enabled=has_scripts)
+    wide = page.locator(".rail").bounding_box()["width"]
+    page.get_by_role("button", name="Hide labels").press("Enter")
+    button = page.get_by_role("button", name="Show labels")
+    expect(button).to_be_visible()
+    if has_scripts:
+        expect(button).to_be_focused()
+    assert page.locator(".rail").bounding_box()["width"] < wide / 3
+    page.goto(page.url.replace("/samples/", "/exports/"))
+    expect(page.get_by_role("link", name="Samples", exact=True)).to_be_visible()  # by its name, which nobody sees
+    assert page.locator(".rail").bounding_box()["width"] < wide / 3
+    if has_scripts:
+        no_complaints(page)
+    button.click()
+    expect(page.get_by_role("button", name="Hide labels")).to_be_visible()

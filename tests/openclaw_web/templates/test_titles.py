@@ -1,0 +1,48 @@
+"""Titles and headings say what a page is: no numbers that were counted for it, and no times that pass."""
+
+import re
+
+import pytest
+
+from tests.test_architecture import ROOT, TEMPLATES, fail_for, where
+
+BLOCK = re.compile(
+    r"\{% block (?:title|heading) %\}(.*?)\{% endblock"
+    r"|\{% set (?:name|title) %\}(.*?)\{% endset"
+    r"|<(?:title|h[1-3])\b[^>]*>(.*?)</(?:title|h[1-3])>",
+    re.DOTALL,
+)
+PASSES = re.compile(r"\|\s*(ago|number|tokens|money)\b|\bcounted\b|\bcounter=")
+# What says what one act comes to, with its numbers: they are those of the form or of the receipt below.
+ACTS = {
+    "datasets/samples_bulk.html",
+    "operations/artifact_store.html",
+    "operations/doctor_receipt.html",
+    "operations/retention.html",
+}
+
+
+def test_they_do_not_change_a_minute_later():
+    fail_for(
+        f"{where(path, text.count(chr(10), 0, found.start()) + 1)}  {' '.join(found[0].split())[:90]}"
+        for path in TEMPLATES
+        if str(path.relative_to(ROOT / "templates")) not in ACTS
+        for text in [path.read_text()]
+        for found in BLOCK.finditer(text)
+        if PASSES.search("".join(filter(None, found.groups())))
+    )
+
+
+@pytest.mark.parametrize("address", ["/agents/", "/agents/?from=2026-02-21&to=2026-02-21", "/samples/", "/exports/"])
+def test_title_and_heading_are_the_same(as_admin, ada, address):
+    page = as_admin.get(address).text
+    title = re.search(r"<title>(.*?) · OpenClaw Web</title>", page)[1]
+    heading = re.sub(r"<[^>]+>", "", re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)[1]).strip()
+    assert title == heading
+
+
+@pytest.mark.parametrize("address", ["/samples/", "/exports/", "/operations/jobs/", "/operations/audit/"])
+def test_the_part_that_is_swapped_keeps_the_title(as_admin, address):
+    page, part = as_admin.get(address).text, as_admin.get(address, headers={"HX-Request": "true"}).text
+    title = re.compile(r"<title>.*?</title>")
+    assert title.findall(page) == title.findall(part)

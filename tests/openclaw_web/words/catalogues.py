@@ -1,0 +1,29 @@
+"""The tool that collects the texts, as tests use it: it is a program, not a package."""
+
+import importlib.util
+from functools import cache
+
+from tests.test_architecture import ROOT
+
+_spec = importlib.util.spec_from_file_location("words_of_the_site", ROOT / "locale" / "words.py")
+words = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(words)
+
+
+def forms(text):
+    """The forms of a text, of an id or of a translation."""
+    return [text] if isinstance(text, str) else list(text)
+
+
+@cache
+def found():
+    """All texts that are there, collected once."""
+    return words.collect()
+
+
+def texts():
+    """Every text for translators in each of its forms, with the first place it stands at."""
+    for message in found():
+        if message.id:
+            file, line = message.locations[0]
+            yield from ((f"{file}:{line}", form) for form in forms(message.id))

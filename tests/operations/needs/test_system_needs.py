@@ -1,0 +1,60 @@
+"""The number beside System in the rail: how many things need doing."""
+
+import pytest
+
+from jobs import kinds
+from openclaw_web import clock
+from tests.factories import BackupRunFactory, JobFactory, UserFactory
+from tests.people.settings_page import save
+
+NUMBER = "/operations/needs/"
+MINUTE_MS = 60_000
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def proven(settings, tmp_path):
+    settings.HOME_DIR = tmp_path
+    return BackupRunFactory(proven_at=clock.now_ms())
+
+
+def number(client):
+    """What the rail shows: nothing, or a number and its words."""
+    return client.get(NUMBER).text.strip()
+
+
+def test_there_is_no_number_when_all_is_well(as_admin):
+    JobFactory(state="queued", created_at=clock.now_ms())
+    assert number(as_admin) == ""
+
+
+def test_a_backup_that_was_not_restored_lately_counts(as_admin, proven):
+    proven.proven_at -= 31 * 86_400_000
+    proven.save()
+    assert ">1</b>" in number(as_admin) and "1 problem<" in number(as_admin)
+
+
+def test_jobs_without_a_worker_count_after_ten_minutes(as_admin):
+    JobFactory(state="queued", created_at=clock.now_ms() - 11 * MINUTE_MS)
+    assert ">1</b>" in number(as_admin)
+    JobFactory(state="running", created_at=clock.now_ms())
+    assert number(as_admin) == ""  # it waits behind another
+
+
+@pytest.mark.parametrize(("state", "words"), [("failed", "1 problem<"), ("refused", "1 problem<"), ("finished", "")])
+def test_the_last_run_of_an_automatic_task_counts(as_admin, state, words):
+    JobFactory(kind="backup", state=state, started_by=kinds.BY_ITSELF, created_at=clock.now_ms())
+    save(as_admin, "schedule.backupHours", "24")
+    assert words in number(as_admin) and bool(words) == bool(number(as_admin))
+
+
+def test_one_that_is_switched_off_does_not(as_admin):
+    JobFactory(kind="backup", state="failed", started_by=kinds.BY_ITSELF, created_at=clock.now_ms())
+    save(as_admin, "schedule.backupHours", "0")
+    assert number(as_admin) == ""
+
+
+def test_only_operators_are_told(client):
+    client.force_login(UserFactory(role="labeller"), backend="django.contrib.auth.backends.ModelBackend")
+    assert client.get(NUMBER).status_code == 403
+    assert NUMBER not in client.get("/").text

@@ -1,0 +1,84 @@
+"""Every page with a keyboard: `?` lists all keys that do something there and no others, `/` goes to its search."""
+
+import pytest
+
+from tests.test_architecture import fail_for
+from tests.whole.test_accessibility import ADDRESSES, BEFORE_SIGN_IN, BOTH_AT_ONCE, full  # noqa: F401 (a fixture)
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+
+ROW_KEYS = {"j", "k", "Enter"}
+ARROWS = {"ArrowLeft": "←", "ArrowRight": "→"}
+# What a page has: what its controls are pressed by, and the pairs in the list of which one is pressed by a control.
+FACTS = """() => {
+    const listed = [...document.querySelectorAll("#keys dt")].filter((term) => term.checkVisibility());
+    const keys = (term) => [...term.querySelectorAll("kbd")].map((key) => key.textContent);
+    const controls = [...document.querySelectorAll("[data-key]")];
+    return {
+        listed: listed.map(keys),
+        pressed: controls.flatMap((control) => control.dataset.key.split(" ")),
+        rows: document.querySelectorAll("[data-rows] > :not(thead) a[href]").length,
+        jumps: document.querySelectorAll("#transcript .turn[id], #transcript .call").length,
+        search: [...document.querySelectorAll("main input[type=search]")].some((field) => field.checkVisibility()),
+    };
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(full):  # noqa: F811
+    return full.page
+
+
+def problems(page, name):
+    page.get_by_role("button", name="Keys on this page").click()
+    found = page.evaluate(FACTS)
+    page.keyboard.press("Escape")
+    pressed = {ARROWS.get(key, key) for key in found["pressed"] if key}
+    jumps = set("npeEcCtT") if found["jumps"] else set()
+    does = pressed | jumps | (ROW_KEYS if found["rows"] else set())
+    yield from (f"{name}  lists {keys}, which do nothing" for keys in found["listed"] if not does & set(keys))
+    listed = {key for keys in found["listed"] for key in keys}
+    yield from (f"{name}  does not list {key}" for key in pressed - listed)
+    if found["rows"]:
+        yield from (f"{name}  does not list {key} for its rows" for key in ROW_KEYS - listed)
+    if found["search"]:
+        page.keyboard.press("/")
+        focused = page.evaluate("document.activeElement.matches('main input[type=search]')")
+        if not focused:
+            yield f"{name}  has a search field that / does not lead to"
+
+
+def test_every_page_lists_its_keys_and_no_others(full, page):  # noqa: F811
+    found = []
+    for name in ADDRESSES.keys() - BEFORE_SIGN_IN - {BOTH_AT_ONCE}:
+        page.goto(full.address + ADDRESSES[name].format(**full.facts))
+        found += problems(page, name)
+    fail_for(found)
+
+
+def test_a_page_without_rows_lists_no_keys_of_rows(full, page):  # noqa: F811
+    page.goto(full.address + ADDRESSES["people:settings"])
+    page.keyboard.press("?")
+    assert page.locator("#keys dt:visible").all_inner_texts() == ["?"]
+
+
+def test_the_key_of_the_search_shows_a_field_that_is_folded_away(full, page):  # noqa: F811
+    page.goto(f"{full.address}/agents/main/artifacts/{full.facts['artifact']}/")
+    pattern = page.get_by_label("Pattern", exact=True)
+    assert not pattern.is_visible()
+    page.keyboard.press("/")
+    assert pattern.is_visible() and pattern.evaluate("field => field === document.activeElement")
+    page.keyboard.type("/?j")  # whoever types presses no keys of the page
+    assert pattern.input_value() == "/?j" and not page.locator("#keys").is_visible()
+
+
+def test_what_is_folded_away_opens(full, page):  # noqa: F811
+    page.goto(full.address + ADDRESSES["ledger:session_detail"].format(**full.facts))
+    page.keyboard.press("f")
+    assert page.locator("#id_find").evaluate("field => field === document.activeElement")
+    page.locator("h1").click()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("n")
+    assert page.evaluate("document.activeElement.matches('.turn h2 a')")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.matches('[data-rows] a')")
