@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from . import alpaca, gate, histories, sharegpt
 from .changes import NONE
+from .conversations import histories, walks
+from .conversations.turns import Said
+from .formats import alpaca, gate, sharegpt
 from .made import Made
 from .samples import ExportSample
-from .turns import Said
 
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
 
@@ -49,14 +50,16 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
 def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
     """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
     if shape.needs_branch:
-        yield from sharegpt.reply_rows(
+        for found in walks.told(
             samples,
             messages,
             characters=shape.row_characters,
             keep_text=shape.keep_text,
             history=shape.history,
             withheld=shape.withheld,
-        )
+        ):
+            row = None if found.exchanges is None else sharegpt.row(found.sample, found.exchanges)
+            yield Made(found.sample, row, found.changes, found.others, found.left_out)
         return
     for sample in samples:
         if shape.task == "reply":

@@ -21,10 +21,10 @@ from .. import turn_facts
 from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
 from . import words
-from .branches import with_branches
+from .building.branches import with_branches
+from .building.source import LISTED, Source
+from .building.writer import ExportWriter
 from .options import DEFAULT_TYPES, Options, check, check_name, read_options
-from .source import LISTED, Source
-from .writer import ExportWriter
 
 MANIFEST = "manifest.json"
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)

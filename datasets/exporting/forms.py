@@ -5,8 +5,8 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 
-from ..exporters.gate import LINES
-from ..exporters.histories import EDITED
+from ..exporters.conversations.histories import EDITED
+from ..exporters.formats.gate import LINES
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
 from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
 

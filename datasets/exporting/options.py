@@ -1,6 +1,6 @@
 """What an export is asked for: checked when it is requested, kept in its row, read back when it is built."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import orjson
@@ -9,7 +9,9 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web.errors import Refused
 
-from ..exporters import changes, gate, histories
+from ..exporters import changes
+from ..exporters.conversations import histories
+from ..exporters.formats import gate
 from ..exporters.training_rows import Shape
 from ..models import DatasetExport, DatasetSample
 
@@ -57,42 +59,21 @@ class Options:
 
     def filters(self) -> dict[str, Any]:
         """As the manifest and `dataset_exports.filters` spell them."""
-        return {
-            "onlyApproved": self.only_approved,
-            "trainSplit": self.train_split,
-            "seed": self.seed,
-            "agent": self.agent,
-            "minQuality": self.min_quality,
-            "rowCharacters": self.row_characters,
-            "keepTextBeforeToolCalls": self.keep_text,
-            "includeFlagged": self.include_flagged,
-            "includeInjected": self.include_injected,
-            "includeCutOff": self.include_cut_off,
-            "history": self.history,
-            "gateOutput": self.gate_output,
-        }
+        return {_stored(name): getattr(self, name) for name in CHOICES}
+
+
+NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
+CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
+# What an export did that was asked for before there was the choice, where that is not what it does today.
+BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": ""}
 
 
 def read_options(export: DatasetExport) -> Options:
     """What a stored export was asked for."""
     filters = orjson.loads(export.filters or "{}")
-    return Options(
-        format=export.export_format,
-        task=export.task,
-        only_approved=filters.get("onlyApproved", True),
-        train_split=filters.get("trainSplit", 0.8),
-        seed=filters.get("seed", "0"),
-        agent=filters.get("agent"),
-        sample_types=tuple(orjson.loads(export.sample_types)),
-        min_quality=filters.get("minQuality"),
-        row_characters=filters.get("rowCharacters", ROW_CHARACTERS),
-        keep_text=filters.get("keepTextBeforeToolCalls", False),
-        include_flagged=filters.get("includeFlagged", False),
-        include_injected=filters.get("includeInjected", True),
-        include_cut_off=filters.get("includeCutOff", True),
-        history=filters.get("history", ""),
-        gate_output=filters.get("gateOutput", gate.LINES),
-    )
+    chosen = {name: filters[_stored(name)] for name in CHOICES if _stored(name) in filters}
+    types = tuple(orjson.loads(export.sample_types))
+    return Options(format=export.export_format, task=export.task, sample_types=types, **{**BEFORE, **chosen})
 
 
 def check(options: Options) -> None:
@@ -101,12 +82,8 @@ def check(options: Options) -> None:
     _check_choice(options.task, TASKS, _("There is no task %(value)s. Choose %(choices)s."))
     for name in options.sample_types:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
-    if options.history not in histories.HISTORIES:
-        known = {"value": options.history, "choices": ", ".join(histories.HISTORIES)}
-        raise Refused(_("There is no history %(value)s. Choose %(choices)s.") % known)
-    if options.gate_output not in gate.OUTPUTS:
-        known = {"value": options.gate_output, "choices": ", ".join(gate.OUTPUTS)}
-        raise Refused(_("There is no output %(value)s. Choose %(choices)s.") % known)
+    _check_choice(options.history, histories.HISTORIES, _("There is no history %(value)s. Choose %(choices)s."))
+    _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:
@@ -136,9 +113,16 @@ def check_name(name: str) -> str:
 
 
 def _check_choice(value, choices, sentence):
-    values = [choice.value for choice in choices]
-    if value not in values:
-        raise Refused(sentence % {"value": value, "choices": ", ".join(values)})
+    if value not in tuple(choices):
+        raise Refused(sentence % {"value": value, "choices": ", ".join(choices)})
+
+
+def _stored(name):
+    """How an option is spelled in the columns of an export."""
+    if name == "keep_text":
+        return "keepTextBeforeToolCalls"
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
 
 
 def _is_known(agent_id):

@@ -1,5 +1,6 @@
 """Exports: the list and the form, one export while it is built and afterwards, its files."""
 
+from dataclasses import fields
 from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
@@ -95,9 +96,6 @@ def export_file(request, export_id, name):
     return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
 
 
-TICKS = ("only_approved", "keep_text", "include_injected", "include_cut_off", "include_flagged")
-
-
 def _list_page(request, form, *, has_choices, status=200):
     return answer(
         request,
@@ -173,21 +171,15 @@ def _history(chosen):
 def _again(export):
     """The address of the form with the same options, for another try; without the name when that is taken."""
     chosen = read_options(export)
-    names = (
-        "format",
-        "task",
-        "history",
-        "gate_output",
-        "agent",
-        "train_split",
-        "seed",
-        "min_quality",
-        "row_characters",
-    )
-    values = {name: getattr(chosen, name) for name in names if getattr(chosen, name) not in (None, "")}
-    ticked = {name: "on" if getattr(chosen, name) else "" for name in TICKS}
+    names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
+    values = {name: _typed(getattr(chosen, name)) for name in names if getattr(chosen, name) not in (None, "")}
     name = {"name": export.export_name} if export.state in exports.NO_FILES else {}
-    return "?" + urlencode({**name, **values, **ticked})
+    return "?" + urlencode({**name, **values})
+
+
+def _typed(value):
+    """An option as a form sends it."""
+    return {True: "on", False: ""}[value] if isinstance(value, bool) else value
 
 
 def _reasons(export):

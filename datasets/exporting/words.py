@@ -8,7 +8,9 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.pages import states
 
-from ..exporters import changes, gate, histories
+from ..exporters import changes
+from ..exporters.conversations import histories
+from ..exporters.formats import gate
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
 from ..models import DatasetExport

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from ..exporters.gate import DECISIONS as GATE_DECISIONS
+from ..exporters.formats.gate import DECISIONS as GATE_DECISIONS
 from ..models import PART_LABELS
 
 LABELS = tuple(dict(PART_LABELS))

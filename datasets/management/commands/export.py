@@ -1,14 +1,16 @@
+from dataclasses import fields
+
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.progress import listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
-from ...exporters.gate import LINES, OUTPUTS
-from ...exporters.histories import EDITED, HISTORIES
+from ...exporters.conversations.histories import EDITED, HISTORIES
+from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
-from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS
+from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS, Options
 
 
 class Command(Verb):
@@ -72,9 +74,8 @@ class Command(Verb):
         )
 
     def run(self, quiet, **options):
-        names = ("name", "format", "task", "seed", "agent", "min_quality", "row_characters", "keep_text")
-        names += ("include_flagged", "history", "gate_output", "include_injected", "include_cut_off")
-        choices = {name: options[name] for name in names}
+        names = ["name", *(field.name for field in fields(Options))]
+        choices = {name: options[name] for name in names if name in options}
         choices |= {"only_approved": not options["all"], "train_split": options["split"]}
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             export, job = jobs.make_here(by="command line", listener=listener, **choices)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from datasets.exporters.checks import broken_rules
-from datasets.exporters.lines import as_line
+from datasets.exporters.files.lines import as_line
+from datasets.exporters.formats.checks import broken_rules
 from datasets.exporters.samples import ExportSample, GateAnswer
 from datasets.exporters.training_rows import Shape, rows_of
 

@@ -2,12 +2,13 @@
 
 import pytest
 
-from datasets.exporters import changes, metadata
-from datasets.exporters.checks import COLUMNS, broken_rules
-from datasets.exporters.conversations import Conversation, Exchange
-from datasets.exporters.dates import PIECE, DateColumns
+from datasets.exporters import changes
+from datasets.exporters.conversations.exchanges import Conversation, Exchange
+from datasets.exporters.files.dates import PIECE, DateColumns
+from datasets.exporters.formats import metadata
+from datasets.exporters.formats.checks import COLUMNS, broken_rules
 from datasets.exporters.samples import read_sample
-from datasets.exporting.splits import side
+from datasets.exporting.building.splits import side
 from tests.datasets.exporting.branches import Call, agent, result, rows, sample, stored, user, values
 
 # Characters

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.exporters import changes
-from datasets.exporters.histories import HISTORIES
+from datasets.exporters.conversations.histories import HISTORIES
 from datasets.exporters.training_rows import Shape, rows_of
 from tests.datasets.exporting.branches import Said, agent, result, rows, sample, sides, user, values
 from tests.datasets.exporting.test_exporters_properties import numbered, often

@@ -6,13 +6,13 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.exporters.alpaca import COLUMNS as ALPACA_COLUMNS
-from datasets.exporters.checks import broken_rules
 from datasets.exporters.cleaning import BAD
-from datasets.exporters.histories import HISTORIES
-from datasets.exporters.lines import as_line
-from datasets.exporters.sharegpt import COLUMNS as SHAREGPT_COLUMNS
-from datasets.exporters.sharegpt import SHORTEST_RESULT
+from datasets.exporters.conversations.histories import HISTORIES
+from datasets.exporters.conversations.walks import SHORTEST_RESULT
+from datasets.exporters.files.lines import as_line
+from datasets.exporters.formats.alpaca import COLUMNS as ALPACA_COLUMNS
+from datasets.exporters.formats.checks import broken_rules
+from datasets.exporters.formats.sharegpt import COLUMNS as SHAREGPT_COLUMNS
 from datasets.exporters.training_rows import Shape, rows_of
 from tests.datasets.exporting.branches import Call, Said, gate, sample
 

@@ -10,7 +10,7 @@ import pytest
 from ulid import ULID
 
 from datasets.exporting import exports
-from datasets.exporting.plain_rows import PlainRows
+from datasets.exporting.building.plain_rows import PlainRows
 from datasets.models import DatasetExport, DatasetSample
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import agent, tell, tell_turns, user
@@ -187,8 +187,8 @@ def test_batches_lose_and_double_nothing(monkeypatch):
 
 def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     in_batches_of_three(monkeypatch)
-    monkeypatch.setattr("datasets.exporting.branches.GROUP_SESSIONS", 4)
-    monkeypatch.setattr("datasets.exporting.branches.GROUP_SAMPLES", 2)
+    monkeypatch.setattr("datasets.exporting.building.branches.GROUP_SESSIONS", 4)
+    monkeypatch.setattr("datasets.exporting.building.branches.GROUP_SAMPLES", 2)
     AgentFactory(agent_id="bob")
     for number in range(10):
         if number % 3:  # the others have no transcript (any more)

@@ -7,7 +7,7 @@ import sys
 import orjson
 import pytest
 
-from datasets.exporters.dates import PIECE
+from datasets.exporters.files.dates import PIECE
 from datasets.exporting import exports
 from tests.datasets.conversations import tell_turns
 from tests.datasets.exporting.branches import Steps, body

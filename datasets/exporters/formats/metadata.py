@@ -1,6 +1,6 @@
 """Where a row comes from: columns of texts beside the ones that trainers read."""
 
-from .samples import ExportSample
+from ..samples import ExportSample
 
 # Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
 RESERVED = frozenset(

@@ -6,8 +6,8 @@ as not to be learned.
 
 from collections import deque
 
-from . import changes
-from .conversations import AGENT, HUMAN, Exchange, Message, size_of
+from .. import changes
+from .exchanges import AGENT, HUMAN, Exchange, Message, size_of
 from .turns import Turn
 
 # Approved turns with their edits; the same, all of a session in one row; every turn, marked as not to be learned.

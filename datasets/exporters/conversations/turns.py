@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import orjson
 
-from . import changes
-from .cleaning import clean
-from .conversations import CALL, RESULT, THINK, Message
+from .. import changes
+from ..cleaning import clean
+from .exchanges import CALL, RESULT, THINK, Message
 
 
 class Call(Protocol):

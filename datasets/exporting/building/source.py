@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from ..models import DatasetSample
-from ..turn_facts import CUT_OFF
-from .options import Options
+from ...models import DatasetSample
+from ...turn_facts import CUT_OFF
+from ..options import Options
 from .plain_rows import PlainRows
 
 COLUMNS = (

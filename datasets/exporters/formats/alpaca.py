@@ -4,9 +4,9 @@ No `history` column: a trainer learns the answers in it as well, approved or not
 conversations.
 """
 
+from ..changes import NONE, REPLY_EDITED, Changes
+from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
-from .changes import NONE, REPLY_EDITED, Changes
-from .samples import ExportSample, GateAnswer
 
 COLUMNS = ("instruction", "input", "output", *metadata.PLACE)
 Row = dict[str, str]

@@ -1,8 +1,8 @@
 """The task `gate`: from a conversation to memory_gate's decision."""
 
-from .changes import DECISION_FLATTENED, HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
-from .cleaning import clean_json
-from .samples import ExportSample, GateAnswer, Pair
+from ..changes import DECISION_FLATTENED, HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
+from ..cleaning import clean_json
+from ..samples import ExportSample, GateAnswer, Pair
 
 INSTRUCTION = (
     "Based on the following conversation, decide if this should be written to memory and which file it belongs to."

@@ -7,7 +7,7 @@ that all look like `2026-01-31` becomes timestamps, and a trainer then finds no 
 import re
 from collections.abc import Iterable
 
-from .conversations import Conversation
+from ..conversations.exchanges import Conversation
 
 PIECE = 10 * 1024 * 1024
 # What pyarrow's JSON reader takes for a moment; wider than it where in doubt.

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .changes import CHARACTERS_REPLACED, Changes
-from .cleaning import as_json
-from .conversations import Conversation
+from ..changes import CHARACTERS_REPLACED, Changes
+from ..cleaning import as_json
+from ..conversations.exchanges import Conversation
 
 Row = dict[str, Any]
 

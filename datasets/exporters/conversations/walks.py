@@ -1,20 +1,32 @@
-"""ShareGPT rows: a conversation up to a turn, ending with the reply to learn."""
+"""Down a branch with its samples: which turns stand before each reply, in every history that an export can have."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 
-from . import changes, gate, histories, metadata
-from .changes import NONE, Changes
-from .conversations import AGENT, HUMAN, RESULT, Conversation, Exchange, Message, size_of
-from .made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN, Made, Row
-from .samples import ExportSample, GateAnswer, Pair
+from .. import changes
+from ..changes import NONE, Changes
+from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN
+from ..samples import ExportSample, Pair
+from . import histories
+from .exchanges import AGENT, HUMAN, RESULT, Exchange, Message, size_of
 from .turns import Said, Turn, turns_of
 
-COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT)
 SHORTEST_RESULT = 200
 CUT = "\n[… {count} characters left out …]"
 
 
-def reply_rows(
+@dataclass(slots=True)
+class Told:
+    """The exchanges that end with the reply of a sample: see made.Made, which is this as a row."""
+
+    sample: ExportSample
+    exchanges: list[Exchange] | None
+    changes: Changes = NONE
+    others: Sequence[ExportSample] = ()
+    left_out: str = ""
+
+
+def told(
     samples: Iterable[ExportSample],
     messages: Iterable[Said],
     *,
@@ -22,7 +34,7 @@ def reply_rows(
     keep_text: bool = False,
     history: str = histories.EDITED,
     withheld: Set[str] = NONE,
-) -> Iterator[Made]:
+) -> Iterator[Told]:
     """What becomes of each sample of one session: see `histories` for what stands before its reply.
 
     Samples and turns come in the order of their numbers, are read once and side by side, and no more is kept than a
@@ -41,16 +53,6 @@ def reply_rows(
         else:
             yield walk.rebuilt(sample)
     yield from walk.rest()
-
-
-def gate_row(
-    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
-) -> tuple[Row, Changes]:
-    """The conversation as one question, and memory_gate's decision as its answer."""
-    said, done = gate.conversation(sample, characters)
-    question = {"from": HUMAN, "value": f"{gate.INSTRUCTION}\n{said}"}
-    answer, more = gate.answer(decision, output)
-    return _row(sample, [Exchange([question, {"from": AGENT, "value": answer}], done)]), more
 
 
 class Edited:
@@ -75,27 +77,27 @@ class Edited:
         else:
             self.latest.append(exchange)
 
-    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Made]:
+    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
         own = _own_exchange(sample, *_words(sample, turn), self.characters)
         if sample.is_approved:
             self.approved = sample.turn_number, own
         yield self._made(sample, own, self.latest)
 
-    def rebuilt(self, sample: ExportSample) -> Made:
+    def rebuilt(self, sample: ExportSample) -> Told:
         """The row of a sample whose turn is not on the branch: what stands before it there is not known."""
         own = _own_exchange(sample, [_asked(sample)], {changes.REBUILT}, self.characters)
         done = {changes.HISTORY_BEGINS_LATER} if sample.context else set()
-        return Made(sample, _row(sample, [own]), _edited(sample, done))
+        return Told(sample, [own], _edited(sample, done))
 
-    def rest(self) -> Iterable[Made]:
+    def rest(self) -> Iterable[Told]:
         """What is still to be told of the session."""
         return ()
 
     def _made(self, sample, own, latest):
         exchanges, is_shortened = latest.before(own)
         left_out = changes.HISTORY_SHORTENED if is_shortened else self.begins
-        return Made(sample, _row(sample, [*exchanges, own]), _edited(sample, {left_out} if left_out else set()))
+        return Told(sample, [*exchanges, own], _edited(sample, {left_out} if left_out else set()))
 
 
 class Session(Edited):
@@ -115,10 +117,10 @@ class Session(Edited):
         elif self.samples[-1].turn_number != turn.number:
             self.ended = self.ended or AFTER_GAP
 
-    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Made]:
+    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """Take the turn into the row, or say why it is not in it."""
         if reason := self._why_not(sample):
-            yield Made(sample, None, left_out=reason)
+            yield Told(sample, None, left_out=reason)
             return
         own = _own_exchange(sample, *_words(sample, turn), self.characters)
         if self.samples and self.size + own.size > self.characters:
@@ -126,20 +128,20 @@ class Session(Edited):
         if reason := self.ended or max(own.changes & self.withheld, default=""):
             if not self.samples:
                 self.begins = self.begins or changes.HISTORY_WITHHELD
-            yield Made(sample, None, left_out=reason)
+            yield Told(sample, None, left_out=reason)
             return
         self.exchanges.append(own)
         self.samples.append(sample)
         self.size += own.size
 
-    def rest(self) -> Iterator[Made]:
+    def rest(self) -> Iterator[Told]:
         """The row, when the session has one."""
         if self.samples:
             done = {self.begins} if self.begins else set()
             if any(sample.edited_reply is not None for sample in self.samples):
                 done.add(changes.REPLY_EDITED)
             *others, last = self.samples
-            yield Made(last, _row(last, self.exchanges), frozenset(done), others)
+            yield Told(last, self.exchanges, frozenset(done), others)
 
     def _why_not(self, sample):
         if self.samples and self.samples[-1].turn_number == sample.turn_number:
@@ -169,12 +171,12 @@ class Context(Edited):
         else:
             self.latest.append(exchange)
 
-    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Made]:
+    def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
         messages, done = self.unanswered.joined(turn, sample.user_text)
         yield self._made(sample, self._own(sample, messages, done | _dropped(sample, turn)), self.latest)
 
-    def rebuilt(self, sample: ExportSample) -> Made:
+    def rebuilt(self, sample: ExportSample) -> Told:
         """The row of a sample whose turn is not on the branch, with the words that the sample itself knows."""
         done = {changes.REBUILT}
         alone = Context(self.characters, self.withheld)
@@ -255,13 +257,3 @@ def _shortened(message, length):
     if len(text) <= length + len(mark):
         return message
     return {"from": RESULT, "value": text[: length - len(mark)] + mark}
-
-
-def _row(sample, exchanges):
-    return {
-        "conversations": Conversation(exchanges),
-        "system": "",
-        "tools": "[]",
-        **metadata.place(sample),
-        **metadata.judgement(sample),
-    }

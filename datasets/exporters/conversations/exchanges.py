@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from .changes import CHARACTERS_REPLACED, Changes
-from .cleaning import as_json
+from ..changes import CHARACTERS_REPLACED, Changes
+from ..cleaning import as_json
 
 Message = dict[str, Any]  # {"from": ..., "value": ...}, and "train" where what is not to be learned is marked
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"

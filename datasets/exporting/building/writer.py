@@ -11,18 +11,19 @@ from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
 
-from ..exporters import files
-from ..exporters.checks import COLUMNS, broken_rules
-from ..exporters.conversations import Broken
-from ..exporters.dataset_info import dataset_info, file_name, masked_history
-from ..exporters.histories import CONTEXT
-from ..exporters.lines import as_line
-from ..exporters.samples import ExportSample, Unreadable, read_sample
-from ..exporters.training_rows import rows_of, unfit
-from ..exporters.turns import Said
-from ..models import DatasetSample
-from . import splits, words
-from .options import Options
+from ...exporters.conversations.exchanges import Broken
+from ...exporters.conversations.histories import CONTEXT
+from ...exporters.conversations.turns import Said
+from ...exporters.files import writing
+from ...exporters.files.dataset_info import dataset_info, file_name, masked_history
+from ...exporters.files.lines import as_line
+from ...exporters.formats.checks import COLUMNS, broken_rules
+from ...exporters.samples import ExportSample, Unreadable, read_sample
+from ...exporters.training_rows import rows_of, unfit
+from ...models import DatasetSample
+from .. import words
+from ..options import Options
+from . import splits
 from .source import LISTED
 
 PROFILE = "strict"
@@ -38,7 +39,7 @@ class ExportWriter:
         self.shape = options.shape
         self.folder = folder
         self.excluded = excluded
-        self.files: dict[str, files.RowFile] = {}
+        self.files: dict[str, writing.RowFile] = {}
         self.seen = self.rows = self.samples = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
         self.changes: Counter[str] = Counter()
@@ -69,11 +70,11 @@ class ExportWriter:
         if not written:
             raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
         info = dataset_info(self.options.format, list(written))
-        described = [files.write_json(self.folder / "dataset_info.json", info)]
+        described = [writing.write_json(self.folder / "dataset_info.json", info)]
         if self.shape.needs_branch and self.shape.history == CONTEXT:
             masked = masked_history(self.options.format)
-            described.append(files.write_text(self.folder / "llamafactory.yaml", masked))
-        files.write_json(self.folder / "manifest.json", self._manifest(written, described))
+            described.append(writing.write_text(self.folder / "llamafactory.yaml", masked))
+        writing.write_json(self.folder / "manifest.json", self._manifest(written, described))
 
     def close(self) -> None:
         """Stop writing, complete or not."""
@@ -126,7 +127,7 @@ class ExportWriter:
     def _file(self, side):
         if side not in self.files:
             path = self.folder / file_name(self.options.format, side)
-            self.files[side] = files.RowFile(path, COLUMNS[self.options.format])
+            self.files[side] = writing.RowFile(path, COLUMNS[self.options.format])
         return self.files[side]
 
     def _note_excluded(self, reason, sample_id):

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
+from ..conversations.exchanges import Broken, Conversation, broken_messages
 from . import alpaca, sharegpt
-from .conversations import Broken, Conversation, broken_messages
 
 COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS}
 

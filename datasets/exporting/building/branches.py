@@ -13,7 +13,7 @@ from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
 from openclaw_web.errors import Refused
 
-from ..exporters import changes
+from ...exporters import changes
 from .plain_rows import PlainRows
 
 COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json")

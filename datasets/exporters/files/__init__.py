@@ -1,0 +1,1 @@
+"""Rows as files, and what lies beside them."""
