@@ -7,6 +7,7 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Coalesce
 
 from agents.models import Agent
+from ledger.injected import split
 from ledger.models import Session
 from openclaw_web.lists.paging import Page, page_of
 
@@ -20,11 +21,12 @@ SESSIONS_ASKED = 2_000  # a key that is reset every day has many sessions
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A session by its key, and where it is read when it is in this agent's store."""
+    """A session by its key, and where it is read and what it is called when it is in this agent's store."""
 
     key: str
-    session_id: str | None
-    address: str | None
+    session_id: str | None = None
+    address: str | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,12 @@ def key_of(agent: Agent, session: str) -> str:
 
 
 def _sessions(agent, runs):
-    """The sessions of every key of a page as (created at, id), the newest first."""
+    """The sessions of every key of a page as (created at, id, title), the newest first."""
     keys = {key for run in runs for key in (run.requester_session_key, run.child_session_key) if key}
     rows = Session.objects.using(agent.db).filter(session_key__in=keys).order_by("-created_at", "-id")
-    found: dict[str, list[tuple[int, str]]] = {}
-    for key, created_at, session_id in rows.values_list("session_key", "created_at", "id")[:SESSIONS_ASKED]:
-        found.setdefault(key, []).append((created_at, session_id))
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for key, *known in rows.values_list("session_key", "created_at", "id", "title")[:SESSIONS_ASKED]:
+        found.setdefault(key, []).append(tuple(known))
     return found
 
 
@@ -114,9 +116,10 @@ def _run(agent, run, sessions):
 def _side(agent, key, sessions, moment):
     """The session that had a key at a moment: the last one that had begun by then."""
     known = sessions.get(key, [])
-    begun = [session_id for created_at, session_id in known if moment is None or created_at <= moment]
-    session_id = (begun or [session_id for _, session_id in known[-1:]] or [None])[0]
-    return Side(key, session_id, session_address(agent, session_id) if session_id else None)
+    begun = [session for session in known if moment is None or session[0] <= moment]
+    for _, session_id, title in begun[:1] or known[-1:]:
+        return Side(key, session_id, session_address(agent, session_id), split(title)[1])
+    return Side(key)
 
 
 def _weight(run):

@@ -63,6 +63,16 @@ def test_a_session_shows_its_runs_on_either_side(client):
     assert 'class="chip" href="?"' in client.get(ADA, {"session": "s1"}).text
 
 
+def test_sessions_are_named_by_their_titles_and_by_their_keys_without_one(client):
+    SessionFactory(id="asker", session_key="agent:main:main", title="[cron:1-2 Morning orders] Check the orders")
+    SubagentRunFactory(run_id="named", requester_session_key="agent:main:main", created_at=T0)
+    SubagentRunFactory(run_id="nameless", requester_session_key="agent:main:gone", created_at=T0)
+    page = client.get(ADA).text
+    assert ">Check the orders</a>" in page
+    assert 'title="agent:main:main"' in page
+    assert ">agent:main:gone</span>" in page
+
+
 @pytest.mark.parametrize("session", ["a\0b", "x" * 5_000, "<b>\u202e", "\ud83d"])
 def test_strange_sessions_find_nothing(client, session):
     page = client.get(ADA, {"session": session.encode("utf-8", "surrogatepass")})
