@@ -53,8 +53,8 @@ def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Sa
         for found in walks.told(
             samples,
             messages,
+            sharegpt.ShareGPT(shape.keep_text),
             characters=shape.row_characters,
-            keep_text=shape.keep_text,
             history=shape.history,
             withheld=shape.withheld,
         ):

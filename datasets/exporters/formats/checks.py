@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from ..conversations.exchanges import Broken, Conversation, broken_messages
+from ..conversations.exchanges import Conversation
+from ..conversations.spelling import Broken
 from . import alpaca, sharegpt
 
 COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS}
@@ -30,7 +31,7 @@ def _alpaca(row):
 
 def _sharegpt(row):
     said = row["conversations"]
-    broken = said.broken if isinstance(said, Conversation) else broken_messages(said)
+    broken = said.broken if isinstance(said, Conversation) else sharegpt.SPELLING.broken(said)
     if row["tools"] != "[]" and not _is_tool_list(row["tools"]):
         return [*broken, Broken("tools")]
     return broken

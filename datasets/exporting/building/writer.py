@@ -11,8 +11,8 @@ from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
 
-from ...exporters.conversations.exchanges import Broken
 from ...exporters.conversations.histories import CONTEXT
+from ...exporters.conversations.spelling import Broken
 from ...exporters.conversations.turns import Said
 from ...exporters.files import writing
 from ...exporters.files.dataset_info import dataset_info, file_name, masked_history
