@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .. import changes
+from ..made import RESTS_ON_TOOLS
 from .spelling import Call, Message, Spelling, Step
+
+# Rows tell what tools were asked and returned, or have no turn that rests on it.
+KEEP, LEAVE_OUT = TOOL_CALLS = ("keep", "leave_out")
 
 
 class Said(Protocol):
@@ -38,10 +42,13 @@ class Turn:
     changes: set[str] = field(default_factory=set)
 
 
-def turns_of(messages: Iterable[Said], spelling: Spelling) -> Iterator[Turn]:
-    """The turns of a branch, one at a time, their steps as a format writes them."""
+def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True) -> Iterator[Turn]:
+    """The turns of a branch, one at a time, their steps as a format writes them.
+
+    `tools`: whether rows tell what tools returned; if not, a turn that rests on it has this among its changes.
+    """
     turn: Turn | None = None
-    reader = _Reader(spelling)
+    reader = _Reader(spelling, tools)
     has_opening = False
     for message in messages:
         if message.role == "user":
@@ -62,8 +69,9 @@ def turns_of(messages: Iterable[Said], spelling: Spelling) -> Iterator[Turn]:
 class _Reader:
     """Reads what follows a user message. Calls stay open until the next message after their results."""
 
-    def __init__(self, spelling):
+    def __init__(self, spelling, tools):
         self.spelling = spelling
+        self.tools = tools
         self.first = 1  # the number of the next call
         self.steps: list[Step] = []
         self.texts: list[str] = []
@@ -96,6 +104,8 @@ class _Reader:
                 turn.answers = steps.pop().words
         for step in steps:
             self._write(step, turn)
+        if not self.tools and (steps or changes.RESULTS_DROPPED in turn.changes):
+            turn.changes.add(RESTS_ON_TOOLS)
         return turn
 
     def _read_result(self, message, turn):

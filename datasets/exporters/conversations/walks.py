@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .. import changes
 from ..changes import NONE, Changes
-from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN
+from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
 from ..samples import ExportSample, Pair
 from . import histories
 from .exchanges import Exchange
@@ -43,7 +43,7 @@ def told(
     a change of `withheld` is in no other turn's row.
     """
     walk = WALKS[history](spelling, characters, withheld)
-    turns = turns_of(messages, spelling)
+    turns = turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld)
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:
@@ -75,11 +75,8 @@ class Edited:
         if not exchange or number != turn.number:
             self.latest.clear()
             self.begins = changes.HISTORY_BEGINS_LATER
-        elif exchange.changes & self.withheld:
-            self.latest.clear()
-            self.begins = changes.HISTORY_WITHHELD
         else:
-            self.latest.append(exchange)
+            self._go_past(exchange)
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
@@ -102,6 +99,14 @@ class Edited:
         exchanges, is_shortened = latest.before(own)
         left_out = changes.HISTORY_SHORTENED if is_shortened else self.begins
         return Told(sample, [*exchanges, own], _edited(sample, {left_out} if left_out else set()))
+
+    def _go_past(self, exchange):
+        """Let an exchange stand before what follows, or begin after it when it may be in no row but its own."""
+        if withheld := exchange.changes & self.withheld:
+            self.latest.clear()
+            self.begins = _begins_after(withheld)
+        else:
+            self.latest.append(exchange)
 
     def _own(self, sample, asked, turn, done):
         """The turn of a sample with its reply, its tool results cut where it would be too long for a row."""
@@ -156,9 +161,10 @@ class Session(Edited):
         own = self._own(sample, sample.user_text, turn, turn.changes)
         if self.samples and self.size + own.size > self.characters:
             self.ended = BEYOND_ROW
-        if reason := self.ended or max(own.changes & self.withheld, default=""):
+        withheld = own.changes & self.withheld
+        if reason := self.ended or max(withheld, default=""):
             if not self.samples:
-                self.begins = self.begins or changes.HISTORY_WITHHELD
+                self.begins = self.begins or _begins_after(withheld)
             yield Told(sample, None, left_out=reason)
             return
         self.exchanges.append(own)
@@ -198,11 +204,7 @@ class Context(Edited):
                 self.latest.is_shortened = True
             return
         self.unanswered.clear()
-        if exchange.changes & self.withheld:
-            self.latest.clear()
-            self.begins = changes.HISTORY_WITHHELD
-        else:
-            self.latest.append(exchange)
+        self._go_past(exchange)
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
@@ -221,6 +223,11 @@ class Context(Edited):
 
 
 WALKS: dict[str, type[Edited]] = {histories.EDITED: Edited, histories.SESSION: Session, histories.CONTEXT: Context}
+
+
+def _begins_after(withheld):
+    """The change to name when earlier turns are left out because of a turn with these changes."""
+    return changes.HISTORY_AFTER_TOOLS if RESTS_ON_TOOLS in withheld else changes.HISTORY_WITHHELD
 
 
 def _dropped(sample, turn):

@@ -7,6 +7,7 @@ from jobs.progress import listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
 from ...exporters.conversations.histories import EDITED, HISTORIES
+from ...exporters.conversations.turns import KEEP, TOOL_CALLS
 from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
@@ -60,6 +61,12 @@ class Command(Verb):
             choices=OUTPUTS,
             default=LINES,
             help=_("task gate: the decision as three lines or as JSON (lines)"),
+        )
+        parser.add_argument(
+            "--tool-calls",
+            choices=TOOL_CALLS,
+            default=KEEP,
+            help=_("tool calls and results: in the rows, or left out with the turns whose reply rests on them (keep)"),
         )
         parser.add_argument(
             "--include-injected",

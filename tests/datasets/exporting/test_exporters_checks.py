@@ -107,7 +107,7 @@ def test_sharegpt_rows_that_trainers_misread(change, rule):
 
 
 def test_no_column_has_a_name_that_trainers_take():
-    meant = {"alpaca": set(), "sharegpt": {"system", "tools"}}
+    meant = {"alpaca": set(), "sharegpt": {"system", "tools"}, "openai": {"messages"}}
     assert {kind: metadata.RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
 
 
