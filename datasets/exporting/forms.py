@@ -9,7 +9,7 @@ from ..exporters.conversations.histories import EDITED
 from ..exporters.conversations.turns import KEEP
 from ..exporters.formats.gate import LINES
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS, TOOL_WORDS
+from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS, TOOL_CALL_WORDS
 
 
 class ExportForm(forms.Form):
@@ -75,7 +75,7 @@ class ExportForm(forms.Form):
     )
     tool_calls = forms.ChoiceField(
         label=_("Tool calls"),
-        choices=list(TOOL_WORDS.items()),
+        choices=list(TOOL_CALL_WORDS.items()),
         initial=KEEP,
         required=False,
         help_text=_("For ShareGPT and OpenAI. Unsloth reads only conversations without tool calls."),

@@ -31,7 +31,7 @@ HISTORY_WORDS = {
     histories.SESSION: gettext_lazy("One row per session, up to the first turn that is not approved"),
     histories.CONTEXT: gettext_lazy("All earlier turns, marked as not to be learned"),
 }
-TOOL_WORDS = {
+TOOL_CALL_WORDS = {
     turns.KEEP: gettext_lazy("Included"),
     turns.LEAVE_OUT: gettext_lazy("Left out, with the turns whose reply rests on them"),
 }
