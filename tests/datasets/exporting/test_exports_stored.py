@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datasets.exporters.cleaning import BAD
 from datasets.exporters.files.lines import as_csv, as_line
 from datasets.exporters.formats import raw, table
 from datasets.exporters.samples import read_stored
@@ -35,6 +37,7 @@ def home(settings, tmp_path, ada):
 def some_samples():
     """A sample with everything, one with next to nothing, one that a spreadsheet would run."""
     judged = {"annotation_status": "approved", "annotated_by": "mei", "annotated_at": 1_764_000_000_000}
+    judged |= {"session_id": "s1", "turn_id": "s1:u1", "created_at": 1_763_000_000_000}
     SampleFactory(
         id="full",
         turn_number=1,
@@ -46,14 +49,11 @@ def some_samples():
         gate_label="corrected",
         gate_corrected_output='{"decision": "UPDATE_SOUL", "reason": "r", "candidateFact": "f"}',
         privacy_checked=True,
-        created_at=1_763_000_000_000,
         **judged,
     )
-    SampleFactory(id="bare", turn_number=2, content=body(2), created_at=1_763_000_000_000, **judged)
-    formula = body(
-        3, userMessage='=HYPERLINK("http://x")', agentReply="-1\r\nand \x00 \ud83d".encode("utf-8", "ignore").decode()
-    )
-    SampleFactory(id="odd", turn_number=3, content=formula, created_at=1_763_000_000_000, **judged)
+    SampleFactory(id="bare", turn_number=2, content=body(2), **judged)
+    formula = body(3, userMessage='=HYPERLINK("http://x")', agentReply="-1\r\nand \x00")
+    SampleFactory(id="odd", turn_number=3, content=formula, **judged)
 
 
 def build(format_, **choices):
@@ -118,7 +118,7 @@ def test_csv_reads_back_line_breaks_and_quotes_and_all():
         "r",
     )
     assert (bare["context"], bare["edited_reply"], bare["quality_score"], bare["memory_gate_reason"]) == ("",) * 4
-    assert odd["user_message"] == '\'=HYPERLINK("http://x")' and odd["agent_reply"] == "'-1\r\nand \ufffd "
+    assert odd["user_message"] == '\'=HYPERLINK("http://x")' and odd["agent_reply"] == "'-1\r\nand \ufffd"
     assert exports.read_manifest(export)["transformations"] == {"characters_replaced": 1, "formulas_marked": 1}
 
 
@@ -153,7 +153,7 @@ def test_no_trainer_is_told_of_them_and_no_rule_stops_them(format_):
         said = body(number, userMessage="", agentReply="2026-01-31")
         SampleFactory(id=f"x{number}", turn_number=number, content=said, annotation_status="approved")
     export = build(format_)
-    assert sorted(path.name for path in exports.folder_of(export).iterdir())[-1] == "manifest.json"
+    assert not (exports.folder_of(export) / "dataset_info.json").exists()
     manifest = exports.read_manifest(export)
     assert (manifest["profile"], manifest["counts"]["rows"], manifest["notes"]) == ("stored", 3, [])
 
@@ -168,14 +168,11 @@ def test_sides_are_those_of_every_format():
     for number in range(20):
         SampleFactory(id=f"x{number}", session_id=f"s{number}", annotation_status="approved")
     sides = {}
-    for format_ in ("alpaca", "raw"):
+    for format_, name in (("alpaca", "session_id"), ("raw", "sessionId")):
         export = exports.request("one", format_, "reply", by="root", train_split=0.5)
         exports.build(export.id, Steps())
         for side in ("train", "test"):
-            sides[format_, side] = {
-                orjson.loads(line)["session_id" if format_ == "alpaca" else "sessionId"]
-                for line in data(export, side).splitlines()
-            }
+            sides[format_, side] = {orjson.loads(line)[name] for line in data(export, side).splitlines()}
     assert sides["alpaca", "train"] == sides["raw", "train"] and sides["raw", "test"]
 
 
@@ -195,13 +192,10 @@ CELLS = st.text(st.characters(codec=None) | st.sampled_from("=+-@\t\r\n\x00\",'ï
 
 @given(CELLS, CELLS, CELLS)
 def test_whatever_was_said_a_table_has_one_row_for_it_and_no_formula(asked, reply, edited):
-    content = {
-        "userMessage": asked.encode("utf-8", "ignore").decode(),
-        "agentReply": reply.encode("utf-8", "ignore").decode(),
-    }
-    sample = read_stored(stored(content, output=edited))
+    content = {"userMessage": asked, "agentReply": reply}
+    sample = read_stored(stored(json.dumps(content), output=edited))
     line, _, _ = as_csv(table.row(sample), frozenset())
     (found,) = csv.reader(io.StringIO(line.decode(), newline=""))
     assert len(found) == len(table.COLUMNS) and not any(cell.startswith(spreadsheets.FORMULA) for cell in found)
     read = orjson.loads(as_line(raw.row(sample), frozenset())[0])
-    assert read["content"] == {name: text.replace("\x00", "\ufffd") for name, text in content.items()}
+    assert read["content"] == {name: BAD.sub("\ufffd", text) for name, text in content.items()}
