@@ -135,6 +135,8 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True)
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
     if changes.OUTPUT_FLAGGED in excluded:
         advice = _("An admin can include samples with outputs that may contain secrets.")
+    elif RESTS_ON_TOOLS in excluded:
+        advice = _("Include tool calls, or approve samples whose reply rests on none.")
     elif "low_quality" in excluded and not is_scored:
         advice = _("No sample has a quality score: export without a minimum quality.")
     elif NO_DECISION in excluded:
