@@ -23,7 +23,7 @@ from tests.datasets.exporting.exporting import make
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
-GOLDENS = Path(__file__).parents[2] / "data" / "exports"
+GOLDENS = Path(__file__).parents[3] / "data" / "exports"
 CONTEXT = [{"role": "user", "message": "I like mornings. ☀️"}, {"role": "agent", "message": "Noted,\n“mornings”."}]
 GATE = {"output": {"decision": "UPDATE_USER", "reason": "Stable.", "candidateFact": "likes mornings"}}
 
