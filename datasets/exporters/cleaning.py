@@ -1,5 +1,7 @@
 """JSON without the characters that a loader stops at: halves of surrogate pairs and NULs."""
 
+import json
+import math
 import re
 from typing import Any
 
@@ -11,19 +13,27 @@ ESCAPED_NUL = rb"\u0000"
 
 
 def clean(value: Any) -> Any:
-    """The same value with every unusable character of its texts replaced by U+FFFD."""
+    """The same value with every unusable character of its texts replaced by U+FFFD; a number that is none is None."""
     if isinstance(value, str):
         return BAD.sub(REPLACEMENT, value) if BAD.search(value) else value
     if isinstance(value, dict):
         return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, list):
         return [clean(item) for item in value]
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def clean_json(value: Any) -> str:
     """A value as a text of JSON, for a text of a row."""
-    return orjson.dumps(clean(value)).decode()
+    return json_text(clean(value))
+
+
+def json_text(value: Any) -> str:
+    """The same without a look at each character: what can be written stays as it is, a NUL as its escape."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # half a surrogate pair, or a number orjson has no room for
+        return json.dumps(clean(value), ensure_ascii=False)
 
 
 def as_json(value: Any) -> tuple[bytes, Any, bool]:

@@ -38,6 +38,7 @@ class ExportSample:
     is_gate_wrong: bool = False  # somebody said so, and nobody said what would be right
     quality_score: float | None = None
     is_approved: bool = False
+    stored: dict[str, Any] | None = None  # its row, for the formats that write a sample as it is
 
     @property
     def reply(self) -> str:
@@ -76,6 +77,24 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
     return sample
 
 
+def read_stored(row: dict[str, Any]) -> ExportSample:
+    """The sample in a row of `dataset_samples` with that row, whatever its content is."""
+    try:
+        sample = read_sample(row)
+    except Unreadable:
+        sample = read_sample({**row, "content": "{}"})
+    sample.stored = row
+    return sample
+
+
+def loose_json(text: str) -> Any:
+    """The value of a text of JSON. Raises ValueError when it is none."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)  # with half of a surrogate pair, which is replaced later: no reason to lose a sample
+
+
 def _judged_gate(row, gate):
     """Label and correction of the gate's part: what people said here counts, else what the sample came with."""
     if label := row.get("gate_label"):
@@ -85,20 +104,12 @@ def _judged_gate(row, gate):
 
 def _object(content):
     try:
-        body = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        body = _loose(content)
+        body = loose_json(content)
+    except ValueError as exc:
+        raise Unreadable from exc
     if not isinstance(body, dict):
         raise Unreadable
     return body
-
-
-def _loose(content):
-    """JSON that orjson refuses: half of a surrogate pair is replaced later, not a reason to lose the sample."""
-    try:
-        return json.loads(content)
-    except ValueError as exc:
-        raise Unreadable from exc
 
 
 def _gate_answer(answer):

@@ -1,15 +1,18 @@
 """Which exporter makes the rows of a format and task."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
+from typing import Any
 
 from .changes import NONE
 from .conversations import histories, walks
 from .conversations.turns import Said
-from .formats import alpaca, gate, sharegpt
-from .made import Made
+from .formats import alpaca, gate, openai, raw, sharegpt, table
+from .made import Made, Row
 from .samples import ExportSample
 
+CONVERSATIONS: dict[str, Any] = {"sharegpt": sharegpt, "openai": openai}
+STORED: dict[str, Callable[[ExportSample], Row]] = {"raw": raw.row, "csv": table.row}  # samples, and no training rows
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
 
 
@@ -33,7 +36,12 @@ class Shape:
     @property
     def needs_branch(self) -> bool:
         """Whether a row tells more than its sample holds."""
-        return self.format == "sharegpt" and self.task == "reply"
+        return self.format in CONVERSATIONS and self.task == "reply"
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether rows are samples as they are stored, to which no rule of trainers applies."""
+        return self.format in STORED
 
 
 def unfit(shape: Shape, sample: ExportSample) -> str | None:
@@ -49,22 +57,24 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
 
 def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
     """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
+    exporter = CONVERSATIONS.get(shape.format, alpaca)
     if shape.needs_branch:
         for found in walks.told(
             samples,
             messages,
+            openai.SPELLING if shape.format == "openai" else sharegpt.ShareGPT(shape.keep_text),
             characters=shape.row_characters,
-            keep_text=shape.keep_text,
             history=shape.history,
             withheld=shape.withheld,
         ):
-            row = None if found.exchanges is None else sharegpt.row(found.sample, found.exchanges)
+            row = None if found.exchanges is None else exporter.row(found.sample, found.exchanges)
             yield Made(found.sample, row, found.changes, found.others, found.left_out)
         return
     for sample in samples:
-        if shape.task == "reply":
+        if shape.is_stored:
+            yield Made(sample, STORED[shape.format](sample))
+        elif shape.task == "reply":
             yield Made(sample, *alpaca.reply_row(sample))
         elif sample.gate:
-            exporter = alpaca if shape.format == "alpaca" else sharegpt
             wanted = {"characters": shape.row_characters, "output": shape.gate_output}
             yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))

@@ -28,7 +28,12 @@ from .options import DEFAULT_TYPES, Options, check, check_name, read_options
 
 MANIFEST = "manifest.json"
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
-CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json", ".yaml": "application/yaml"}
+CONTENT_TYPES = {
+    ".jsonl": "application/x-ndjson",
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".csv": "text/csv",
+}
 
 
 class Progress(Protocol):

@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import Agent
 
 from ..exporters.conversations.histories import EDITED
+from ..exporters.conversations.turns import KEEP
 from ..exporters.formats.gate import LINES
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
+from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS, TOOL_CALL_WORDS
 
 
 class ExportForm(forms.Form):
@@ -23,7 +24,7 @@ class ExportForm(forms.Form):
         label=_("Turns before the reply"),
         choices=list(HISTORY_WORDS.items()),
         initial=EDITED,
-        help_text=_("For ShareGPT. A trainer learns everything the agent says in a row."),
+        help_text=_("For ShareGPT and OpenAI. A trainer learns everything the agent says in a row."),
     )
     agent = forms.ChoiceField(label=_("Agent"), required=False)
     only_approved = forms.BooleanField(
@@ -72,6 +73,13 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("ShareGPT has no separate place for this text. Turn off to leave the text out."),
     )
+    tool_calls = forms.ChoiceField(
+        label=_("Tool calls"),
+        choices=list(TOOL_CALL_WORDS.items()),
+        initial=KEEP,
+        required=False,
+        help_text=_("For ShareGPT and OpenAI. Unsloth reads only conversations without tool calls."),
+    )
     include_injected = forms.BooleanField(
         label=_("Include turns that OpenClaw started itself"),
         required=False,
@@ -92,4 +100,9 @@ class ExportForm(forms.Form):
     def choices(self):
         """What datasets.exporting.jobs.start takes."""
         said = self.cleaned_data
-        return {**said, "agent": said["agent"] or None, "gate_output": said["gate_output"] or LINES}
+        return {
+            **said,
+            "agent": said["agent"] or None,
+            "gate_output": said["gate_output"] or LINES,
+            "tool_calls": said["tool_calls"] or KEEP,
+        }

@@ -10,12 +10,13 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 
 from ..exporters import changes
-from ..exporters.conversations import histories
+from ..exporters.conversations import histories, turns
 from ..exporters.formats import gate
+from ..exporters.made import RESTS_ON_TOOLS
 from ..exporters.training_rows import Shape
 from ..models import DatasetExport, DatasetSample
 
-FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
+FORMATS = DatasetExport.Format
 TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 LONGEST_NAME, LONGEST_SEED = 120, 64
@@ -42,11 +43,14 @@ class Options:
     include_cut_off: bool = False
     gate_output: str = gate.LINES
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
+    tool_calls: str = turns.KEEP
 
     @property
     def shape(self) -> Shape:
         """What the exporters need to know."""
         withheld = {changes.OUTPUT_LOST} if self.include_flagged else {changes.OUTPUT_LOST, changes.OUTPUT_FLAGGED}
+        if self.tool_calls == turns.LEAVE_OUT:
+            withheld.add(RESTS_ON_TOOLS)
         return Shape(
             format=self.format,
             task=self.task,
@@ -83,6 +87,7 @@ def check(options: Options) -> None:
     for name in options.sample_types:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
     _check_choice(options.history, histories.HISTORIES, _("There is no history %(value)s. Choose %(choices)s."))
+    _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
     _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))

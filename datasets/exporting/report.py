@@ -49,6 +49,7 @@ def in_words(export: DatasetExport) -> str:
     for name, rows in manifest["transformations"].items():
         text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
         lines.append(f"  {text}: {export_words.CHANGES[name]}")
+    lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from .options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_o
 
 class ExportQuery(PageQuery):
     state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
-    kind: Literal["alpaca", "sharegpt"] | None = Field(None, description="format of the files")
+    kind: Literal["alpaca", "sharegpt", "openai", "raw", "csv"] | None = Field(None, description="format of the files")
     task: Literal["reply", "gate"] | None = None
     exported_by: str | None = Field(None, max_length=150, description="user name")
 
@@ -23,7 +23,7 @@ class ExportIn(Body):
     """A new export."""
 
     name: str = Field(max_length=LONGEST_NAME)
-    format: Literal["alpaca", "sharegpt"]
+    format: Literal["alpaca", "sharegpt", "openai", "raw", "csv"]
     task: Literal["reply", "gate"] = "reply"
     only_approved: bool = Field(
         True, description="false: also samples not reviewed yet; rejected samples are never included"
@@ -48,9 +48,15 @@ class ExportIn(Body):
     )
     history: Literal["edited", "session", "context"] = Field(
         "edited",
-        description="ShareGPT: what stands before a reply. `edited`: approved turns as far back as every turn is "
-        "approved, with edited replies; `session`: one row per session, up to the first turn that is not approved; "
-        "`context`: all earlier turns, with `train: false` in their messages",
+        description="ShareGPT and OpenAI: what stands before a reply. `edited`: approved turns as far back as "
+        "every turn is approved, with edited replies; `session`: one row per session, up to the first "
+        "turn that is not approved; `context`: all earlier turns, marked as not to be learned "
+        "(`train: false`, `weight: 0`)",
+    )
+    tool_calls: Literal["keep", "leave_out"] = Field(
+        "keep",
+        description="ShareGPT and OpenAI: `leave_out` for rows without tool calls and results; samples whose reply "
+        "rests on them are left out",
     )
     include_flagged: bool = Field(False, description="also rows with outputs that may contain secrets; admins only")
 
@@ -68,6 +74,7 @@ class OptionsOut(Schema):
     include_cut_off: bool
     gate_output: str
     history: str = Field(description="edited, session or context; empty for exports made before there was a choice")
+    tool_calls: str
     include_flagged: bool
 
 

@@ -128,6 +128,7 @@ def _contents(export):
         "transformations": [
             (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
         ],
+        "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
         "files": _files(export, manifest),
     }
 
@@ -148,6 +149,7 @@ def _options(export):
         "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
         "task": export_words.TASK_WORDS.get(export.task, export.task),
         "history": _history(chosen),
+        "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
         "included": list(_included(chosen)),
         "chosen": chosen,

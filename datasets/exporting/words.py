@@ -9,15 +9,18 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.pages import states
 
 from ..exporters import changes
-from ..exporters.conversations import histories
-from ..exporters.formats import gate
-from ..exporters.made import AFTER_GAP, BEYOND_ROW, SAME_TURN
+from ..exporters.conversations import histories, turns
+from ..exporters.formats import gate, openai
+from ..exporters.made import AFTER_GAP, BEYOND_ROW, RESTS_ON_TOOLS, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
 from ..models import DatasetExport
 
 FORMAT_WORDS = {
     DatasetExport.Format.ALPACA: gettext_lazy("Alpaca: instruction and output"),
     DatasetExport.Format.SHAREGPT: gettext_lazy("ShareGPT: the conversation up to the turn"),
+    DatasetExport.Format.OPENAI: gettext_lazy("OpenAI: the conversation, for chat fine-tuning"),
+    DatasetExport.Format.RAW: gettext_lazy("Raw: samples as they are stored, as JSON lines"),
+    DatasetExport.Format.CSV: gettext_lazy("CSV: samples as a table for spreadsheets"),
 }
 TASK_WORDS = {
     DatasetExport.Task.REPLY: gettext_lazy("Reply: what the agent should answer"),
@@ -28,6 +31,10 @@ HISTORY_WORDS = {
     histories.SESSION: gettext_lazy("One row per session, up to the first turn that is not approved"),
     histories.CONTEXT: gettext_lazy("All earlier turns, marked as not to be learned"),
 }
+TOOL_CALL_WORDS = {
+    turns.KEEP: gettext_lazy("Included"),
+    turns.LEAVE_OUT: gettext_lazy("Left out, with the turns whose reply rests on them"),
+}
 GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
 RULES = {
     "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
@@ -35,13 +42,15 @@ RULES = {
     "columns": gettext_lazy("The columns of the row do not match its format (%(place)s)."),
     "not_text": gettext_lazy("A column contains something other than text (%(place)s)."),
     "odd_count": gettext_lazy("The conversation does not consist of question-and-answer pairs."),
-    "message_keys": gettext_lazy("Message %(place)s does not consist of two texts."),
+    "message_keys": gettext_lazy("Message %(place)s does not consist of what its format asks for."),
     "alternation": gettext_lazy(
         "Message %(place)s is on the wrong side: sides must alternate, starting with the user."
     ),
     "call_without_result": gettext_lazy("Message %(place)s should be the result of the tool call before it."),
     "result_without_call": gettext_lazy("Message %(place)s is a tool result without a preceding call."),
     "call": gettext_lazy("Message %(place)s is not a tool call that a trainer can read."),
+    "call_id": gettext_lazy("Message %(place)s uses the id of another tool call."),
+    "weight": gettext_lazy("Message %(place)s does not say whether to learn it, but others do."),
     "tools": gettext_lazy("The list of tools is not a JSON list."),
     "no_reply": gettext_lazy("The conversation does not end with a reply (message %(place)s)."),
     "dates": gettext_lazy(
@@ -63,6 +72,7 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
+    RESTS_ON_TOOLS: gettext_lazy("With a reply that rests on tool results, which are left out"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),
 }
@@ -74,6 +84,7 @@ CHANGES = {
     changes.HISTORY_WITHHELD: gettext_lazy(
         "Earlier turns left out because an output is missing or may contain secrets"
     ),
+    changes.HISTORY_AFTER_TOOLS: gettext_lazy("Earlier turns left out because a reply rests on tool results"),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
         "Tool results of the last turn shortened to fit the maximum row length"
     ),
@@ -82,6 +93,7 @@ CHANGES = {
     changes.REBUILT: gettext_lazy("Rebuilt from the sample because the turn is no longer in the transcript"),
     changes.MESSAGES_MERGED: gettext_lazy("Messages of the same side merged"),
     changes.TOOL_RESULTS_MERGED: gettext_lazy("Results of parallel tool calls merged"),
+    changes.TOOL_NAMES_CHANGED: gettext_lazy("Names of tools written with letters, digits, “_” and “-” only"),
     changes.TEXT_BEFORE_CALL_DROPPED: gettext_lazy("Agent's text before a tool call left out"),
     changes.TEXT_BEFORE_CALL_KEPT: gettext_lazy("Agent's text before a tool call kept as its thought"),
     changes.TEXT_BEFORE_REPLY_DROPPED: gettext_lazy("Agent's text just before the reply left out"),
@@ -91,7 +103,14 @@ CHANGES = {
     changes.SYNTHETIC_DROPPED: gettext_lazy("Copies of replies (delivery mirrors, gateway messages) left out"),
     changes.OPENING_DROPPED: gettext_lazy("Agent's text before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
+    changes.FORMULAS_MARKED: gettext_lazy("With texts that begin like a formula, which have an apostrophe before them"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may contain secrets, at an admin's request"),
+}
+NOTES = {
+    openai.FEW_ROWS: gettext_lazy("OpenAI accepts training files of 10 rows or more: this export has fewer."),
+    openai.LARGE_FILE: gettext_lazy(
+        "OpenAI accepts files of up to 512 MB: a file is larger. Upload it in parts, or export each agent on its own."
+    ),
 }
 
 
@@ -116,6 +135,8 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True)
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
     if changes.OUTPUT_FLAGGED in excluded:
         advice = _("An admin can include samples with outputs that may contain secrets.")
+    elif RESTS_ON_TOOLS in excluded:
+        advice = _("Include tool calls, or approve samples whose reply rests on none.")
     elif "low_quality" in excluded and not is_scored:
         advice = _("No sample has a quality score: export without a minimum quality.")
     elif NO_DECISION in excluded:

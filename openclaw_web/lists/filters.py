@@ -3,8 +3,6 @@
 How to add a list: docs/lists.md.
 """
 
-import csv
-import io
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +14,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from .. import spreadsheets
 from ..errors import Refused
 from ..pages import formatting
 from ..pages.downloads import StreamedDownload
@@ -27,8 +26,6 @@ TYPES = {
     "json": "application/json",
     "jsonl": "application/x-ndjson; charset=utf-8",
 }
-# What a spreadsheet would take for a formula when a cell begins with it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 DAY_MS = 86_400_000
 BESIDE = {"after", "before", "sort", "format"}  # what an address of a list holds besides filters
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", re.ASCII)
@@ -320,23 +317,9 @@ def download(rows, *, order, columns, shape, name, kind):
 
 
 def _csv(batches, columns):
-    yield "\ufeff".encode()  # without it, spreadsheets take UTF-8 for something else
-    yield _csv_lines([dict(zip(columns, columns, strict=True))], columns)
+    yield spreadsheets.MARK + spreadsheets.lines([columns])
     for batch in batches:
-        yield _csv_lines(batch, columns)
-
-
-def _csv_lines(rows, columns):
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\r\n")
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return text.getvalue().encode()
-
-
-def _cell(value):
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(FORMULA) else value
-    return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+        yield spreadsheets.lines([row[name] for name in columns] for row in batch)
 
 
 def _json(batches):

@@ -11,8 +11,8 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw_web import spreadsheets
 from openclaw_web.errors import Refused
-from openclaw_web.lists import filters as lists
 from openclaw_web.lists import paging
 from openclaw_web.lists.counting import Amount, amount
 from openclaw_web.lists.filters import ListFilters, download
@@ -188,6 +188,6 @@ class TestDownload:
 
     @given(st.text(st.characters(exclude_categories=["Cs"])))
     def test_no_cell_is_a_formula(self, text):
-        cell = lists._cell(text)
-        assert not cell.startswith(lists.FORMULA)
+        cell = spreadsheets.cell(text)
+        assert not cell.startswith(spreadsheets.FORMULA)
         assert cell.endswith(text)

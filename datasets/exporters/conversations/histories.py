@@ -7,7 +7,8 @@ as not to be learned.
 from collections import deque
 
 from .. import changes
-from .exchanges import AGENT, HUMAN, Exchange, Message, size_of
+from .exchanges import Exchange
+from .spelling import Spelling
 from .turns import Turn
 
 # Approved turns with their edits; the same, all of a session in one row; every turn, marked as not to be learned.
@@ -51,40 +52,36 @@ class Unanswered:
 
     def __init__(self, characters: int):
         self.characters = characters
-        self.messages: list[Message] = []
+        self.text = ""
         self.changes: set[str] = set()
 
     def keep(self, turn: Turn) -> bool:
         """Take a turn without an answer; False when it and what is kept are too long, and nothing is kept any more."""
-        self.messages, self.changes = self.joined(turn, turn.user_text)
-        is_fitting = size_of(self.messages) <= self.characters
+        self.text, self.changes = self.joined(turn, turn.user_text)
+        is_fitting = len(self.text) <= self.characters
         if not is_fitting:
-            self.messages = []
+            self.text = ""
         return is_fitting
 
     def clear(self) -> None:
         """They were answered."""
-        self.messages, self.changes = [], set()
+        self.text, self.changes = "", set()
 
-    def joined(self, turn: Turn, user_text: str) -> tuple[list[Message], set[str]]:
-        """What is unanswered so far followed by this turn's words and tool calls, sides alternating."""
+    def joined(self, turn: Turn, user_text: str) -> tuple[str, set[str]]:
+        """What is unanswered so far followed by this turn's words, and what had to be done to the turn."""
         done = self.changes | turn.changes
-        has_text = bool(user_text.strip())
-        if not has_text:
-            done.add(changes.TEXTLESS_DROPPED)
-        if not self.messages:
-            return ([{"from": HUMAN, "value": user_text}, *turn.steps] if has_text else []), done
-        (asked,) = self.messages  # words of a person: what tools returned without an answer is left out
-        if has_text:
-            done.add(changes.MESSAGES_MERGED)
-            asked = {"from": HUMAN, "value": f"{asked['value']}\n\n{user_text}"}
-        return [asked, *turn.steps], done
+        if not user_text.strip():
+            return self.text, done | {changes.TEXTLESS_DROPPED}
+        if not self.text:
+            return user_text, done
+        return f"{self.text}\n\n{user_text}", done | {changes.MESSAGES_MERGED}
 
 
-def told(messages: list[Message], turn: Turn, done: set[str], train: bool | None = None) -> Exchange | None:
+def told(asked: str, turn: Turn, done: set[str], spelling: Spelling, *, train: bool | None = None) -> Exchange | None:
     """A turn as the transcript has it; None as long as it has no words, or no answer."""
-    if not messages or not turn.answers:
+    if not asked or not turn.answers:
         return None
     if len(turn.answers) > 1:
         done.add(changes.MESSAGES_MERGED)
-    return Exchange([*messages, {"from": AGENT, "value": "\n\n".join(turn.answers)}], done, train)
+    messages = [spelling.asked(asked), *turn.steps, spelling.answered("\n\n".join(turn.answers))]
+    return Exchange(messages, done, spelling, train=train)

@@ -4,24 +4,16 @@ Trainers drop a row silently when its sides do not alternate. A turn is brought 
 everything that has to go for it is named.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import orjson
-
 from .. import changes
-from ..cleaning import clean
-from .exchanges import CALL, RESULT, THINK, Message
+from ..made import RESTS_ON_TOOLS
+from .spelling import Call, Message, Spelling, Step
 
-
-class Call(Protocol):
-    """A tool call as the transcript has it."""
-
-    id: str
-    name: str
-    arguments: dict[str, Any]
+# Rows tell what tools were asked and returned, or have no turn that rests on it.
+KEEP, LEAVE_OUT = TOOL_CALLS = ("keep", "leave_out")
 
 
 class Said(Protocol):
@@ -34,16 +26,6 @@ class Said(Protocol):
     tool_call_id: str | None
     is_synthetic: bool
     about: changes.Changes
-
-
-@dataclass(slots=True)
-class Step:
-    """Tool calls that ran side by side, with what was said before them (`words`), and their results."""
-
-    calls: list[Call]
-    results: list[str]
-    words: list[str]
-    changes: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -60,10 +42,13 @@ class Turn:
     changes: set[str] = field(default_factory=set)
 
 
-def turns_of(messages: Iterable[Said], *, keep_text: bool = False) -> Iterator[Turn]:
-    """The turns of a branch, one at a time. `keep_text`: what the agent said before a call stays, as its thought."""
+def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True) -> Iterator[Turn]:
+    """The turns of a branch, one at a time, their steps as a format writes them.
+
+    `tools`: whether rows tell what tools returned; if not, a turn that rests on it has this among its changes.
+    """
     turn: Turn | None = None
-    reader = _Reader(keep_text)
+    reader = _Reader(spelling, tools)
     has_opening = False
     for message in messages:
         if message.role == "user":
@@ -81,21 +66,13 @@ def turns_of(messages: Iterable[Said], *, keep_text: bool = False) -> Iterator[T
         yield reader.finish(turn)
 
 
-def call_value(calls: list[Call]) -> str:
-    """Tool calls as trainers read them: one object, or a list when they ran side by side."""
-    values = [{"name": call.name, "arguments": call.arguments} for call in calls]
-    value: Any = values[0] if len(values) == 1 else values
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:  # half a surrogate pair, or a number orjson has no room for
-        return json.dumps(clean(value), ensure_ascii=False)
-
-
 class _Reader:
     """Reads what follows a user message. Calls stay open until the next message after their results."""
 
-    def __init__(self, keep_text):
-        self.keep_text = keep_text
+    def __init__(self, spelling, tools):
+        self.spelling = spelling
+        self.tools = tools
+        self.first = 1  # the number of the next call
         self.steps: list[Step] = []
         self.texts: list[str] = []
         self.calls: list[Call] = []
@@ -127,6 +104,8 @@ class _Reader:
                 turn.answers = steps.pop().words
         for step in steps:
             self._write(step, turn)
+        if not self.tools and (steps or changes.RESULTS_DROPPED in turn.changes):
+            turn.changes.add(RESTS_ON_TOOLS)
         return turn
 
     def _read_result(self, message, turn):
@@ -144,27 +123,12 @@ class _Reader:
         if answered:
             calls, results = zip(*answered, strict=True)
             about = frozenset().union(*[result.about for result in results])
-            self.steps.append(Step(list(calls), [result.text for result in results], self.texts, about))
+            self.steps.append(Step(list(calls), [result.text for result in results], self.texts, about, self.first))
+            self.first += len(calls)
             self.texts = []
         self.calls, self.results = [], {}
 
     def _write(self, step, turn):
         """Put a step into a turn as messages."""
         turn.changes |= step.changes
-        if len(step.calls) > 1:
-            turn.changes.add(changes.TOOL_RESULTS_MERGED)
-        value = self._thought(step.words, turn) + call_value(step.calls)
-        turn.steps += [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(step.results)}]
-
-    def _thought(self, words, turn):
-        """What was said before a call: it has no place of its own in the format."""
-        if not words:
-            return ""
-        text = "\n\n".join(words)
-        if not self.keep_text:
-            turn.changes.add(changes.TEXT_BEFORE_CALL_DROPPED)
-            return ""
-        turn.changes.add(changes.TEXT_BEFORE_CALL_KEPT)
-        for tag in THINK:
-            text = text.replace(tag, "")
-        return f"{THINK[0]}{text}{THINK[1]}"
+        turn.steps += self.spelling.called(step, turn.changes)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from .. import changes
 from ..changes import NONE, Changes
-from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN
+from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
 from ..samples import ExportSample, Pair
 from . import histories
-from .exchanges import AGENT, HUMAN, RESULT, Exchange, Message, size_of
+from .exchanges import Exchange
+from .spelling import Spelling
 from .turns import Said, Turn, turns_of
 
 SHORTEST_RESULT = 200
@@ -29,9 +30,9 @@ class Told:
 def told(
     samples: Iterable[ExportSample],
     messages: Iterable[Said],
+    spelling: Spelling,
     *,
     characters: int,
-    keep_text: bool = False,
     history: str = histories.EDITED,
     withheld: Set[str] = NONE,
 ) -> Iterator[Told]:
@@ -41,8 +42,8 @@ def told(
     row may hold. A turn that is not on the branch (any more) is rebuilt from what the sample itself holds. A turn with
     a change of `withheld` is in no other turn's row.
     """
-    walk = WALKS[history](characters, withheld)
-    turns = turns_of(messages, keep_text=keep_text)
+    walk = WALKS[history](spelling, characters, withheld)
+    turns = turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld)
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:
@@ -58,7 +59,10 @@ def told(
 class Edited:
     """Before a reply stand the turns before it, as far back as all of them are approved, with their edits."""
 
-    def __init__(self, characters: int, withheld: Set[str]):
+    TRAIN: bool | None = None  # how the turn of a sample is marked
+
+    def __init__(self, spelling: Spelling, characters: int, withheld: Set[str]):
+        self.spelling = spelling
         self.characters = characters
         self.withheld = withheld
         self.latest = histories.Latest(characters)
@@ -71,22 +75,19 @@ class Edited:
         if not exchange or number != turn.number:
             self.latest.clear()
             self.begins = changes.HISTORY_BEGINS_LATER
-        elif exchange.changes & self.withheld:
-            self.latest.clear()
-            self.begins = changes.HISTORY_WITHHELD
         else:
-            self.latest.append(exchange)
+            self._go_past(exchange)
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
-        own = _own_exchange(sample, *_words(sample, turn), self.characters)
+        own = self._own(sample, sample.user_text, turn, turn.changes)
         if sample.is_approved:
             self.approved = sample.turn_number, own
         yield self._made(sample, own, self.latest)
 
     def rebuilt(self, sample: ExportSample) -> Told:
         """The row of a sample whose turn is not on the branch: what stands before it there is not known."""
-        own = _own_exchange(sample, [_asked(sample)], {changes.REBUILT}, self.characters)
+        own = self._own(sample, sample.user_text, Turn(None, sample.user_text), {changes.REBUILT})
         done = {changes.HISTORY_BEGINS_LATER} if sample.context else set()
         return Told(sample, [own], _edited(sample, done))
 
@@ -99,12 +100,47 @@ class Edited:
         left_out = changes.HISTORY_SHORTENED if is_shortened else self.begins
         return Told(sample, [*exchanges, own], _edited(sample, {left_out} if left_out else set()))
 
+    def _go_past(self, exchange):
+        """Let an exchange stand before what follows, or begin after it when it may be in no row but its own."""
+        if withheld := exchange.changes & self.withheld:
+            self.latest.clear()
+            self.begins = _begins_after(withheld)
+        else:
+            self.latest.append(exchange)
+
+    def _own(self, sample, asked, turn, done):
+        """The turn of a sample with its reply, its tool results cut where it would be too long for a row."""
+        done = done | _dropped(sample, turn)
+        messages = [self.spelling.asked(asked), *turn.steps]
+        room = self.characters - len(sample.reply)
+        size = self.spelling.size(messages)
+        if size > room:
+            messages, size = self._with_shorter_results(messages, size, room, done)
+            if size > room:
+                done.add(changes.OVER_THE_BUDGET)
+        messages.append(self.spelling.answered(sample.reply))
+        return Exchange(messages, done, self.spelling, train=self.TRAIN)
+
+    def _with_shorter_results(self, messages, size, room, done):
+        """The same turn with its tool results cut to an equal share of the room that its words leave."""
+        texts = [self.spelling.returned(message) for message in messages]
+        results = [text for text in texts if text is not None]
+        left = room - (size - sum(map(len, results)))
+        share = max(SHORTEST_RESULT, left // len(results)) if results else 0
+        shorter = [
+            message if text is None else self.spelling.shortened(message, _shortened(text, share))
+            for message, text in zip(messages, texts, strict=True)
+        ]
+        if (new_size := self.spelling.size(shorter)) < size:
+            done.add(changes.TOOL_RESULTS_SHORTENED)
+        return shorter, new_size
+
 
 class Session(Edited):
     """One row: the first approved turn and what follows it, up to a turn that is not approved, or as much as fits."""
 
-    def __init__(self, characters: int, withheld: Set[str]):
-        super().__init__(characters, withheld)
+    def __init__(self, spelling: Spelling, characters: int, withheld: Set[str]):
+        super().__init__(spelling, characters, withheld)
         self.exchanges: list[Exchange] = []
         self.samples: list[ExportSample] = []
         self.size = 0
@@ -122,12 +158,13 @@ class Session(Edited):
         if reason := self._why_not(sample):
             yield Told(sample, None, left_out=reason)
             return
-        own = _own_exchange(sample, *_words(sample, turn), self.characters)
+        own = self._own(sample, sample.user_text, turn, turn.changes)
         if self.samples and self.size + own.size > self.characters:
             self.ended = BEYOND_ROW
-        if reason := self.ended or max(own.changes & self.withheld, default=""):
+        withheld = own.changes & self.withheld
+        if reason := self.ended or max(withheld, default=""):
             if not self.samples:
-                self.begins = self.begins or changes.HISTORY_WITHHELD
+                self.begins = self.begins or _begins_after(withheld)
             yield Told(sample, None, left_out=reason)
             return
         self.exchanges.append(own)
@@ -152,53 +189,45 @@ class Session(Edited):
 class Context(Edited):
     """Before a reply stand all turns before it as the transcript has them, marked as not to be learned."""
 
-    def __init__(self, characters: int, withheld: Set[str]):
-        super().__init__(characters, withheld)
+    TRAIN = True
+
+    def __init__(self, spelling: Spelling, characters: int, withheld: Set[str]):
+        super().__init__(spelling, characters, withheld)
         self.unanswered = histories.Unanswered(characters)
 
     def leave(self, turn: Turn) -> None:
         """Go one turn further down the branch."""
-        messages, done = self.unanswered.joined(turn, turn.user_text)
-        exchange = histories.told(messages, turn, done, train=False)
+        asked, done = self.unanswered.joined(turn, turn.user_text)
+        exchange = histories.told(asked, turn, done, self.spelling, train=False)
         if exchange is None:
             if not self.unanswered.keep(turn):
                 self.latest.is_shortened = True
             return
         self.unanswered.clear()
-        if exchange.changes & self.withheld:
-            self.latest.clear()
-            self.begins = changes.HISTORY_WITHHELD
-        else:
-            self.latest.append(exchange)
+        self._go_past(exchange)
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
-        messages, done = self.unanswered.joined(turn, sample.user_text)
-        yield self._made(sample, self._own(sample, messages, done | _dropped(sample, turn)), self.latest)
+        asked, done = self.unanswered.joined(turn, sample.user_text)
+        yield self._made(sample, self._own(sample, asked or sample.user_text, turn, done), self.latest)
 
     def rebuilt(self, sample: ExportSample) -> Told:
         """The row of a sample whose turn is not on the branch, with the words that the sample itself knows."""
         done = {changes.REBUILT}
-        alone = Context(self.characters, self.withheld)
+        alone = Context(self.spelling, self.characters, self.withheld)
         for turn in _turns_in(sample.context, done):
             alone.leave(turn)
-        messages, more = alone.unanswered.joined(Turn(None, sample.user_text), sample.user_text)
-        return alone._made(sample, self._own(sample, messages, done | more), alone.latest)
-
-    def _own(self, sample, messages, done):
-        return _own_exchange(sample, messages or [_asked(sample)], done, self.characters, train=True)
+        own = Turn(None, sample.user_text)
+        asked, more = alone.unanswered.joined(own, sample.user_text)
+        return alone._made(sample, self._own(sample, asked or sample.user_text, own, done | more), alone.latest)
 
 
 WALKS: dict[str, type[Edited]] = {histories.EDITED: Edited, histories.SESSION: Session, histories.CONTEXT: Context}
 
 
-def _asked(sample):
-    return {"from": HUMAN, "value": sample.user_text}
-
-
-def _words(sample: ExportSample, turn: Turn) -> tuple[list[Message], set[str]]:
-    """What was said and done in the turn of a sample before its reply, and what had to be done to it."""
-    return [_asked(sample), *turn.steps], turn.changes | _dropped(sample, turn)
+def _begins_after(withheld):
+    """The change to name when earlier turns are left out because of a turn with these changes."""
+    return changes.HISTORY_AFTER_TOOLS if RESTS_ON_TOOLS in withheld else changes.HISTORY_WITHHELD
 
 
 def _dropped(sample, turn):
@@ -227,33 +256,6 @@ def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
         yield turn
 
 
-def _own_exchange(
-    sample: ExportSample, messages: list[Message], done: set[str], characters: int, train: bool | None = None
-) -> Exchange:
-    """The turn of a sample with its reply, its tool results cut where it would be too long for a row."""
-    room = characters - len(sample.reply)
-    size = size_of(messages)
-    if size > room:
-        messages, size = _with_shorter_results(messages, size, room, done)
-        if size > room:
-            done.add(changes.OVER_THE_BUDGET)
-    return Exchange([*messages, {"from": AGENT, "value": sample.reply}], done, train)
-
-
-def _with_shorter_results(messages, size, room, done):
-    """The same turn with its tool results cut to an equal share of the room that its words leave."""
-    results = [message for message in messages if message["from"] == RESULT]
-    left = room - (size - size_of(results))
-    share = max(SHORTEST_RESULT, left // len(results)) if results else 0
-    shorter = [_shortened(message, share) if message["from"] == RESULT else message for message in messages]
-    if (new_size := size_of(shorter)) < size:
-        done.add(changes.TOOL_RESULTS_SHORTENED)
-    return shorter, new_size
-
-
-def _shortened(message, length):
-    text = message["value"]
+def _shortened(text, length):
     mark = CUT.format(count=len(text) - length)
-    if len(text) <= length + len(mark):
-        return message
-    return {"from": RESULT, "value": text[: length - len(mark)] + mark}
+    return text if len(text) <= length + len(mark) else text[: length - len(mark)] + mark

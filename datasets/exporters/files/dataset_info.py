@@ -2,6 +2,7 @@
 
 from typing import Any
 
+# OpenAI's format has no entry: LLaMA-Factory writes its arguments twice as JSON, and a sentence into its system prompt.
 # Whatever `columns` leaves out counts as missing, not as its default: they are always written in full.
 ENTRIES: dict[str, dict[str, Any]] = {
     "alpaca": {"columns": {"prompt": "instruction", "query": "input", "response": "output"}},
@@ -43,4 +44,4 @@ mask_history: true
 
 def file_name(kind: str, side: str) -> str:
     """What the file of one side is called."""
-    return f"{kind}.{side}.jsonl"
+    return f"{kind}.{side}.{'csv' if kind == 'csv' else 'jsonl'}"

@@ -40,7 +40,7 @@ class DateColumns:
 
 
 def _texts(value: object) -> Iterable[str]:
-    return [message["value"] for message in value.messages] if isinstance(value, Conversation) else [str(value)]
+    return value.texts if isinstance(value, Conversation) else [str(value)]
 
 
 def _is_date(text):

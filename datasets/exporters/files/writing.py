@@ -30,17 +30,20 @@ class FileFacts:
 
 
 class RowFile:
-    """One JSONL file under way. Hashing and writing happen beside the making of the next rows."""
+    """One file of rows under way. Hashing and writing happen beside the making of the next rows.
 
-    def __init__(self, path: Path, columns: tuple[str, ...]):
+    `columns` are watched for dates; `head` is what stands before the first row.
+    """
+
+    def __init__(self, path: Path, columns: tuple[str, ...] = (), head: bytes = b""):
         self.path = path
         self.rows = 0
-        self.bytes = 0
+        self.bytes = len(head)
         self.dates = DateColumns(columns)
         self._hash = hashlib.sha256()
         self._file = path.open("xb", buffering=0)
-        self._lines: list[bytes] = []
-        self._length = 0
+        self._lines: list[bytes] = [head]
+        self._length = len(head)
         self._writer = ThreadPoolExecutor(1)
         self._written: Future[None] | None = None
 

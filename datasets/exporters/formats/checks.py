@@ -1,27 +1,31 @@
 """What trainers insist on, as named rules: a row that breaks one is lost without a word, or stops the training.
 
-The rules are those of LLaMA-Factory's alpaca and sharegpt converters, of Unsloth's (messages of exactly two keys) and
-of HF `datasets` (the same keys in the same order, texts only).
+The rules are those of LLaMA-Factory's alpaca and sharegpt converters, of Unsloth's (messages of exactly two keys), of
+HF `datasets` (the same keys in the same order, texts only) and of OpenAI's fine-tuning (no keys but its own).
 """
 
 from typing import Any
 
 import orjson
 
-from ..conversations.exchanges import Broken, Conversation, broken_messages
-from . import alpaca, sharegpt
+from ..conversations.exchanges import Conversation
+from ..conversations.spelling import Broken
+from . import alpaca, openai, sharegpt
 
-COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS}
+# The columns of training rows; samples as they are stored (`raw`, `csv`) keep no rules.
+COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS, "openai": openai.COLUMNS}
 
 
 def broken_rules(kind: str, row: dict[str, Any]) -> list[Broken]:
-    """The rules of a format (`alpaca`, `sharegpt`) that a row breaks; empty when trainers will take it."""
+    """The rules of a format that a row breaks; empty when trainers will take it."""
+    if kind not in COLUMNS:
+        return []
     if tuple(row) != COLUMNS[kind]:
         return [Broken("columns", ", ".join(row))]
     for name, value in row.items():
-        if not isinstance(value, str) and name != "conversations":
+        if not isinstance(value, str) and name not in ("conversations", "messages"):
             return [Broken("not_text", name)]
-    return _alpaca(row) if kind == "alpaca" else _sharegpt(row)
+    return RULES[kind](row)
 
 
 def _alpaca(row):
@@ -29,11 +33,18 @@ def _alpaca(row):
 
 
 def _sharegpt(row):
-    said = row["conversations"]
-    broken = said.broken if isinstance(said, Conversation) else broken_messages(said)
+    broken = _conversation(row["conversations"], sharegpt.SPELLING)
     if row["tools"] != "[]" and not _is_tool_list(row["tools"]):
         return [*broken, Broken("tools")]
     return broken
+
+
+def _openai(row):
+    return _conversation(row["messages"], openai.SPELLING)
+
+
+def _conversation(said, spelling):
+    return said.broken if isinstance(said, Conversation) else spelling.broken(said)
 
 
 def _is_tool_list(value):
@@ -41,3 +52,6 @@ def _is_tool_list(value):
         return isinstance(orjson.loads(value), list)
     except orjson.JSONDecodeError:
         return False
+
+
+RULES = {"alpaca": _alpaca, "sharegpt": _sharegpt, "openai": _openai}

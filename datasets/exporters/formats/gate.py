@@ -1,5 +1,7 @@
 """The task `gate`: from a conversation to memory_gate's decision."""
 
+from collections.abc import Iterable
+
 from ..changes import DECISION_FLATTENED, HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
 from ..cleaning import clean_json
 from ..samples import ExportSample, GateAnswer, Pair
@@ -16,15 +18,15 @@ SPEAKERS = {"user": "User", "agent": "Agent"}
 
 def conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
     """The context and the turn as `User: …` and `Agent: …` lines, the oldest left out beyond `characters`."""
-    lines = [_line(pair) for pair in sample.context]
+    told = [_line(pair) for pair in sample.context]
     turn = [_line(("user", sample.user_text)), _line(("agent", sample.agent_reply))]
     left = characters - len(INSTRUCTION) - sum(map(len, turn))
-    first = len(lines)
-    while first and left >= len(lines[first - 1]):
+    first = len(told)
+    while first and left >= len(told[first - 1]):
         first -= 1
-        left -= len(lines[first])
+        left -= len(told[first])
     changes = {name for name, is_so in ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, left < 0)) if is_so}
-    return "\n".join(lines[first:] + turn), frozenset(changes) if changes else NONE
+    return "\n".join(told[first:] + turn), frozenset(changes) if changes else NONE
 
 
 def answer(gate: GateAnswer, output: str = LINES) -> tuple[str, Changes]:
@@ -35,6 +37,11 @@ def answer(gate: GateAnswer, output: str = LINES) -> tuple[str, Changes]:
     fact, reason = (" ".join(text.split()) for text in (gate.fact, gate.reason))
     changes = NONE if (fact, reason) == (gate.fact, gate.reason) else frozenset({DECISION_FLATTENED})
     return f"Decision: {gate.decision}\nFact: {fact or NO_FACT}\nReason: {reason}", changes
+
+
+def lines(pairs: Iterable[Pair]) -> str:
+    """A conversation as `User: …` and `Agent: …` lines."""
+    return "\n".join(map(_line, pairs))
 
 
 def _line(pair: Pair) -> str:

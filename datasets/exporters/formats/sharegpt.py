@@ -1,14 +1,28 @@
-"""ShareGPT rows: a conversation up to a turn, ending with the reply to learn."""
+"""ShareGPT rows: a conversation up to a turn, ending with the reply to learn, and how this format writes it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
 
+import orjson
+
+from .. import changes
 from ..changes import Changes
-from ..conversations.exchanges import AGENT, HUMAN, Conversation, Exchange
+from ..cleaning import json_text
+from ..conversations.exchanges import Conversation, Exchange
+from ..conversations.spelling import Broken, Call, Message, Step
 from ..made import Row
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
 COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT)
+HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
+ASKING, ANSWERING = frozenset({HUMAN, RESULT}), frozenset({AGENT, CALL})
+MESSAGE_KEYS, MARKED_KEYS = ["from", "value"], ["from", "value", "train"]
+THINK = ("<think>", "</think>")
+THOUGHT = re.compile(rf"{THINK[0]}.*?{THINK[1]}", re.DOTALL)
 
 
 def gate_row(
@@ -16,9 +30,9 @@ def gate_row(
 ) -> tuple[Row, Changes]:
     """The conversation as one question, and memory_gate's decision as its answer."""
     said, done = gate.conversation(sample, characters)
-    question = {"from": HUMAN, "value": f"{gate.INSTRUCTION}\n{said}"}
     answer, more = gate.answer(decision, output)
-    return row(sample, [Exchange([question, {"from": AGENT, "value": answer}], done)]), more
+    messages = [SPELLING.asked(f"{gate.INSTRUCTION}\n{said}"), SPELLING.answered(answer)]
+    return row(sample, [Exchange(messages, done, SPELLING)]), more
 
 
 def row(sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:
@@ -30,3 +44,120 @@ def row(sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:
         **metadata.place(sample),
         **metadata.judgement(sample),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ShareGPT:
+    """How ShareGPT writes a conversation: see conversations.spelling.Spelling.
+
+    Calls that ran side by side are one message, and their results another. `keep_text`: what the agent said before a
+    call stays, as its thought; the format has no place of its own for it.
+    """
+
+    keep_text: bool = False
+    column: ClassVar = "conversations"
+    text: ClassVar = "value"
+
+    def asked(self, text: str) -> Message:
+        """A person's words."""
+        return {"from": HUMAN, "value": text}
+
+    def answered(self, text: str) -> Message:
+        """What the agent says at the end of a turn."""
+        return {"from": AGENT, "value": text}
+
+    def called(self, step: Step, done: set[str]) -> list[Message]:
+        """One message with all calls, and one with all results."""
+        if len(step.calls) > 1:
+            done.add(changes.TOOL_RESULTS_MERGED)
+        value = self._thought(step.words, done) + call_value(step.calls)
+        return [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(step.results)}]
+
+    def marked(self, messages: list[Message], train: bool) -> list[Message]:
+        """`train` in every message: true where the agent speaks and it is to be learned."""
+        return [message | {"train": train and message["from"] in ANSWERING} for message in messages]
+
+    def returned(self, message: Message) -> str | None:
+        """What a tool returned; None for every other message."""
+        return message["value"] if message["from"] == RESULT else None
+
+    def shortened(self, message: Message, text: str) -> Message:
+        """The result of a tool with another text."""
+        return {**message, "value": text}
+
+    def size(self, messages: Iterable[Message]) -> int:
+        """How many characters the messages say."""
+        return sum(len(message["value"]) for message in messages)
+
+    def broken(self, messages: object) -> list[Broken]:
+        """The rules that the messages of a conversation break."""
+        if not isinstance(messages, list) or not messages or len(messages) % 2:
+            return [Broken("odd_count")]
+        broken: list[Broken] = []
+        before = ""
+        keys = MARKED_KEYS if "train" in messages[0] else MESSAGE_KEYS
+        for number, message in enumerate(messages):
+            if list(message) != keys or not isinstance(message["value"], str):
+                return [*broken, Broken("message_keys", str(number + 1))]  # what follows cannot be judged
+            role = message["from"]
+            if rule := _misplaced(role, number, before) or _empty_or_no_call(role, message["value"]):
+                broken.append(Broken(rule, str(number + 1)))
+            before = role
+        if not broken and before != AGENT:
+            broken.append(Broken("no_reply", str(len(messages))))
+        return broken
+
+    def _thought(self, words, done):
+        """What was said before a call."""
+        if not words:
+            return ""
+        if not self.keep_text:
+            done.add(changes.TEXT_BEFORE_CALL_DROPPED)
+            return ""
+        done.add(changes.TEXT_BEFORE_CALL_KEPT)
+        text = "\n\n".join(words)
+        for tag in THINK:
+            text = text.replace(tag, "")
+        return f"{THINK[0]}{text}{THINK[1]}"
+
+
+SPELLING = ShareGPT()
+
+
+def call_value(calls: Sequence[Call]) -> str:
+    """Tool calls as trainers read them: one object, or a list when they ran side by side."""
+    values = [{"name": call.name, "arguments": call.arguments} for call in calls]
+    return json_text(values[0] if len(values) == 1 else values)
+
+
+def _misplaced(role, number, before):
+    """The rule about sides that a message breaks; None when it breaks none."""
+    if role not in (ANSWERING if number % 2 else ASKING) or (number == 0 and role != HUMAN):
+        return "alternation"
+    if (role == RESULT) == (before == CALL):
+        return None
+    return "call_without_result" if before == CALL else "result_without_call"
+
+
+def _empty_or_no_call(role, value):
+    """The rule about texts that a message breaks; None when it breaks none."""
+    if role == CALL:
+        return None if _is_call(value) else "call"
+    return "empty" if role != RESULT and (not value or value.isspace()) else None
+
+
+@lru_cache(maxsize=16)  # a turn is an exchange twice: with the reply to learn, and in the history of what follows
+def _is_call(value):
+    try:
+        calls = orjson.loads(THOUGHT.sub("", value, count=1) if value.startswith(THINK[0]) else value)
+    except orjson.JSONDecodeError:
+        return False
+    calls = calls if isinstance(calls, list) else [calls]
+    return bool(calls) and all(
+        isinstance(call, dict)
+        and list(call) == ["name", "arguments"]
+        and isinstance(call["name"], str)
+        and call["name"] != ""
+        and isinstance(call["arguments"], dict)
+        for call in calls
+    )

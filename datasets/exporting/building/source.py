@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from ...exporters.formats import raw
 from ...models import DatasetSample
 from ...turn_facts import CUT_OFF
 from ..options import Options
@@ -25,6 +26,7 @@ COLUMNS = (
     "gate_label",
     "gate_corrected_output",
 )
+STORED = (*COLUMNS, *(name for name in raw.COLUMNS if name not in COLUMNS))  # all that a sample has
 ORDER = ("session_id", "turn_number", "id")
 LISTED = 200
 Samples = QuerySet[DatasetSample]
@@ -36,6 +38,7 @@ class Source:
 
     def __init__(self, options: Options):
         self.options = options
+        self.columns = STORED if options.shape.is_stored else COLUMNS
         self.scope: Samples = DatasetSample.objects.filter(sample_type__in=options.sample_types)
         if options.agent is not None:
             self.scope = self.scope.filter(agent_id=options.agent)
@@ -83,12 +86,12 @@ class Source:
 
     def _rows(self, agent_id) -> Iterator[Row]:
         """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
-        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*COLUMNS)
+        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*self.columns)
         reader = PlainRows(COLUMNS.index("content"))
         batch, is_more = reader.batch(chosen)
         while batch:
             for row in batch:
-                yield dict(zip(COLUMNS, row, strict=True))
+                yield dict(zip(self.columns, row, strict=True))
             batch, is_more = reader.batch(chosen.filter(_after(batch[-1]))) if is_more else ([], False)
 
 

@@ -11,14 +11,16 @@ from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
 
-from ...exporters.conversations.exchanges import Broken
+from ...exporters.changes import NONE
 from ...exporters.conversations.histories import CONTEXT
+from ...exporters.conversations.spelling import Broken
 from ...exporters.conversations.turns import Said
 from ...exporters.files import writing
-from ...exporters.files.dataset_info import dataset_info, file_name, masked_history
-from ...exporters.files.lines import as_line
+from ...exporters.files.dataset_info import ENTRIES, dataset_info, file_name, masked_history
+from ...exporters.files.lines import as_csv, as_line, head
+from ...exporters.formats import openai, table
 from ...exporters.formats.checks import COLUMNS, broken_rules
-from ...exporters.samples import ExportSample, Unreadable, read_sample
+from ...exporters.samples import ExportSample, Unreadable, read_sample, read_stored
 from ...exporters.training_rows import rows_of, unfit
 from ...models import DatasetSample
 from .. import words
@@ -26,7 +28,7 @@ from ..options import Options
 from . import splits
 from .source import LISTED
 
-PROFILE = "strict"
+PROFILE, NO_PROFILE = "strict", "stored"
 RULES = 2  # what may be taught; exports without the number may teach the words of people as results of tools
 STEP = 100  # samples between two reports of progress
 
@@ -40,6 +42,7 @@ class ExportWriter:
         self.folder = folder
         self.excluded = excluded
         self.files: dict[str, writing.RowFile] = {}
+        self.sources: dict[str, writing.RowFile] = {}  # where rows come from, where they cannot say it themselves
         self.seen = self.rows = self.samples = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
         self.changes: Counter[str] = Counter()
@@ -69,27 +72,29 @@ class ExportWriter:
         self._refuse_broken()
         if not written:
             raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
-        info = dataset_info(self.options.format, list(written))
-        described = [writing.write_json(self.folder / "dataset_info.json", info)]
-        if self.shape.needs_branch and self.shape.history == CONTEXT:
+        described = [self.sources[side].finish() for side in splits.SIDES if side in self.sources]
+        if self.options.format in ENTRIES:
+            info = dataset_info(self.options.format, list(written))
+            described.append(writing.write_json(self.folder / "dataset_info.json", info))
+        if self.options.format in ENTRIES and self.shape.needs_branch and self.shape.history == CONTEXT:
             masked = masked_history(self.options.format)
             described.append(writing.write_text(self.folder / "llamafactory.yaml", masked))
         writing.write_json(self.folder / "manifest.json", self._manifest(written, described))
 
     def close(self) -> None:
         """Stop writing, complete or not."""
-        for file in self.files.values():
+        for file in (*self.files.values(), *self.sources.values()):
             file.close()
 
     def _fitting(self, rows) -> Iterator[ExportSample]:
         """The samples that have something to teach; the others are noted as excluded, or as broken."""
         for row in rows:
             self.seen += 1
-            if row["sample_type"] != DatasetSample.Type.ANNOTATED_TURN:
+            if row["sample_type"] != DatasetSample.Type.ANNOTATED_TURN and not self.shape.is_stored:
                 self._note_excluded("not_a_turn", row["id"])
                 continue
             try:
-                sample = read_sample(row)
+                sample = read_stored(row) if self.shape.is_stored else read_sample(row)
             except Unreadable:
                 self._note_broken(row["id"], [Broken("unreadable")])
                 continue
@@ -104,7 +109,8 @@ class ExportWriter:
         if made.row is None:
             self._note_excluded(made.left_out, sample.sample_id)
             return
-        line, row, done = as_line(made.row, made.changes)
+        write = as_csv if self.options.format == "csv" else as_line
+        line, row, done = write(made.row, made.changes)
         if reason := max(self.shape.withheld & done, default=""):
             self._note_excluded(reason, sample.sample_id)
             return
@@ -112,6 +118,8 @@ class ExportWriter:
             self._note_broken(sample.sample_id, broken)
             return
         self._file(side).add(line, row)
+        if self.options.format == "openai":
+            self._source(side).add(*as_line(openai.source(sample), NONE)[:2])
         self.rows += 1
         self.changes.update(done)
         for taught in (*made.others, sample):
@@ -127,8 +135,15 @@ class ExportWriter:
     def _file(self, side):
         if side not in self.files:
             path = self.folder / file_name(self.options.format, side)
-            self.files[side] = writing.RowFile(path, COLUMNS[self.options.format])
+            begin = head(self.options.format, table.COLUMNS)
+            self.files[side] = writing.RowFile(path, COLUMNS.get(self.options.format, ()), begin)
         return self.files[side]
+
+    def _source(self, side):
+        if side not in self.sources:
+            path = self.files[side].path
+            self.sources[side] = writing.RowFile(path.with_suffix(f".sources{path.suffix}"))
+        return self.sources[side]
 
     def _note_excluded(self, reason, sample_id):
         found = self.excluded.setdefault(reason, {"count": 0, "samples": []})
@@ -158,7 +173,7 @@ class ExportWriter:
         return {
             "format": options.pop("format"),
             "task": options.pop("task"),
-            "profile": PROFILE,
+            "profile": NO_PROFILE if self.shape.is_stored else PROFILE,
             "rules": RULES,
             "app": {"name": "openclaw-web", "version": settings.VERSION},
             "options": options,
@@ -167,7 +182,15 @@ class ExportWriter:
             "empty_sides": [side for side in splits.SIDES if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "transformations": dict(sorted(self.changes.items())),
+            "notes": self._notes(written),
         }
+
+    def _notes(self, written):
+        """What a reader of the files should know that keeps nobody from using them."""
+        if self.options.format != "openai":
+            return []
+        training = written[splits.TRAIN].rows if splits.TRAIN in written else 0
+        return openai.notes(training, max(file.bytes for file in written.values()))
 
     def _counts(self, written):
         return {

@@ -7,6 +7,7 @@ from jobs.progress import listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
 from ...exporters.conversations.histories import EDITED, HISTORIES
+from ...exporters.conversations.turns import KEEP, TOOL_CALLS
 from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
@@ -28,11 +29,18 @@ class Command(Verb):
         parser.add_argument("--format", required=True, choices=[name.value for name in FORMATS])
         parser.add_argument("--task", default="reply", choices=[name.value for name in TASKS])
         parser.add_argument("--name", required=True, help=_("name of the export"))
-        parser.add_argument(
+        reviewed = parser.add_mutually_exclusive_group()
+        reviewed.add_argument(
             "--all", action="store_true", help=_("also samples not reviewed yet; never rejected samples")
         )
+        reviewed.add_argument("--only-approved", action="store_true", help=_("only approved samples (the default)"))
         parser.add_argument(
-            "--split", type=float, default=0.8, metavar="SHARE", help=_("share used for training, 0 to 1 (0.8)")
+            "--split",
+            "--train-split",
+            type=float,
+            default=0.8,
+            metavar="SHARE",
+            help=_("share used for training, 0 to 1 (0.8)"),
         )
         parser.add_argument("--seed", default="0", help=_("the same seed gives the same split (0)"))
         parser.add_argument("--agent", help=_("only samples of this agent"))
@@ -60,6 +68,12 @@ class Command(Verb):
             choices=OUTPUTS,
             default=LINES,
             help=_("task gate: the decision as three lines or as JSON (lines)"),
+        )
+        parser.add_argument(
+            "--tool-calls",
+            choices=TOOL_CALLS,
+            default=KEEP,
+            help=_("tool calls and results: in the rows, or left out with the turns whose reply rests on them (keep)"),
         )
         parser.add_argument(
             "--include-injected",

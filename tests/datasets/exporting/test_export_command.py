@@ -52,6 +52,13 @@ def test_all_takes_what_nobody_has_judged():
     assert DatasetExport.objects.get().total_samples == 1
 
 
+def test_the_options_of_the_reflection_specification_are_known():
+    SampleFactory(annotation_status="approved")
+    export("--format", "openai", "--train-split", "0.9", "--only-approved")
+    filters = orjson.loads(DatasetExport.objects.get().filters)
+    assert (filters["trainSplit"], filters["onlyApproved"]) == (0.9, True)
+
+
 def test_choices_are_handed_on():
     SampleFactory(annotation_status="approved", quality_score=0.9)
     export("--format", "alpaca", "--agent", "ada", "--seed", "s", "--min-quality", "0.5", "--row-characters", "2000")

@@ -32,7 +32,7 @@ def test_only_labellers_may_make_one(as_stranger):
     ("change", "words"),
     [
         ({"name": ""}, "This field is required."),
-        ({"format": "csv"}, "is not one of the available choices"),
+        ({"format": "parquet"}, "is not one of the available choices"),
         ({"train_split": "2"}, "less than or equal to 1"),
         ({"train_split": "nan"}, "Enter a number."),
         ({"agent": "nobody"}, "is not one of the available choices"),

@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
-        ({"format": "openai"}, "Choose alpaca, sharegpt."),
+        ({"format": "parquet"}, "Choose alpaca, sharegpt, openai, raw, csv."),
+        ({"tool_calls": "hide"}, "Choose keep, leave_out."),
         ({"task": "dpo"}, "Choose reply, gate."),
         ({"history": "all"}, "There is no history all. Choose edited, session, context."),
         ({"gate_output": "xml"}, "There is no output xml. Choose lines, json."),

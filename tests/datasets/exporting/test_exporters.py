@@ -1,4 +1,4 @@
-"""Rows of both formats: what becomes of a sample and of the branch it stands on."""
+"""Rows of the formats for training: what becomes of a sample and of the branch it stands on."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from datasets.exporters import changes
+from datasets.exporters.formats.checks import COLUMNS
 from datasets.exporters.samples import Unreadable, read_sample
 from datasets.exporters.training_rows import Shape, unfit
 from tests.datasets.exporting.branches import Call, agent, gate, result, rows, sample, sides, stored, user, values
@@ -65,7 +66,7 @@ STORY_SAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+@pytest.mark.parametrize("format_", [*COLUMNS])
 @pytest.mark.parametrize("task", ["reply", "gate"])
 def test_the_rows_of_a_story(format_, task):
     samples = [one for one in STORY_SAMPLES if not unfit(Shape(format_, task), one)]
@@ -73,10 +74,11 @@ def test_the_rows_of_a_story(format_, task):
     check_golden(f"{format_}-{task}.jsonl", made)
 
 
+@pytest.mark.parametrize("format_", ["sharegpt", "openai"])
 @pytest.mark.parametrize("history", ["session", "context"])
-def test_the_rows_of_a_story_with_another_history(history):
-    made, _ = rows("sharegpt", *STORY_SAMPLES, branch=STORY, history=history)
-    check_golden(f"sharegpt-reply-{history}.jsonl", made)
+def test_the_rows_of_a_story_with_another_history(history, format_):
+    made, _ = rows(format_, *STORY_SAMPLES, branch=STORY, history=history)
+    check_golden(f"{format_}-reply-{history}.jsonl", made)
 
 
 def test_what_was_done_to_the_story_is_said():

@@ -5,7 +5,7 @@ import pytest
 from datasets.exporters import changes
 from datasets.exporters.conversations.exchanges import Conversation, Exchange
 from datasets.exporters.files.dates import PIECE, DateColumns
-from datasets.exporters.formats import metadata
+from datasets.exporters.formats import metadata, sharegpt
 from datasets.exporters.formats.checks import COLUMNS, broken_rules
 from datasets.exporters.samples import read_sample
 from datasets.exporting.building.splits import side
@@ -107,7 +107,7 @@ def test_sharegpt_rows_that_trainers_misread(change, rule):
 
 
 def test_no_column_has_a_name_that_trainers_take():
-    meant = {"alpaca": set(), "sharegpt": {"system", "tools"}}
+    meant = {"alpaca": set(), "sharegpt": {"system", "tools"}, "openai": {"messages"}}
     assert {kind: metadata.RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
 
 
@@ -144,7 +144,7 @@ def test_a_piece_of_ten_mebibytes_counts_for_itself():
 def test_conversations_of_nothing_but_dates_are_noticed():
     watch = DateColumns(("conversations", "system"))
     dates = [{"from": "human", "value": "2026-01-31"}, {"from": "gpt", "value": "2026-02-01"}]
-    watch.see({"conversations": Conversation([Exchange(dates, ())]), "system": ""}, 100)
+    watch.see({"conversations": Conversation([Exchange(dates, (), sharegpt.SPELLING)]), "system": ""}, 100)
     watch.end()
     assert watch.found == {"conversations"}
 

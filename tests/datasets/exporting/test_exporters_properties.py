@@ -10,9 +10,8 @@ from datasets.exporters.cleaning import BAD
 from datasets.exporters.conversations.histories import HISTORIES
 from datasets.exporters.conversations.walks import SHORTEST_RESULT
 from datasets.exporters.files.lines import as_line
-from datasets.exporters.formats.alpaca import COLUMNS as ALPACA_COLUMNS
-from datasets.exporters.formats.checks import broken_rules
-from datasets.exporters.formats.sharegpt import COLUMNS as SHAREGPT_COLUMNS
+from datasets.exporters.formats import openai, sharegpt
+from datasets.exporters.formats.checks import COLUMNS, broken_rules
 from datasets.exporters.training_rows import Shape, rows_of
 from tests.datasets.exporting.branches import Call, Said, gate, sample
 
@@ -48,6 +47,12 @@ def numbered(branch):
     return branch
 
 
+def said_last(row):
+    """Who says the last words of a conversation, and what."""
+    messages = next(iter(row.values()))
+    return tuple(messages[-1].values())[:2]
+
+
 @often
 @given(
     branch=BRANCHES.map(numbered),
@@ -55,38 +60,44 @@ def numbered(branch):
     characters=st.integers(50, 400),
     keep_text=st.booleans(),
     history=st.sampled_from(HISTORIES),
+    format_=st.sampled_from(["sharegpt", "openai"]),
 )
-def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text, history):
+def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text, history, format_):
     samples = [sample(number, asked, reply, context=context) for number, asked, reply, context in sorted(turns)]
-    made = list(rows_of(Shape("sharegpt", "reply", characters, keep_text, history), samples, branch))
+    made = list(rows_of(Shape(format_, "reply", characters, keep_text, history), samples, branch))
     taught = [sample for one in made for sample in (*one.others, one.sample)]
     assert sorted(map(id, taught)) == sorted(map(id, samples))
     for one, row, done in ((one.sample, one.row, one.changes) for one in made if one.row is not None):
         line, row, _ = as_line(row, done)
-        assert broken_rules("sharegpt", row) == []
+        assert broken_rules(format_, row) == []
         assert line.endswith(b"\n") and line.count(b"\n") == 1
         read = orjson.loads(line)
-        assert tuple(read) == SHAREGPT_COLUMNS
-        assert broken_rules("sharegpt", read) == []
-        last = read["conversations"][-1]
-        assert (last["from"], last["value"]) == ("gpt", BAD.sub("\ufffd", one.reply))
+        assert tuple(read) == COLUMNS[format_]
+        assert broken_rules(format_, read) == []
+        assert said_last(read) == ("gpt" if format_ == "sharegpt" else "assistant", BAD.sub("\ufffd", one.reply))
 
 
 @often
-@given(branch=BRANCHES.map(numbered), turn=st.integers(1, 9), asked=WORDS, reply=WORDS, characters=st.integers(50, 400))
-def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, reply, characters):
-    (made,) = rows_of(Shape("sharegpt", "reply", characters), [sample(turn, asked, reply)], branch)
-    messages = made.row["conversations"].messages
-    length = sum(len(message["value"]) for message in messages)
-    if length > characters:
-        # Nothing of an earlier exchange is left: after the first message come only this turn's calls, and its reply.
-        assert [message["from"] for message in messages].count("gpt") == 1
-        results = [message["value"] for message in messages if message["from"] == "observation"]
-        assert all(len(text) <= SHORTEST_RESULT + 60 for text in results)
+@given(
+    branch=BRANCHES.map(numbered),
+    turn=st.integers(1, 9),
+    asked=WORDS,
+    reply=WORDS,
+    characters=st.integers(50, 400),
+    spelling=st.sampled_from([sharegpt.SPELLING, openai.SPELLING]),
+)
+def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, reply, characters, spelling):
+    kind = "sharegpt" if spelling is sharegpt.SPELLING else "openai"
+    (made,) = rows_of(Shape(kind, "reply", characters), [sample(turn, asked, reply)], branch)
+    said = made.row[spelling.column]
+    if spelling.size(said.messages) > characters:
+        assert len(said.exchanges) == 1  # nothing of an earlier turn is left
+        results = [spelling.returned(message) for message in said.messages]
+        assert all(len(text) <= SHORTEST_RESULT + 60 for text in results if text is not None)
 
 
 @often
-@given(asked=WORDS, reply=WORDS, context=CONTEXTS, fact=TEXTS, format_=st.sampled_from(["alpaca", "sharegpt"]))
+@given(asked=WORDS, reply=WORDS, context=CONTEXTS, fact=TEXTS, format_=st.sampled_from([*COLUMNS]))
 def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, format_):
     samples = [sample(1, asked, reply, context=context, gate=gate(fact=fact))]
     for task in ("reply", "gate"):
@@ -94,6 +105,6 @@ def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, fo
             row, done = made.row, made.changes
             line, row, _ = as_line(row, done)
             read = json.loads(line)
-            assert tuple(read) == (ALPACA_COLUMNS if format_ == "alpaca" else SHAREGPT_COLUMNS)
+            assert tuple(read) == COLUMNS[format_]
             assert broken_rules(format_, row) == broken_rules(format_, read) == []
             assert not BAD.search(json.dumps(read, ensure_ascii=False))

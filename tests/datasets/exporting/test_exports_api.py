@@ -78,7 +78,8 @@ def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_revie
 @pytest.mark.parametrize(
     ("wanted", "status"),
     [
-        ({"format": "csv"}, 422),
+        ({"format": "parquet"}, 422),
+        ({"toolCalls": "hide"}, 422),
         ({"task": "dpo"}, 422),
         ({"train_split": 2}, 422),
         ({"name": "x" * 121}, 422),

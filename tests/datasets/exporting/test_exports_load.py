@@ -1,4 +1,4 @@
-"""Both formats read by HF `datasets`, the library that every trainer reads them with; without a network."""
+"""The formats for training read by HF `datasets`, the library that every trainer reads them with; without a network."""
 
 import os
 import subprocess
@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from datasets.exporters.files.dates import PIECE
+from datasets.exporters.formats.checks import COLUMNS
 from datasets.exporting import exports
 from tests.datasets.conversations import tell_turns
 from tests.datasets.exporting.branches import Steps, body
@@ -30,7 +31,7 @@ ROWS, WIDTH = 400, 32_000
 
 @pytest.fixture
 def files(settings, tmp_path, ada):
-    """The training files of both formats and tasks, by name."""
+    """The training files of all formats and tasks, by name."""
     settings.HOME_DIR = tmp_path
     tell_turns(2)
     for number in range(1, ROWS + 1):
@@ -40,7 +41,7 @@ def files(settings, tmp_path, ada):
         said = body(number, agentReply="2026-01-31" if number == 1 else "回答 " + "a" * WIDTH, memoryGate=gate)
         SampleFactory(id=f"x{number}", session_id="s1", turn_number=number, content=said, annotation_status="approved")
     found = {}
-    for format_ in ("alpaca", "sharegpt"):
+    for format_ in COLUMNS:
         for task in ("reply", "gate"):
             export = exports.request("one", format_, task, by="root", train_split=1)
             exports.build(export.id, Steps())

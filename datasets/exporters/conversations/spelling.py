@@ -1,0 +1,85 @@
+"""What a format has to say for itself: how it writes words, calls and answers, and which rules its messages keep."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..changes import Changes
+
+Message = dict[str, Any]  # as the format writes it
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A rule that a row breaks; `place` is the column or the number of the message, from 1."""
+
+    rule: str
+    place: str = ""
+
+
+class Call(Protocol):
+    """A tool call as the transcript has it."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Step:
+    """Tool calls that ran side by side, with what was said before them (`words`), and their results.
+
+    `first` is the number of its first call within the branch, from 1: ids that are made of it are given once.
+    """
+
+    calls: list[Call]
+    results: list[str]
+    words: list[str]
+    changes: Changes
+    first: int
+
+
+class Spelling(Protocol):
+    """How a format writes a conversation: see formats.sharegpt and formats.openai."""
+
+    @property
+    def column(self) -> str:
+        """The column that holds the messages."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The key of a message that holds what is said."""
+        ...
+
+    def asked(self, text: str) -> Message:
+        """A person's words."""
+        ...
+
+    def answered(self, text: str) -> Message:
+        """What the agent says at the end of a turn."""
+        ...
+
+    def called(self, step: Step, done: set[str]) -> list[Message]:
+        """Calls and their results; what was changed to fit is added to `done`."""
+        ...
+
+    def marked(self, messages: list[Message], train: bool) -> list[Message]:
+        """The same messages, each saying whether what the agent says in it is to be learned."""
+        ...
+
+    def returned(self, message: Message) -> str | None:
+        """What a tool returned; None for every other message."""
+        ...
+
+    def shortened(self, message: Message, text: str) -> Message:
+        """The result of a tool with another text."""
+        ...
+
+    def size(self, messages: Iterable[Message]) -> int:
+        """How many characters the messages say."""
+        ...
+
+    def broken(self, messages: object) -> list[Broken]:
+        """The rules that the messages of a conversation break; they are as a loader may read them."""
+        ...

@@ -1,0 +1,230 @@
+"""OpenAI rows: the `messages` of chat fine-tuning, ending with the reply to learn, and nothing beside them.
+
+What is unknown to OpenAI may be refused, so where a row comes from is a line of another file: see `source`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import orjson
+
+from ..changes import MESSAGES_MERGED, TOOL_NAMES_CHANGED, Changes
+from ..cleaning import json_text
+from ..conversations.exchanges import Conversation, Exchange
+from ..conversations.spelling import Broken, Call, Message, Step
+from ..made import Row
+from ..samples import ExportSample, GateAnswer
+from . import gate, metadata
+
+COLUMNS = ("messages",)
+SYSTEM, USER, AGENT, TOOL = "system", "user", "assistant", "tool"
+LONGEST_NAME = 64
+NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
+OTHER = re.compile(r"[^A-Za-z0-9_-]")
+FEWEST_ROWS = 10  # of a training file
+MOST_BYTES = 512_000_000  # of a file, in one upload
+FEW_ROWS, LARGE_FILE = "fewer_than_10_rows", "larger_than_512_mb"
+# The keys that a message may have, in this order.
+KEYS: dict[str, set[tuple[str, ...]]] = {
+    SYSTEM: {("role", "content")},
+    USER: {("role", "content")},
+    TOOL: {("role", "tool_call_id", "content")},
+    AGENT: {
+        (*keys, *weight)
+        for keys in (("role", "content"), ("role", "content", "tool_calls"), ("role", "tool_calls"))
+        for weight in ((), ("weight",))
+    },
+}
+
+
+def gate_row(
+    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
+) -> tuple[Row, Changes]:
+    """The conversation as one question, and memory_gate's decision as its answer."""
+    said, done = gate.conversation(sample, characters)
+    answer, more = gate.answer(decision, output)
+    messages = [SPELLING.asked(f"{gate.INSTRUCTION}\n{said}"), SPELLING.answered(answer)]
+    return row(sample, [Exchange(messages, done, SPELLING)]), more
+
+
+def row(_sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:
+    """The conversation that ends with the reply of a sample."""
+    return {"messages": Conversation(list(exchanges))}
+
+
+def notes(training_rows: int, largest: int) -> list[str]:
+    """What OpenAI asks of files that these rows, and the bytes of the largest file, do not meet."""
+    found = ((FEW_ROWS, training_rows < FEWEST_ROWS), (LARGE_FILE, largest > MOST_BYTES))
+    return [name for name, is_so in found if is_so]
+
+
+def source(sample: ExportSample) -> dict[str, str]:
+    """Where a row comes from: the same line of the file of sources."""
+    return {**metadata.place(sample), **metadata.judgement(sample)}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAI:
+    """How OpenAI's fine-tuning writes a conversation: see conversations.spelling.Spelling."""
+
+    column: ClassVar = "messages"
+    text: ClassVar = "content"
+
+    def asked(self, text: str) -> Message:
+        """A person's words."""
+        return {"role": USER, "content": text}
+
+    def answered(self, text: str) -> Message:
+        """What the agent says at the end of a turn."""
+        return {"role": AGENT, "content": text}
+
+    def called(self, step: Step, done: set[str]) -> list[Message]:
+        """One message with all calls and what was said before them, and one for each result."""
+        said: Message = {"role": AGENT}
+        if step.words:
+            said["content"] = "\n\n".join(step.words)
+            if len(step.words) > 1:
+                done.add(MESSAGES_MERGED)
+        ids = [f"call{number:05}" for number in range(step.first, step.first + len(step.calls))]
+        said["tool_calls"] = [_call(call, id_, done) for call, id_ in zip(step.calls, ids, strict=True)]
+        results = zip(ids, step.results, strict=True)
+        return [said, *({"role": TOOL, "tool_call_id": id_, "content": text} for id_, text in results)]
+
+    def marked(self, messages: list[Message], train: bool) -> list[Message]:
+        """`weight` where the agent speaks: 1 to be learned, 0 not."""
+        return [message | {"weight": int(train)} if message["role"] == AGENT else message for message in messages]
+
+    def returned(self, message: Message) -> str | None:
+        """What a tool returned; None for every other message."""
+        return message["content"] if message["role"] == TOOL else None
+
+    def shortened(self, message: Message, text: str) -> Message:
+        """The result of a tool with another text."""
+        return {**message, "content": text}
+
+    def size(self, messages: Iterable[Message]) -> int:
+        """How many characters the messages say."""
+        return sum(len(text) for message in messages for text in _texts(message))
+
+    def broken(self, messages: object) -> list[Broken]:
+        """The rules that the messages of a conversation break."""
+        if not isinstance(messages, list) or not messages:
+            return [Broken("odd_count")]
+        reader, broken = _Reader(), []
+        for number, message in enumerate(messages, start=1):
+            if rule := reader.read(message):
+                broken.append(Broken(rule, str(number)))
+            if rule == "message_keys":  # what follows cannot be judged
+                return broken
+        if not broken and reader.before != "answer":
+            broken.append(Broken("no_reply", str(len(messages))))
+        return broken
+
+
+SPELLING = OpenAI()
+
+
+class _Reader:
+    """Reads messages one after the other and says which rule each breaks."""
+
+    def __init__(self):
+        self.before = ""  # what the message before was: user, call, result, answer; empty before the first of them
+        self.waiting: list[str] = []  # ids of calls without a result
+        self.ids: set[str] = set()
+        self.is_marked: bool | None = None
+
+    def read(self, message: Any) -> str | None:
+        """The rule that a message breaks; None when it breaks none."""
+        if not _is_message(message):
+            return "message_keys"
+        role = message["role"]
+        if role == TOOL:
+            return self._result(message)
+        if self.waiting:
+            return "call_without_result"
+        if role == AGENT:
+            return self._misplaced(self.before in ("user", "result"), self._speaks(message))
+        if role == SYSTEM:
+            return self._misplaced(not self.before, None if message["content"].strip() else "empty")
+        is_fitting, self.before = self.before in ("", "answer"), "user"
+        return self._misplaced(is_fitting, None if message["content"].strip() else "empty")
+
+    def _misplaced(self, is_fitting, rule):
+        return rule if is_fitting else "alternation"
+
+    def _result(self, message):
+        if message["tool_call_id"] not in self.waiting:
+            return "result_without_call"
+        self.waiting.remove(message["tool_call_id"])
+        self.before = "result"
+        return None
+
+    def _speaks(self, message):
+        """What is wrong with what the agent says, and with its calls."""
+        is_marked, self.is_marked = self.is_marked, "weight" in message
+        if is_marked not in (None, self.is_marked):
+            return "weight"
+        if "content" in message and not message["content"].strip():
+            return "empty"
+        if "tool_calls" not in message:
+            self.before = "answer"
+            return None
+        self.before = "call"
+        return self._calls(message["tool_calls"])
+
+    def _calls(self, calls):
+        if not calls or not all(map(_is_call, calls)):
+            return "call"
+        ids = [call["id"] for call in calls]
+        if len(set(ids)) < len(ids) or self.ids & set(ids):
+            return "call_id"
+        self.ids.update(ids)
+        self.waiting = ids
+        return None
+
+
+def _call(call: Call, id_: str, done: set[str]) -> dict[str, Any]:
+    name = OTHER.sub("_", call.name)[:LONGEST_NAME]
+    if name != call.name:
+        done.add(TOOL_NAMES_CHANGED)
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": json_text(call.arguments)}}
+
+
+def _texts(message):
+    """What counts of a message: its words, and the names and arguments of its calls."""
+    if "content" in message:
+        yield message["content"]
+    for call in message.get("tool_calls", ()):
+        yield from call["function"].values()
+
+
+def _is_message(message):
+    """Whether a message has the keys that its role may have, and texts in them."""
+    if not isinstance(message, dict) or tuple(message) not in KEYS.get(str(message.get("role")), ()):
+        return False
+    texts = (value for key, value in message.items() if key not in ("tool_calls", "weight"))
+    if not all(isinstance(text, str) for text in texts) or not isinstance(message.get("tool_calls", []), list):
+        return False
+    weight = message.get("weight", 1)
+    return type(weight) is int and weight in (0, 1)
+
+
+def _is_call(call):
+    if not isinstance(call, dict) or list(call) != ["id", "type", "function"] or call["type"] != "function":
+        return False
+    told = call["function"]
+    if not isinstance(told, dict) or list(told) != ["name", "arguments"]:
+        return False
+    texts = (call["id"], told["name"], told["arguments"])
+    if not all(isinstance(text, str) and text for text in texts):
+        return False
+    return NAME.fullmatch(told["name"]) is not None and _is_object(told["arguments"])
+
+
+def _is_object(text):
+    try:
+        return isinstance(orjson.loads(text), dict)
+    except orjson.JSONDecodeError:
+        return False

@@ -1,0 +1,42 @@
+"""Samples as they are stored, one JSON object each: the Reflection spec's `DatasetSampleRecord`, and our columns."""
+
+from typing import Any
+
+from ..made import Row
+from ..samples import ExportSample, loose_json
+
+COLUMNS = (
+    *("id", "sample_type", "agent_id", "session_id", "turn_id", "turn_number", "decision_id", "audit_id"),
+    *("content", "output", "quality_score", "quality_factors"),
+    *("annotation_status", "annotated_by", "annotated_at", "annotation_notes", "reject_reason", "label_id"),
+    *("gate_label", "gate_corrected_output", "guardian_label", "guardian_corrected_output"),
+    *("privacy_checked", "contains_pii", "pii_redacted_content"),
+    *("prompted_by", "reply_stop", "collection_strategy", "created_at"),
+)
+JSON = frozenset({"content", "quality_factors", "gate_corrected_output", "guardian_corrected_output"})
+FLAGS = frozenset({"privacy_checked", "contains_pii"})
+
+
+def row(sample: ExportSample) -> Row:
+    """All columns of a sample, JSON as values; what is no JSON stays a text."""
+    stored = sample.stored or {}
+    return {_key(name): _value(name, stored.get(name)) for name in COLUMNS}
+
+
+def _key(column):
+    """`sample_type` as the spec and the API spell it: `sampleType`."""
+    first, *others = column.split("_")
+    return first + "".join(map(str.title, others))
+
+
+def _value(column: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if column in FLAGS:
+        return bool(value)
+    if column not in JSON:
+        return value
+    try:
+        return loose_json(value)
+    except ValueError:
+        return value

@@ -1,0 +1,33 @@
+"""Samples as a flat table, for spreadsheets: what was said, what was judged, and where."""
+
+from ..made import Row
+from ..samples import ExportSample
+from . import gate, metadata
+
+STORED = (
+    *("sample_type", "created_at", "annotation_status", "annotated_by", "annotated_at", "annotation_notes"),
+    *("prompted_by", "reply_stop", "collection_strategy"),
+)
+COLUMNS = (
+    *metadata.PLACE,
+    *STORED,
+    *("context", "user_message", "agent_reply", "edited_reply"),
+    *("quality_score", "memory_gate_decision", "candidate_fact", "memory_gate_reason"),
+    *("gate_label", "guardian_label"),
+)
+
+
+def row(sample: ExportSample) -> Row:
+    """One sample; a cell is empty where nothing is known."""
+    stored = sample.stored or {}
+    found = {
+        **metadata.place(sample),
+        **{name: stored.get(name) for name in (*STORED, "gate_label", "guardian_label")},
+        "context": gate.lines(sample.context),
+        "user_message": sample.user_text,
+        "agent_reply": sample.agent_reply,
+        "edited_reply": sample.edited_reply,
+        **metadata.judgement(sample),
+        "memory_gate_reason": sample.gate.reason if sample.gate else None,
+    }
+    return {name: found[name] for name in COLUMNS}

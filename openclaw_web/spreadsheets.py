@@ -1,0 +1,26 @@
+"""CSV that spreadsheets read as it is meant: UTF-8 with its mark, and no cell that is run as a formula."""
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+MARK = "\ufeff".encode()  # without it, spreadsheets take UTF-8 for something else
+# What a spreadsheet would take for a formula when a cell begins with it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def cell(value: Any) -> Any:
+    """What is written for a value: a text that would be run as a formula gets a `'` before it, lists are JSON."""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA) else value
+    return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+
+
+def lines(rows: Iterable[Iterable[Any]]) -> bytes:
+    """Rows of values as lines; those within a text stay, between quotes."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows([cell(value) for value in row] for row in rows)
+    return text.getvalue().encode()
