@@ -98,31 +98,8 @@ def spelled_by_a_template(text):
 
 
 def _tell(ada, bob):
-    """Tools, parallel calls, other writing systems, edits, a turn that nobody approved; and an agent without tools."""
-    parallel = [_call("c2", "read", path="a.txt", limit=20), _call("c3", "exec", command="ls", env={"LANG": "C"})]
-    _store(
-        "agent_ada",
-        "s1",
-        [
-            _user("How full is the disk? 磁盘还剩多少？"),
-            _agent("I will look.", _call("c1", "exec", command='df -h | grep "vda"')),
-            _result("c1", "vda  252G  25G\n"),
-            _agent("A tenth of it. 👍🏽"),
-            _user("Read both files."),
-            _agent("", *parallel),
-            _result("c2", ""),
-            _result("c3", "عربي\u2028second line"),
-            _agent("The first one is empty."),
-            _user("And now?"),
-            _agent("", _call("c4", "read", path=NEVER)),
-            _result("c4", "nothing"),
-            _agent(NEVER),
-            _user("Write it down."),
-            _agent("", _call("c5", "write", path={"nested": [1, None, "ü"]}, limit="20")),
-            _result("c5", "2026-01-31"),
-            _agent("2026-01-31"),
-        ],
-    )
+    """An agent with tools and one without; a turn that nobody approved, an edit; samples with decisions."""
+    _store("agent_ada", "s1", _with_tools())
     _store("agent_bob", "s2", [_user("Hello"), _agent("Hello 👋"), _user("Thanks"), _agent("You are\n\nwelcome.")])
     _store("agent_ada", "s3", [_user("One more: $\\frac{1}{2}$ <b>&amp;</b>"), _agent("```py\nprint('{{ x }}')\n```")])
     for agent, session in ((ada, "s1"), (bob, "s2"), (ada, "s3")):
@@ -135,6 +112,31 @@ def _tell(ada, bob):
         gate = {"output": {"decision": "UPDATE_USER", "reason": "Stable.", "candidateFact": fact}}
         content = body(number, memoryGate=gate)
         SampleFactory(session_id="gate", turn_number=number, content=content, annotation_status="approved")
+
+
+def _with_tools():
+    """Four turns: calls one after the other and in parallel, other writing systems, arguments of many shapes."""
+    parallel = [_call("c2", "read", path="a.txt", limit=20), _call("c3", "exec", command="ls", env={"LANG": "C"})]
+    odd = {"path": {"nested": [1, None, "<think>ü</think>"]}, "limit": "<tool_call></tool_call>"}
+    return [
+        _user("How full is the disk? 磁盘还剩多少？"),
+        _agent("I will look.", _call("c1", "exec", command='df -h | grep "vda"')),
+        _result("c1", "vda  252G  25G\n"),
+        _agent("A tenth of it. 👍🏽"),
+        _user("Read both files."),
+        _agent("", *parallel),
+        _result("c2", ""),
+        _result("c3", "عربي\u2028second line"),
+        _agent("The first one is empty."),
+        _user("And now?"),
+        _agent("", _call("c4", "read", path=NEVER)),
+        _result("c4", "nothing"),
+        _agent(NEVER),
+        _user("Write it down."),
+        _agent("", _call("c5", "write", **odd)),
+        _result("c5", "2026-01-31"),
+        _agent("2026-01-31"),
+    ]
 
 
 def _store(db, session_id, messages):
