@@ -73,7 +73,7 @@ def taught(row):
 
 def spelled(value):
     """Calls as a list, whatever stands before them."""
-    calls = orjson.loads(value.partition("</think>")[2] or value)
+    calls = orjson.loads(value.partition("</think>")[2] if value.startswith("<think>") else value)
     return calls if isinstance(calls, list) else [calls]
 
 
