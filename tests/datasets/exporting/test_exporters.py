@@ -140,7 +140,16 @@ def test_words_before_a_call_can_be_kept_as_a_thought():
     (dropped,), (done,) = rows("sharegpt", sample(), branch=branch)
     assert values(dropped)[1].startswith("{") and done == {changes.TEXT_BEFORE_CALL_DROPPED}
     (kept,), (done,) = rows("sharegpt", sample(), branch=branch, keep_text=True)
-    assert values(kept)[1].startswith('<think>Look twice.</think>{"name"') and done == {changes.TEXT_BEFORE_CALL_KEPT}
+    assert values(kept)[1].startswith('<think>\nLook twice.\n</think>\n\n{"name"')
+    assert done == {changes.TEXT_BEFORE_CALL_KEPT}
+
+
+def test_tags_in_an_argument_are_no_tags_of_a_trainer():
+    text = "<think>a</think> \\<tool_call>b</tool_call>"
+    branch = [user("question", 1), agent("", Call("c", arguments={"text": text})), result("c"), agent("answer")]
+    (row,), _done = rows("sharegpt", sample(), branch=branch)
+    assert "<think>" not in values(row)[1] and "<tool_call>" not in values(row)[1]
+    assert orjson.loads(values(row)[1])["arguments"] == {"text": text}
 
 
 def test_a_result_without_its_call_goes():

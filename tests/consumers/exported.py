@@ -1,0 +1,165 @@
+"""What the consumers are given: every kind of export, of a store in which people judged what two agents said."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from datasets.exporting import exports
+from datasets.models import DatasetSample
+from datasets.services import make_samples
+from ledger.collectors.jsonl import Line, parse
+from ledger.transcripts.storing import Transcript, store_transcript
+from tests.datasets.exporting.branches import Steps, body
+from tests.factories import T0, SampleFactory
+
+NEVER = "NOT APPROVED"  # in every reply and every call that nobody approved
+EDITED = "Edited by a person: 已编辑 ✅"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of export: what is asked for, and which programs take it as it is (`readers`)."""
+
+    name: str
+    format: str
+    readers: tuple[str, ...]
+    task: str = "reply"
+    options: dict = field(default_factory=dict)
+
+
+EVERYONE = ("datasets", "llamafactory", "axolotl")
+KINDS = (
+    Kind("alpaca", "alpaca", EVERYONE),
+    Kind("alpaca-gate", "alpaca", EVERYONE, task="gate"),
+    Kind("sharegpt-edited", "sharegpt", EVERYONE, options={"history": "edited"}),
+    Kind("sharegpt-session", "sharegpt", EVERYONE, options={"history": "session"}),
+    Kind("sharegpt-context", "sharegpt", EVERYONE, options={"history": "context"}),
+    Kind("sharegpt-thoughts", "sharegpt", EVERYONE, options={"keep_text": True}),
+    Kind("sharegpt-gate", "sharegpt", (*EVERYONE, "unsloth"), task="gate"),
+    Kind("sharegpt-words", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob"}),  # bob has no tools
+)
+
+
+def write_everything(ada, bob, home, readers):
+    """One export of each kind, by name: the folders, which hold what `axolotl.yaml` has to say if it is not there."""
+    _tell(ada, bob)
+    folders = {}
+    for kind in KINDS:
+        export = exports.request(kind.name, kind.format, kind.task, by="ann", train_split=1, **kind.options)
+        exports.build(export.id, Steps())
+        folder = exports.folder_of(export)
+        if not (folder / "axolotl.yaml").exists():
+            marks = "context" if kind.options.get("history") == "context" else kind.format
+            (folder / "axolotl.yaml").write_bytes((readers / f"axolotl.{marks}.yaml").read_bytes())
+        folders[kind.name] = str(folder.rename(home / kind.name))
+    return folders
+
+
+def rows_of(folder):
+    """The rows of an export, as its file has them."""
+    [file] = Path(folder).glob("*.train.jsonl")
+    return [orjson.loads(line) for line in file.read_bytes().splitlines()]
+
+
+def taught(row):
+    """What a row teaches: replies as texts, calls as lists of name and arguments."""
+    if "output" in row:
+        return [row["output"]]
+    said = [one for one in row["conversations"] if one["from"] in ("gpt", "function_call") and one.get("train", True)]
+    return [spelled(one["value"]) if one["from"] == "function_call" else one["value"] for one in said]
+
+
+def spelled(value):
+    """Calls as a list, whatever stands before them."""
+    calls = orjson.loads(value.partition("</think>")[2] if value.startswith("<think>") else value)
+    return calls if isinstance(calls, list) else [calls]
+
+
+def assert_taught(learned, folder, last_only=False):
+    """Every row of the file is learned by the program, and of it what the row teaches and nothing else."""
+    wanted = [taught(row)[-1:] if last_only else taught(row) for row in rows_of(folder)]
+    found = [[spelled_by_a_template(text) or text for text in row] for row in learned]
+    assert len(found) == len(wanted) > 0
+    assert found == [[one if isinstance(one, list) else one.strip("\n") for one in row] for row in wanted]
+    assert NEVER not in orjson.dumps(found).decode()
+
+
+def spelled_by_a_template(text):
+    """The calls in a text that a program learns, as our files spell them or as templates do; none in other texts."""
+    tagged = re.findall(r"<tool_call>\n(.*?)\n</tool_call>", text, re.DOTALL)
+    if tagged:
+        return [orjson.loads(one) for one in tagged]
+    try:
+        return [call for call in spelled(text) if call.keys() == {"name", "arguments"}]
+    except (orjson.JSONDecodeError, AttributeError, TypeError):
+        return []
+
+
+def _tell(ada, bob):
+    """An agent with tools and one without; a turn that nobody approved, an edit; samples with decisions."""
+    _store("agent_ada", "s1", _with_tools())
+    _store("agent_bob", "s2", [_user("Hello"), _agent("Hello 👋"), _user("Thanks"), _agent("You are\n\nwelcome.")])
+    _store("agent_ada", "s3", [_user("One more: $\\frac{1}{2}$ <b>&amp;</b>"), _agent("```py\nprint('{{ x }}')\n```")])
+    for agent, session in ((ada, "s1"), (bob, "s2"), (ada, "s3")):
+        make_samples(agent, session, None, by="ann")
+    judged = DatasetSample.objects.exclude(session_id="s1", turn_number=3)
+    judged.update(annotation_status="approved")
+    judged.filter(session_id="s1", turn_number=2).update(output=EDITED)
+    for number in range(1, 4):
+        fact = "2026-01-31" if number == 1 else "likes tea"
+        gate = {"output": {"decision": "UPDATE_USER", "reason": "Stable.", "candidateFact": fact}}
+        content = body(number, memoryGate=gate)
+        SampleFactory(session_id="gate", turn_number=number, content=content, annotation_status="approved")
+
+
+def _with_tools():
+    """Four turns: calls one after the other and in parallel, other writing systems, arguments of many shapes."""
+    parallel = [_call("c2", "read", path="a.txt", limit=20), _call("c3", "exec", command="ls", env={"LANG": "C"})]
+    odd = {"path": {"nested": [1, None, "<think>ü</think>"]}, "limit": "<tool_call></tool_call>"}
+    return [
+        _user("How full is the disk? 磁盘还剩多少？"),
+        _agent("I will look.", _call("c1", "exec", command='df -h | grep "vda"')),
+        _result("c1", "vda  252G  25G\n"),
+        _agent("A tenth of it. 👍🏽"),
+        _user("Read both files."),
+        _agent("", *parallel),
+        _result("c2", ""),
+        _result("c3", "عربي\u2028second line"),
+        _agent("The first one is empty."),
+        _user("And now?"),
+        _agent("", _call("c4", "read", path=NEVER)),
+        _result("c4", "nothing"),
+        _agent(NEVER),
+        _user("Write it down."),
+        _agent("", _call("c5", "write", **odd)),
+        _result("c5", "2026-01-31"),
+        _agent("2026-01-31"),
+    ]
+
+
+def _store(db, session_id, messages):
+    lines = []
+    for number, message in enumerate(messages):
+        line = {"type": "message", "id": f"{session_id}-{number}", "message": message, "timestamp": T0 + number * 1000}
+        line["parentId"] = f"{session_id}-{number - 1}" if number else None
+        lines.append(parse(Line(number, number + 1, orjson.dumps(line))))
+    store_transcript(db, Transcript(session_id, f"{session_id}.jsonl", T0), iter(lines))
+
+
+def _user(text):
+    return {"role": "user", "content": text}
+
+
+def _agent(text, *calls):
+    content = [{"type": "text", "text": text}] if text else []
+    return {"role": "assistant", "model": "m-1", "stopReason": "stop", "content": [*content, *calls]}
+
+
+def _call(call_id, name, **arguments):
+    return {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
+
+
+def _result(call_id, text):
+    return {"role": "toolResult", "toolCallId": call_id, "content": [{"type": "text", "text": text}]}

@@ -1,0 +1,38 @@
+"""Run inside a consumer's environment: exports as axolotl tokenizes them. Prints one JSON object.
+
+Its own loading and prompt strategies, with the `axolotl.yaml` that lies beside the files.
+"""
+
+import contextlib
+import json
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import yaml
+from axolotl.utils.data.sft import _load_and_process_single_dataset
+from axolotl.utils.dict import DictDefault
+from axolotl.utils.schemas.datasets import SFTDataset
+from tiny_tokenizer import empty_system_turns, learned, tiny_tokenizer
+
+
+def read(folder):
+    """What axolotl learns from each row of an export, and how many rows begin with an empty system turn."""
+    os.chdir(folder)  # its files name each other without a folder
+    [asked] = yaml.safe_load(Path("axolotl.yaml").read_text())["datasets"]
+    asked = DictDefault(SFTDataset(**asked).model_dump(exclude_none=True))
+    tokenizer = tiny_tokenizer()
+    whole = DictDefault({"sequence_len": 1_000_000, "train_on_inputs": False, "datasets": [asked]})
+    rows, _ = _load_and_process_single_dataset(asked, whole, tokenizer, "train", 0)
+    texts = [tokenizer.decode(row["input_ids"]) for row in rows]
+    return {
+        "learned": [learned(tokenizer, row["input_ids"], row["labels"]) for row in rows],
+        "texts": texts,
+        "empty_system_turns": empty_system_turns(texts),
+    }
+
+
+with contextlib.redirect_stdout(sys.stderr):
+    answers = {name: read(folder) for name, folder in json.loads(sys.argv[1]).items()}
+sys.stdout.write(json.dumps({"version": version("axolotl"), "answers": answers}))

@@ -1,0 +1,47 @@
+"""axolotl: its loader and its prompt strategies, with `axolotl.yaml`."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.consumers.exported import KINDS, assert_taught
+
+TAKEN = [kind for kind in KINDS if "axolotl" in kind.readers]
+
+
+@pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
+def test_every_row_is_learned(kind, read_all, folders):
+    read = read_all("axolotl", "axolotl")["answers"][kind.name]
+    assert_taught(read["learned"], folders[kind.name])
+
+
+@pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
+def test_no_row_begins_with_an_empty_system_turn(kind, read_all):
+    read = read_all("axolotl", "axolotl")["answers"][kind.name]
+    assert read["texts"] and read["empty_system_turns"] == 0
+
+
+def test_the_line_about_system_messages_is_needed(folders, hand_over, tmp_path):
+    """Without it the column `system`, which is empty, becomes a turn of every row."""
+    plain = Path(shutil.copytree(folders["sharegpt-edited"], tmp_path / "plain"))
+    asked = (plain / "axolotl.yaml").read_text()
+    (plain / "axolotl.yaml").write_text(asked.replace("drop_system_message: true", "drop_system_message: false"))
+    read = hand_over("axolotl", "axolotl", {"plain": str(plain)})["answers"]["plain"]
+    assert read["empty_system_turns"] == len(read["texts"])
+
+
+def test_a_row_that_it_drops_is_noticed(read_all, folders):
+    learned = read_all("axolotl", "axolotl")["answers"]["sharegpt-edited"]["learned"]
+    with pytest.raises(AssertionError):
+        assert_taught(learned[1:], folders["sharegpt-edited"])
+
+
+def test_what_is_not_marked_is_not_learned(folders, hand_over, tmp_path):
+    """The key `train` decides, and not who speaks: without the line that names it every reply is learned."""
+    plain = Path(shutil.copytree(folders["sharegpt-context"], tmp_path / "plain"))
+    lines = (plain / "axolotl.yaml").read_text().splitlines(keepends=True)
+    (plain / "axolotl.yaml").write_text("".join(line for line in lines if "message_field_training" not in line))
+    learned = hand_over("axolotl", "axolotl", {"plain": str(plain)})["answers"]["plain"]["learned"]
+    with pytest.raises(AssertionError):
+        assert_taught(learned, plain)

@@ -1,0 +1,22 @@
+"""HF `datasets`, which every trainer reads files with: what is in the file is what it hands out."""
+
+import pytest
+
+from tests.consumers.exported import KINDS, rows_of
+
+VERSIONS = ("datasets-4", "datasets-5")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("environment", VERSIONS)
+def test_rows_are_handed_out_as_they_are(environment, kind, read_all, folders):
+    read = read_all(environment, "datasets")["answers"][kind.name]
+    assert read["rows"] == rows_of(folders[kind.name])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("environment", VERSIONS)
+def test_texts_are_texts(environment, kind, read_all):
+    columns = read_all(environment, "datasets")["answers"][kind.name]["columns"]
+    assert columns.pop("conversations", "") != "Value('string')"
+    assert set(columns.values()) == {"Value('string')"}
