@@ -7,6 +7,9 @@ from typing import Any
 import orjson
 
 Pair = tuple[str, str]  # role (user or agent), text
+# What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
+# envelope, images or files came with a message; the turn was gone before anybody looked.
+TOOLS, ENVELOPE, IMAGES, GONE = "tools", "envelope", "images", "gone"
 
 
 class Unreadable(ValueError):
@@ -38,6 +41,7 @@ class ExportSample:
     is_gate_wrong: bool = False  # somebody said so, and nobody said what would be right
     quality_score: float | None = None
     is_approved: bool = False
+    traits: frozenset[str] = frozenset()
 
     @property
     def reply(self) -> str:
@@ -68,6 +72,7 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
         edited_reply=row["output"],
         messages=body.get("context"),
         quality_score=row["quality_score"],
+        traits=frozenset((row.get("turn_traits") or "").split()),
     )
     if isinstance(gate := body.get("memoryGate"), dict):
         label, corrected = _judged_gate(row, gate)

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from .changes import NONE
-from .conversations import histories, walks
+from .changes import NONE, REBUILT, TOOLS_UNKNOWN
+from .conversations import folding, histories, walks
 from .conversations.turns import Said
-from .formats import alpaca, gate, sharegpt
-from .made import Made
-from .samples import ExportSample
+from .formats import alpaca, gate, metadata, sharegpt
+from .made import RESTS_ON_TOOLS, Made
+from .samples import GONE, TOOLS, ExportSample
 
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
+# Replies that rest on what tools returned, in rows without messages: no row, or the results in `input`.
+LEAVE_OUT, INPUT = TOOL_RESULTS = ("leave_out", "input")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class Shape:
     """What rows are made: their format and task, how long one may be, where words before a tool call go.
 
     `history`: what stands before a reply, one of histories.HISTORIES. `gate_output`: how a decision is spelled, one of
-    gate.OUTPUTS. A turn with a change of `withheld` goes into no
+    gate.OUTPUTS. `tool_results`: one of TOOL_RESULTS; for Alpaca. A turn with a change of `withheld` goes into no
     row but its own.
     """
 
@@ -28,11 +30,17 @@ class Shape:
     keep_text: bool = False
     history: str = histories.EDITED
     gate_output: str = gate.LINES
+    tool_results: str = LEAVE_OUT
     withheld: Set[str] = NONE
 
     @property
     def needs_branch(self) -> bool:
         """Whether a row tells more than its sample holds."""
+        return self.has_history or (self.format == "alpaca" and self.task == "reply" and self.tool_results == INPUT)
+
+    @property
+    def has_history(self) -> bool:
+        """Whether a row is a conversation with turns before its reply."""
         return self.format == "sharegpt" and self.task == "reply"
 
 
@@ -49,22 +57,48 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
 
 def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
     """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
-    if shape.needs_branch:
-        for found in walks.told(
-            samples,
-            messages,
-            characters=shape.row_characters,
-            keep_text=shape.keep_text,
-            history=shape.history,
-            withheld=shape.withheld,
-        ):
-            row = None if found.exchanges is None else sharegpt.row(found.sample, found.exchanges)
-            yield Made(found.sample, row, found.changes, found.others, found.left_out)
-        return
-    for sample in samples:
-        if shape.task == "reply":
-            yield Made(sample, *alpaca.reply_row(sample))
-        elif sample.gate:
-            exporter = alpaca if shape.format == "alpaca" else sharegpt
-            wanted = {"characters": shape.row_characters, "output": shape.gate_output}
-            yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
+    if shape.has_history:
+        yield from _conversations(shape, samples, messages)
+    elif shape.task == "reply":
+        yield from _replies(shape, samples, messages)
+    else:
+        exporter = alpaca if shape.format == "alpaca" else sharegpt
+        wanted = {"characters": shape.row_characters, "output": shape.gate_output}
+        for sample in samples:
+            if sample.gate:
+                yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
+
+
+def _conversations(shape, samples, messages):
+    for found in walks.told(
+        samples,
+        messages,
+        characters=shape.row_characters,
+        keep_text=shape.keep_text,
+        history=shape.history,
+        withheld=shape.withheld,
+    ):
+        sample, done = found.sample, found.changes
+        if found.exchanges and REBUILT in found.exchanges[-1].changes:
+            if TOOLS in sample.traits:
+                yield Made(sample, None, left_out=RESTS_ON_TOOLS)
+                continue
+            done |= metadata.told(sample)
+        row = None if found.exchanges is None else sharegpt.row(sample, found.exchanges)
+        yield Made(sample, row, done, found.others, found.left_out)
+
+
+def _replies(shape, samples, messages):
+    """Rows of one instruction each. The results that a reply rests on are beside it, or there is no row."""
+    for sample, turn in folding.turns_beside(samples, messages):
+        unknown = frozenset({TOOLS_UNKNOWN}) if GONE in sample.traits and not turn else NONE
+        if turn and turn.work and shape.tool_results == INPUT:
+            room = shape.row_characters - len(sample.user_text) - len(sample.reply)
+            results, done = folding.folded(turn.work, room)
+            row, more = alpaca.reply_row(sample, results)
+            yield Made(sample, row, done | more)
+        elif TOOLS in sample.traits and shape.tool_results == INPUT:  # not on the branch, or without their calls
+            yield Made(sample, None, left_out=RESTS_ON_TOOLS)
+        else:
+            row, done = alpaca.reply_row(sample)
+            yield Made(sample, row, done | unknown)

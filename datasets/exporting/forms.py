@@ -7,8 +7,9 @@ from agents.models import Agent
 
 from ..exporters.conversations.histories import EDITED
 from ..exporters.formats.gate import LINES
+from ..exporters.training_rows import LEAVE_OUT
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
+from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS, TOOL_WORDS
 
 
 class ExportForm(forms.Form):
@@ -67,6 +68,13 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("For the task “Gate”."),
     )
+    tool_results = forms.ChoiceField(
+        label=_("Replies that rest on tool results"),
+        choices=list(TOOL_WORDS.items()),
+        initial=LEAVE_OUT,
+        required=False,
+        help_text=_("For Alpaca and the task “Reply”. Without the results, such rows teach made-up ones."),
+    )
     keep_text = forms.BooleanField(
         label=_("Keep the agent's text before a tool call as its thought"),
         required=False,
@@ -92,4 +100,5 @@ class ExportForm(forms.Form):
     def choices(self):
         """What datasets.exporting.jobs.start takes."""
         said = self.cleaned_data
-        return {**said, "agent": said["agent"] or None, "gate_output": said["gate_output"] or LINES}
+        known = {"gate_output": said["gate_output"] or LINES, "tool_results": said["tool_results"] or LEAVE_OUT}
+        return {**said, **known, "agent": said["agent"] or None}

@@ -12,7 +12,7 @@ from openclaw_web.errors import Refused
 from ..exporters import changes
 from ..exporters.conversations import histories
 from ..exporters.formats import gate
-from ..exporters.training_rows import Shape
+from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS, Shape
 from ..models import DatasetExport, DatasetSample
 
 FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
@@ -41,6 +41,7 @@ class Options:
     include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
     include_cut_off: bool = False
     gate_output: str = gate.LINES
+    tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them; "": the export is older than the choice
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
 
     @property
@@ -54,6 +55,7 @@ class Options:
             keep_text=self.keep_text,
             history=self.history or histories.EDITED,
             gate_output=self.gate_output,
+            tool_results=self.tool_results,
             withheld=frozenset(withheld),
         )
 
@@ -65,7 +67,7 @@ class Options:
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
 # What an export did that was asked for before there was the choice, where that is not what it does today.
-BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": ""}
+BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": "", "tool_results": ""}
 
 
 def read_options(export: DatasetExport) -> Options:
@@ -84,6 +86,7 @@ def check(options: Options) -> None:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
     _check_choice(options.history, histories.HISTORIES, _("There is no history %(value)s. Choose %(choices)s."))
     _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
+    _check_choice(options.tool_results, TOOL_RESULTS, _("There is no choice %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:

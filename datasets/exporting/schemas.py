@@ -46,6 +46,11 @@ class ExportIn(Body):
     gate_output: Literal["lines", "json"] = Field(
         "lines", description="task gate: the decision as three lines, or as one JSON object"
     )
+    tool_results: Literal["leave_out", "input"] = Field(
+        "leave_out",
+        description="Alpaca, task reply: samples whose replies rest on tool results are left out, or have the calls "
+        "and results in `input`",
+    )
     history: Literal["edited", "session", "context"] = Field(
         "edited",
         description="ShareGPT: what stands before a reply. `edited`: approved turns as far back as every turn is "
@@ -67,6 +72,7 @@ class OptionsOut(Schema):
     include_injected: bool
     include_cut_off: bool
     gate_output: str
+    tool_results: str = Field(description="leave_out or input; empty for exports made before there was a choice")
     history: str = Field(description="edited, session or context; empty for exports made before there was a choice")
     include_flagged: bool
 

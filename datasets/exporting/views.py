@@ -149,6 +149,7 @@ def _options(export):
         "task": export_words.TASK_WORDS.get(export.task, export.task),
         "history": _history(chosen),
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
+        "tool_results": export_words.TOOL_WORDS.get(chosen.tool_results) if _has_inputs(chosen) else None,
         "included": list(_included(chosen)),
         "chosen": chosen,
     }
@@ -165,7 +166,12 @@ def _included(chosen):
 
 def _history(chosen):
     """What stands before a reply, in words; nothing where there is no history, or was no choice."""
-    return export_words.HISTORY_WORDS.get(chosen.history) if chosen.shape.needs_branch else None
+    return export_words.HISTORY_WORDS.get(chosen.history) if chosen.shape.has_history else None
+
+
+def _has_inputs(chosen):
+    """Whether rows have a place for tool results beside the instruction."""
+    return (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
 
 
 def _again(export):

@@ -11,8 +11,8 @@ from openclaw_web.pages import states
 from ..exporters import changes
 from ..exporters.conversations import histories
 from ..exporters.formats import gate
-from ..exporters.made import AFTER_GAP, BEYOND_ROW, SAME_TURN
-from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
+from ..exporters.made import AFTER_GAP, BEYOND_ROW, RESTS_ON_TOOLS, SAME_TURN
+from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, INPUT, LEAVE_OUT, NO_DECISION
 from ..models import DatasetExport
 
 FORMAT_WORDS = {
@@ -29,6 +29,10 @@ HISTORY_WORDS = {
     histories.CONTEXT: gettext_lazy("All earlier turns, marked as not to be learned"),
 }
 GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
+TOOL_WORDS = {
+    LEAVE_OUT: gettext_lazy("Left out"),
+    INPUT: gettext_lazy("Exported with the tool calls and results as input"),
+}
 RULES = {
     "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
     "empty": gettext_lazy("A text is empty (%(place)s). Reject the sample, or edit its reply."),
@@ -54,6 +58,7 @@ EXCLUSIONS = {
     "not_approved": gettext_lazy("Not approved yet"),
     "injected": gettext_lazy("Started by OpenClaw itself, or with a reply that is not sent"),
     "cut_off": gettext_lazy("With a reply that was cut off"),
+    RESTS_ON_TOOLS: gettext_lazy("With a reply that rests on tool results, which the row would not contain"),
     "low_quality": gettext_lazy("Below the minimum quality, or without a score"),
     "no_turn": gettext_lazy("Not about a turn"),
     "not_a_turn": gettext_lazy("Of a type without user text and reply"),
@@ -91,6 +96,12 @@ CHANGES = {
     changes.SYNTHETIC_DROPPED: gettext_lazy("Copies of replies (delivery mirrors, gateway messages) left out"),
     changes.OPENING_DROPPED: gettext_lazy("Agent's text before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
+    changes.TOOLS_FOLDED: gettext_lazy("Tool calls and results written into the input"),
+    changes.TOOLS_UNKNOWN: gettext_lazy("Possibly with a reply that rests on tool results: the turn is not stored"),
+    changes.ERRORS_MARKED: gettext_lazy("Tool results marked as errors"),
+    changes.ENVELOPE_REMOVED: gettext_lazy("User's text taken out of the lines that OpenClaw put around it"),
+    changes.IMAGES_DROPPED: gettext_lazy("Images and files left out, with only their text kept"),
+    changes.CONTROL_TOKENS: gettext_lazy("With texts that tokenizers may read as control tokens"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may contain secrets, at an admin's request"),
 }
 
@@ -118,6 +129,8 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True)
         advice = _("An admin can include samples with outputs that may contain secrets.")
     elif "low_quality" in excluded and not is_scored:
         advice = _("No sample has a quality score: export without a minimum quality.")
+    elif RESTS_ON_TOOLS in excluded:
+        advice = _("Export tool results as input, or choose ShareGPT, which keeps tool calls.")
     elif NO_DECISION in excluded:
         advice = _("Choose the task “Reply”, or samples of turns with a memory_gate decision.")
     elif "not_approved" in excluded:

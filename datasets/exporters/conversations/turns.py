@@ -15,6 +15,8 @@ from .. import changes
 from ..cleaning import clean
 from .exchanges import CALL, RESULT, THINK, Message
 
+ERROR = "[error]"  # stands before what a tool returned when it failed
+
 
 class Call(Protocol):
     """A tool call as the transcript has it."""
@@ -33,6 +35,7 @@ class Said(Protocol):
     calls: Any
     tool_call_id: str | None
     is_synthetic: bool
+    is_failed: bool  # a tool result that is recorded as an error
     about: changes.Changes
 
 
@@ -56,6 +59,7 @@ class Turn:
     number: int | None
     user_text: str
     steps: list[Message] = field(default_factory=list)
+    work: list[Step] = field(default_factory=list)  # the steps, before they are messages
     answers: list[str] = field(default_factory=list)
     changes: set[str] = field(default_factory=set)
 
@@ -69,7 +73,7 @@ def turns_of(messages: Iterable[Said], *, keep_text: bool = False) -> Iterator[T
         if message.role == "user":
             if turn:
                 yield reader.finish(turn)
-            turn = Turn(message.turn_number, message.text)
+            turn = Turn(message.turn_number, message.text, changes=set(message.about))
             if has_opening:
                 turn.changes.add(changes.OPENING_DROPPED)
                 has_opening = False
@@ -84,11 +88,26 @@ def turns_of(messages: Iterable[Said], *, keep_text: bool = False) -> Iterator[T
 def call_value(calls: list[Call]) -> str:
     """Tool calls as trainers read them: one object, or a list when they ran side by side."""
     values = [{"name": call.name, "arguments": call.arguments} for call in calls]
-    value: Any = values[0] if len(values) == 1 else values
+    return as_text(values[0] if len(values) == 1 else values)
+
+
+def as_text(value: Any) -> str:
+    """What a call was asked, as JSON."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # half a surrogate pair, or a number orjson has no room for
         return json.dumps(clean(value), ensure_ascii=False)
+
+
+def _told(result):
+    """What a tool returned, as rows have it."""
+    return f"{ERROR} {result.text}".rstrip() if result.is_failed else result.text
+
+
+def _about(results):
+    """What goes for every row that these results are in."""
+    about = frozenset().union(*[result.about for result in results])
+    return about | {changes.ERRORS_MARKED} if any(result.is_failed for result in results) else about
 
 
 class _Reader:
@@ -125,6 +144,7 @@ class _Reader:
             turn.changes.add(changes.TAIL_DROPPED)
             while steps and not turn.answers:
                 turn.answers = steps.pop().words
+        turn.work = steps
         for step in steps:
             self._write(step, turn)
         return turn
@@ -143,8 +163,7 @@ class _Reader:
             turn.changes.add(changes.CALLS_DROPPED)
         if answered:
             calls, results = zip(*answered, strict=True)
-            about = frozenset().union(*[result.about for result in results])
-            self.steps.append(Step(list(calls), [result.text for result in results], self.texts, about))
+            self.steps.append(Step(list(calls), [_told(result) for result in results], self.texts, _about(results)))
             self.texts = []
         self.calls, self.results = [], {}
 

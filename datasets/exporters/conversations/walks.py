@@ -8,11 +8,9 @@ from ..changes import NONE, Changes
 from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN
 from ..samples import ExportSample, Pair
 from . import histories
+from .cutting import share_of, shortened
 from .exchanges import AGENT, HUMAN, RESULT, Exchange, Message, size_of
 from .turns import Said, Turn, turns_of
-
-SHORTEST_RESULT = 200
-CUT = "\n[… {count} characters left out …]"
 
 
 @dataclass(slots=True)
@@ -244,7 +242,7 @@ def _with_shorter_results(messages, size, room, done):
     """The same turn with its tool results cut to an equal share of the room that its words leave."""
     results = [message for message in messages if message["from"] == RESULT]
     left = room - (size - size_of(results))
-    share = max(SHORTEST_RESULT, left // len(results)) if results else 0
+    share = share_of(left, len(results))
     shorter = [_shortened(message, share) if message["from"] == RESULT else message for message in messages]
     if (new_size := size_of(shorter)) < size:
         done.add(changes.TOOL_RESULTS_SHORTENED)
@@ -252,8 +250,5 @@ def _with_shorter_results(messages, size, room, done):
 
 
 def _shortened(message, length):
-    text = message["value"]
-    mark = CUT.format(count=len(text) - length)
-    if len(text) <= length + len(mark):
-        return message
-    return {"from": RESULT, "value": text[: length - len(mark)] + mark}
+    text = shortened(message["value"], length)
+    return message if text is message["value"] else {"from": RESULT, "value": text}

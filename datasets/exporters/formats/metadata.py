@@ -1,6 +1,7 @@
 """Where a row comes from: columns of texts beside the ones that trainers read."""
 
-from ..samples import ExportSample
+from ..changes import ENVELOPE_REMOVED, IMAGES_DROPPED, Changes
+from ..samples import ENVELOPE, IMAGES, ExportSample
 
 # Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
 RESERVED = frozenset(
@@ -20,6 +21,7 @@ RESERVED = frozenset(
         "chat_template_kwargs",
     }
 )
+TOLD = {ENVELOPE: ENVELOPE_REMOVED, IMAGES: IMAGES_DROPPED}
 PLACE = ("sample_id", "agent_id", "session_id", "turn_number")
 JUDGEMENT = ("quality_score", "memory_gate_decision", "candidate_fact")
 
@@ -42,3 +44,8 @@ def judgement(sample: ExportSample) -> dict[str, str]:
         "memory_gate_decision": gate.decision if gate else "",
         "candidate_fact": gate.fact if gate else "",
     }
+
+
+def told(sample: ExportSample) -> Changes:
+    """What was left out of the words of its turn before they came here."""
+    return frozenset(TOLD[name] for name in sample.traits & TOLD.keys())

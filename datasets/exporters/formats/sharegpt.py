@@ -18,7 +18,7 @@ def gate_row(
     said, done = gate.conversation(sample, characters)
     question = {"from": HUMAN, "value": f"{gate.INSTRUCTION}\n{said}"}
     answer, more = gate.answer(decision, output)
-    return row(sample, [Exchange([question, {"from": AGENT, "value": answer}], done)]), more
+    return row(sample, [Exchange([question, {"from": AGENT, "value": answer}], done)]), more | metadata.told(sample)
 
 
 def row(sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:

@@ -36,6 +36,7 @@ class Message:
     calls: list[ToolCall]
     tool_call_id: str | None
     is_synthetic: bool
+    is_failed: bool
     about: changes.Changes = changes.NONE
 
 
@@ -119,4 +120,17 @@ def _message(row, kinds):
         about |= {changes.OUTPUT_LOST}
     if outputs.is_flagged(trim_json, kinds):
         about |= {changes.OUTPUT_FLAGGED}
-    return Message(ROLES[kind], found.text, turn_number, found.calls, found.tool_call_id, found.is_synthetic, about)
+    if found.is_unwrapped:
+        about |= {changes.ENVELOPE_REMOVED}
+    if found.images or found.files:
+        about |= {changes.IMAGES_DROPPED}
+    return Message(
+        role=ROLES[kind],
+        text=found.text,
+        turn_number=turn_number,
+        calls=found.calls,
+        tool_call_id=found.tool_call_id,
+        is_synthetic=found.is_synthetic,
+        is_failed=found.is_failed,
+        about=about,
+    )

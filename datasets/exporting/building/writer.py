@@ -71,7 +71,7 @@ class ExportWriter:
             raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
         info = dataset_info(self.options.format, list(written))
         described = [writing.write_json(self.folder / "dataset_info.json", info)]
-        if self.shape.needs_branch and self.shape.history == CONTEXT:
+        if self.shape.has_history and self.shape.history == CONTEXT:
             masked = masked_history(self.options.format)
             described.append(writing.write_text(self.folder / "llamafactory.yaml", masked))
         writing.write_json(self.folder / "manifest.json", self._manifest(written, described))

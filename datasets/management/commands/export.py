@@ -8,6 +8,7 @@ from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRON
 
 from ...exporters.conversations.histories import EDITED, HISTORIES
 from ...exporters.formats.gate import LINES, OUTPUTS
+from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS, Options
@@ -60,6 +61,12 @@ class Command(Verb):
             choices=OUTPUTS,
             default=LINES,
             help=_("task gate: the decision as three lines or as JSON (lines)"),
+        )
+        parser.add_argument(
+            "--tool-results",
+            choices=TOOL_RESULTS,
+            default=LEAVE_OUT,
+            help=_("Alpaca replies that rest on tool results: left out, or with the results as input (leave_out)"),
         )
         parser.add_argument(
             "--include-injected",
