@@ -56,17 +56,28 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
 
 
 def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
-    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
+    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it.
+
+    The changes of a row name the kinds of secrets in it (changes.secret), whether they count or not.
+    """
     if shape.has_history:
-        yield from _conversations(shape, samples, messages)
+        found = _conversations(shape, samples, messages)
     elif shape.task == "reply":
-        yield from _replies(shape, samples, messages)
+        found = _replies(shape, samples, messages)
     else:
-        exporter = alpaca if shape.format == "alpaca" else sharegpt
-        wanted = {"characters": shape.row_characters, "output": shape.gate_output}
-        for sample in samples:
-            if sample.gate:
-                yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
+        found = _decisions(shape, samples)
+    for made in found:
+        if made.row is not None:
+            made.changes |= metadata.note(made.row)
+        yield made
+
+
+def _decisions(shape, samples):
+    exporter = alpaca if shape.format == "alpaca" else sharegpt
+    wanted = {"characters": shape.row_characters, "output": shape.gate_output}
+    for sample in samples:
+        if sample.gate:
+            yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
 
 
 def _conversations(shape, samples, messages):

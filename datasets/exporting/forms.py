@@ -87,9 +87,9 @@ class ExportForm(forms.Form):
     )
     include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
     include_flagged = forms.BooleanField(
-        label=_("Include outputs that may contain secrets"),
+        label=_("Include texts that may contain secrets"),
         required=False,
-        help_text=_("Turn off to exclude samples with such outputs. With them, only admins can download the files."),
+        help_text=_("Turn off to exclude samples with such texts. With them, only admins can download the files."),
     )
 
     def __init__(self, *args, **kwargs):

@@ -37,7 +37,7 @@ class Options:
     min_quality: float | None = None
     row_characters: int = ROW_CHARACTERS
     keep_text: bool = False
-    include_flagged: bool = False  # rows with outputs that may hold secrets: for admins only
+    include_flagged: bool = False  # rows with texts that may hold secrets: for admins only
     include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
     include_cut_off: bool = False
     gate_output: str = gate.LINES

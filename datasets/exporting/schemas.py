@@ -57,7 +57,7 @@ class ExportIn(Body):
         "approved, with edited replies; `session`: one row per session, up to the first turn that is not approved; "
         "`context`: all earlier turns, with `train: false` in their messages",
     )
-    include_flagged: bool = Field(False, description="also rows with outputs that may contain secrets; admins only")
+    include_flagged: bool = Field(False, description="also rows with texts that may contain secrets; admins only")
 
 
 class OptionsOut(Schema):

@@ -128,6 +128,7 @@ def _contents(export):
         "transformations": [
             (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
         ],
+        "secrets": export_words.secrets(manifest),
         "files": _files(export, manifest),
     }
 
@@ -161,7 +162,7 @@ def _included(chosen):
         yield _("Turns that OpenClaw started itself"), chosen.include_injected
         yield _("Replies that were cut off"), chosen.include_cut_off
     if chosen.include_flagged:
-        yield _("Outputs that may contain secrets"), True
+        yield _("Texts that may contain secrets"), True
 
 
 def _history(chosen):

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.pages import states
+from people.configuration.keys import SECRET_KINDS
 
 from ..exporters import changes
 from ..exporters.conversations import histories
@@ -70,6 +71,7 @@ EXCLUSIONS = {
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),
+    changes.SECRETS_FOUND: gettext_lazy("With a text that may contain secrets"),
 }
 CHANGES = {
     changes.CHARACTERS_REPLACED: gettext_lazy("Unusable characters replaced by U+FFFD"),
@@ -77,7 +79,7 @@ CHANGES = {
     changes.HISTORY_SHORTENED: gettext_lazy("Oldest turns left out to fit the maximum row length"),
     changes.HISTORY_BEGINS_LATER: gettext_lazy("Earlier turns left out because a turn is not approved"),
     changes.HISTORY_WITHHELD: gettext_lazy(
-        "Earlier turns left out because an output is missing or may contain secrets"
+        "Earlier turns left out because a turn has a missing output, or may contain secrets"
     ),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
         "Tool results of the last turn shortened to fit the maximum row length"
@@ -103,6 +105,7 @@ CHANGES = {
     changes.IMAGES_DROPPED: gettext_lazy("Images and files left out, with only their text kept"),
     changes.CONTROL_TOKENS: gettext_lazy("With texts that tokenizers may read as control tokens"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may contain secrets, at an admin's request"),
+    changes.SECRETS_FOUND: gettext_lazy("With texts that may contain secrets, at an admin's request"),
 }
 
 
@@ -125,8 +128,8 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True)
     if not excluded:
         return _("No samples match these options. Create samples from the turns of a session first.")
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
-    if changes.OUTPUT_FLAGGED in excluded:
-        advice = _("An admin can include samples with outputs that may contain secrets.")
+    if {changes.OUTPUT_FLAGGED, changes.SECRETS_FOUND} & excluded.keys():
+        advice = _("An admin can include samples with texts that may contain secrets.")
     elif "low_quality" in excluded and not is_scored:
         advice = _("No sample has a quality score: export without a minimum quality.")
     elif RESTS_ON_TOOLS in excluded:
@@ -138,3 +141,9 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True)
     else:
         advice = _("Choose other options.")
     return _("No samples are left to export (%(why)s). %(advice)s") % {"why": "; ".join(parts), "advice": advice}
+
+
+def secrets(manifest: dict[str, Any]) -> list[tuple[str, int]]:
+    """The kinds of secrets that an export found, in words, with the number of rows of each, the most first."""
+    kinds = manifest.get("secrets", {}).get("kinds", {})
+    return [(str(SECRET_KINDS[kind]), kinds[kind]) for kind in sorted(kinds, key=lambda kind: (-kinds[kind], kind))]

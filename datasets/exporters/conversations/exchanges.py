@@ -7,13 +7,15 @@ JSON once, when it is made.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Any
 
 import orjson
 
-from ..changes import CHARACTERS_REPLACED, Changes
+from ..changes import CHARACTERS_REPLACED, Changes, secret
 from ..cleaning import as_json
+from ..scanning import NOTHING, Seen, look
 
 Message = dict[str, Any]  # {"from": ..., "value": ...}, and "train" where what is not to be learned is marked
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
@@ -34,10 +36,11 @@ class Broken:
 class Exchange:
     """From a user's words to the agent's answer: starts on the one side, ends on the other, so any number fit.
 
+    `seen` is what its texts hold beside what they say; a kind of secret is among its changes too.
     `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
     """
 
-    __slots__ = ("broken", "changes", "json", "messages", "size")
+    __slots__ = ("broken", "changes", "json", "messages", "seen", "size")
 
     def __init__(self, messages: list[Message], changes: Iterable[str], train: bool | None = None):
         if train is not None:
@@ -45,7 +48,10 @@ class Exchange:
         data, self.messages, is_cleaned = as_json(messages)
         self.json = data[1:-1]
         self.size = size_of(messages)
-        self.changes: Changes = frozenset([*changes, CHARACTERS_REPLACED] if is_cleaned else changes)
+        self.seen = look(_own_words(messages))
+        self.changes: Changes = frozenset(changes).union(map(secret, self.seen.kinds))
+        if is_cleaned:
+            self.changes |= {CHARACTERS_REPLACED}
         self.broken = broken_messages(self.messages)
 
 
@@ -66,6 +72,12 @@ class Conversation:
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
 
     @property
+    def seen(self) -> Seen:
+        """What the texts of its exchanges hold beside what they say."""
+        found = [exchange.seen for exchange in self.exchanges if exchange.seen is not NOTHING]
+        return reduce(or_, found, NOTHING)
+
+    @property
     def json(self) -> bytes:
         """The messages as JSON, without brackets."""
         return b",".join([exchange.json for exchange in self.exchanges])
@@ -81,6 +93,16 @@ class Conversation:
 def size_of(messages: Iterable[Message]) -> int:
     """How many characters they say."""
     return sum(len(message["value"]) for message in messages)
+
+
+def _own_words(messages):
+    """What is said in messages, without the tags that an exporter put around a thought itself."""
+    for message in messages:
+        text = message["value"]
+        if message["from"] == CALL and text.startswith(THINK[0]):
+            for tag in THINK:
+                text = text.replace(tag, "", 1)
+        yield text
 
 
 def broken_messages(messages: object) -> list[Broken]:

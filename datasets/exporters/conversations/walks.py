@@ -123,10 +123,10 @@ class Session(Edited):
         own = _own_exchange(sample, *_words(sample, turn), self.characters)
         if self.samples and self.size + own.size > self.characters:
             self.ended = BEYOND_ROW
-        if reason := self.ended or max(own.changes & self.withheld, default=""):
+        if reason := self.ended or changes.reason_of(own.changes & self.withheld):
             if not self.samples:
                 self.begins = self.begins or changes.HISTORY_WITHHELD
-            yield Told(sample, None, left_out=reason)
+            yield Told(sample, None, own.changes, left_out=reason)
             return
         self.exchanges.append(own)
         self.samples.append(sample)

@@ -8,7 +8,7 @@ from ..changes import REPLY_EDITED, Changes
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
-COLUMNS = ("instruction", "input", "output", *metadata.PLACE)
+COLUMNS = ("instruction", "input", "output", *metadata.PLACE, *metadata.NOTED)
 Row = dict[str, str]
 
 

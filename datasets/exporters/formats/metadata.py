@@ -1,7 +1,11 @@
 """Where a row comes from: columns of texts beside the ones that trainers read."""
 
-from ..changes import ENVELOPE_REMOVED, IMAGES_DROPPED, Changes
+from typing import Any
+
+from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, Changes, secret
+from ..conversations.exchanges import Conversation
 from ..samples import ENVELOPE, IMAGES, ExportSample
+from ..scanning import NOTHING, look, look_once
 
 # Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
 RESERVED = frozenset(
@@ -23,6 +27,10 @@ RESERVED = frozenset(
 )
 TOLD = {ENVELOPE: ENVELOPE_REMOVED, IMAGES: IMAGES_DROPPED}
 PLACE = ("sample_id", "agent_id", "session_id", "turn_number")
+# Last in every row: the control tokens in its texts, which a tokenizer may read as such.
+NOTED = ("control_tokens",)
+UNSEEN = frozenset({*PLACE, "quality_score", "memory_gate_decision"})  # ids, numbers and names: not what anybody wrote
+SHARED = ("system", "tools")  # texts that many rows have
 JUDGEMENT = ("quality_score", "memory_gate_decision", "candidate_fact")
 
 
@@ -49,3 +57,19 @@ def judgement(sample: ExportSample) -> dict[str, str]:
 def told(sample: ExportSample) -> Changes:
     """What was left out of the words of its turn before they came here."""
     return frozenset(TOLD[name] for name in sample.traits & TOLD.keys())
+
+
+def note(row: dict[str, Any]) -> Changes:
+    """Add the last column to a row; what to say of the row beside it."""
+    seen, texts = NOTHING, []
+    for name, value in row.items():
+        if isinstance(value, Conversation):
+            seen |= value.seen
+        elif name in SHARED:
+            seen |= look_once(value)
+        elif value and name not in UNSEEN:
+            texts.append(value)
+    if texts:
+        seen |= look(texts)
+    row["control_tokens"] = " ".join(sorted(seen.tokens))
+    return frozenset([*map(secret, seen.kinds), *([CONTROL_TOKENS] if seen.tokens else [])])

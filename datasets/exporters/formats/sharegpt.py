@@ -8,7 +8,7 @@ from ..made import Row
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
-COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT)
+COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT, *metadata.NOTED)
 
 
 def gate_row(

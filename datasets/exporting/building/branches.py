@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from artifacts.contents import flagging
 from ledger.collectors.records import ToolCall, facts
 from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
@@ -40,12 +39,14 @@ class Message:
     about: changes.Changes = changes.NONE
 
 
-def with_branches(sessions: Iterable[Session]) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message]]]:
+def with_branches(
+    sessions: Iterable[Session], kinds: frozenset[str]
+) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message]]]:
     """Each session with the messages of its active branch; none when its transcript is gone.
 
-    The messages are read while they are asked for, and must be before the next session is.
+    The messages are read while they are asked for, and must be before the next session is. `kinds`: of secrets that
+    flag an output.
     """
-    kinds = flagging.counted()
     for agent_id, group in _groups(sessions):
         told = _branches(agent_id, [session_id for session_id, _ in group])
         ahead = next(told, None)

@@ -77,7 +77,7 @@ class Command(Verb):
         parser.add_argument(
             "--include-flagged",
             action="store_true",
-            help=_("also rows with outputs that may contain secrets (logged)"),
+            help=_("also rows with texts that may contain secrets (logged)"),
         )
 
     def run(self, quiet, **options):

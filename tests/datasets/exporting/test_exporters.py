@@ -53,6 +53,7 @@ def test_it_works():
             "agent_id": "ada",
             "session_id": "s1",
             "turn_number": "1",
+            "control_tokens": "",
         }
     ]
     assert done == [set()]
