@@ -10,6 +10,8 @@ Pair = tuple[str, str]  # role (user or agent), text
 # What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
 # envelope, images or files came with a message; the turn was gone before anybody looked.
 TOOLS, ENVELOPE, IMAGES, GONE = "tools", "envelope", "images", "gone"
+# Messages before a turn are kept with their first characters only: one of this length was cut (or just fits).
+CONTEXT_CHARACTERS = 8_000
 
 
 class Unreadable(ValueError):
@@ -57,6 +59,11 @@ class ExportSample:
             for message in messages
             if isinstance(message, dict) and message.get("role") in ("user", "agent") and _text(message.get("message"))
         ]
+
+
+def is_cut(context: list[Pair]) -> bool:
+    """Whether a message before a turn may have been longer than what is kept of it."""
+    return any(len(text) == CONTEXT_CHARACTERS for _, text in context)
 
 
 def read_sample(row: dict[str, Any]) -> ExportSample:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from .changes import NONE, REBUILT, TOOLS_UNKNOWN
+from .changes import NONE, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
 from .conversations import folding, histories, walks
 from .conversations.turns import Said
 from .formats import alpaca, gate, metadata, sharegpt
@@ -107,7 +107,8 @@ def _replies(shape, samples, messages):
             room = shape.row_characters - len(sample.user_text) - len(sample.reply)
             results, done = folding.folded(turn.work, room)
             row, more = alpaca.reply_row(sample, results)
-            yield Made(sample, row, done | more)
+            others = turn.changes - {TOOL_RESULTS_MERGED} | walks.dropped(sample, turn)
+            yield Made(sample, row, done | more | others)
         elif TOOLS in sample.traits and shape.tool_results == INPUT:  # not on the branch, or without their calls
             yield Made(sample, None, left_out=RESTS_ON_TOOLS)
         else:

@@ -98,6 +98,9 @@ CHANGES = {
     changes.SYNTHETIC_DROPPED: gettext_lazy("Copies of replies (delivery mirrors, gateway messages) left out"),
     changes.OPENING_DROPPED: gettext_lazy("Agent's text before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
+    changes.CONTEXT_SHORTENED: gettext_lazy(
+        "With earlier messages of which only the first 8,000 characters are kept with the sample"
+    ),
     changes.TOOLS_FOLDED: gettext_lazy("Tool calls and results written into the input"),
     changes.TOOLS_UNKNOWN: gettext_lazy("Possibly with a reply that rests on tool results: the turn is not stored"),
     changes.ERRORS_MARKED: gettext_lazy("Tool results marked as errors"),

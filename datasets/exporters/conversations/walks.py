@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from .. import changes
 from ..changes import NONE, Changes
 from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN
-from ..samples import ExportSample, Pair
+from ..samples import ExportSample, Pair, is_cut
 from . import histories
 from .cutting import share_of, shortened
 from .exchanges import AGENT, HUMAN, RESULT, Exchange, Message, size_of
@@ -172,11 +172,11 @@ class Context(Edited):
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
         messages, done = self.unanswered.joined(turn, sample.user_text)
-        yield self._made(sample, self._own(sample, messages, done | _dropped(sample, turn)), self.latest)
+        yield self._made(sample, self._own(sample, messages, done | dropped(sample, turn)), self.latest)
 
     def rebuilt(self, sample: ExportSample) -> Told:
         """The row of a sample whose turn is not on the branch, with the words that the sample itself knows."""
-        done = {changes.REBUILT}
+        done = {changes.REBUILT, changes.CONTEXT_SHORTENED} if is_cut(sample.context) else {changes.REBUILT}
         alone = Context(self.characters, self.withheld)
         for turn in _turns_in(sample.context, done):
             alone.leave(turn)
@@ -196,11 +196,11 @@ def _asked(sample):
 
 def _words(sample: ExportSample, turn: Turn) -> tuple[list[Message], set[str]]:
     """What was said and done in the turn of a sample before its reply, and what had to be done to it."""
-    return [_asked(sample), *turn.steps], turn.changes | _dropped(sample, turn)
+    return [_asked(sample), *turn.steps], turn.changes | dropped(sample, turn)
 
 
-def _dropped(sample, turn):
-    """Whether the agent said more after its last call than the reply that was judged."""
+def dropped(sample: ExportSample, turn: Turn) -> set[str]:
+    """What to name when the agent said more after its last call than the reply that was judged."""
     is_more = len(turn.answers) > 1 and "\n\n".join(turn.answers) != sample.agent_reply
     return {changes.TEXT_BEFORE_REPLY_DROPPED} if is_more else set()
 

@@ -80,6 +80,16 @@ def test_results_can_be_the_input(samples):
     assert manifest["transformations"] == {"tool_results_in_input": 2}
 
 
+def test_what_the_input_does_not_hold_is_said(samples):
+    samples(
+        user("More"), assistant("Let me look.", ("d", "read", {})), result("d"), assistant("One."), assistant("Two.")
+    )
+    manifest, rows = build(tool_results="input")
+    assert "Let me look" not in rows[6]["input"] and rows[6]["output"] == "Two."
+    names = ("text_before_tool_call_dropped", "text_before_reply_dropped")
+    assert [manifest["transformations"][name] for name in names] == [1, 1]
+
+
 def test_traits_are_stored_with_samples_and_found_again(samples):
     asked = user(f"{ENVELOPE}What is this?")
     asked["message"]["content"].append(PICTURE)
