@@ -39,9 +39,6 @@ class Seen(NamedTuple):
     tokens: frozenset[str] = frozenset()
     kinds: frozenset[str] = frozenset()
 
-    def __or__(self, other: "Seen") -> "Seen":
-        return Seen(self.tokens | other.tokens, self.kinds | other.kinds)
-
 
 NOTHING = Seen()
 
@@ -57,6 +54,14 @@ def look(texts: Iterable[str]) -> Seen:
     if b"\0" in data:
         kinds |= frozenset(secrets.kinds_in(data))
     return Seen(_tokens(data) if len(secrets.KINDS) in found else frozenset(), kinds)
+
+
+def together(found: Iterable[Seen]) -> Seen:
+    """What is in texts that were looked at one by one; NOTHING itself when that is so."""
+    some = [seen for seen in found if seen is not NOTHING]
+    if not some:
+        return NOTHING
+    return Seen(frozenset().union(*[seen.tokens for seen in some]), frozenset().union(*[seen.kinds for seen in some]))
 
 
 @lru_cache(maxsize=64)

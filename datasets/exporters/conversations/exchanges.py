@@ -7,15 +7,14 @@ JSON once, when it is made.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
-from operator import or_
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from ..changes import CHARACTERS_REPLACED, Changes, secret
 from ..cleaning import as_json
-from ..scanning import NOTHING, Seen, look
+from ..scanning import Seen, look, together
 
 Message = dict[str, Any]  # {"from": ..., "value": ...}, and "train" where what is not to be learned is marked
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
@@ -74,8 +73,7 @@ class Conversation:
     @property
     def seen(self) -> Seen:
         """What the texts of its exchanges hold beside what they say."""
-        found = [exchange.seen for exchange in self.exchanges if exchange.seen is not NOTHING]
-        return reduce(or_, found, NOTHING)
+        return together([exchange.seen for exchange in self.exchanges])
 
     @property
     def json(self) -> bytes:

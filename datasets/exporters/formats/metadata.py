@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, Changes, secret
+from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NONE, Changes, secret
 from ..conversations.exchanges import Conversation
 from ..samples import ENVELOPE, IMAGES, ExportSample
-from ..scanning import NOTHING, look, look_once
+from ..scanning import NOTHING, look, look_once, together
 
 # Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
 RESERVED = frozenset(
@@ -61,15 +61,20 @@ def told(sample: ExportSample) -> Changes:
 
 def note(row: dict[str, Any]) -> Changes:
     """Add the last column to a row; what to say of the row beside it."""
-    seen, texts = NOTHING, []
+    found, texts = [], []
     for name, value in row.items():
+        if name in UNSEEN or not value:
+            continue
         if isinstance(value, Conversation):
-            seen |= value.seen
+            found.append(value.seen)
         elif name in SHARED:
-            seen |= look_once(value)
-        elif value and name not in UNSEEN:
+            found.append(look_once(value))
+        else:
             texts.append(value)
     if texts:
-        seen |= look(texts)
+        found.append(look(texts))
+    seen = together(found)
     row["control_tokens"] = " ".join(sorted(seen.tokens))
+    if seen is NOTHING:
+        return NONE
     return frozenset([*map(secret, seen.kinds), *([CONTROL_TOKENS] if seen.tokens else [])])
