@@ -15,6 +15,7 @@ from ledger.transcripts import origins
 from ledger.transcripts.trimming import full_record
 from people.configuration import keys as configuration
 
+from . import turn_facts
 from .models import DatasetSample
 
 TYPE = DatasetSample.Type.ANNOTATED_TURN
@@ -33,6 +34,7 @@ class Exchange:
     reply: str = ""
     problem: str = ""
     stop: str = ""  # the stop reason recorded with the reply
+    traits: str = ""  # see turn_facts.traits
 
 
 def sample_id(agent_id: str, turn_id: str) -> str:
@@ -44,7 +46,8 @@ def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """What was said in each of these turns of one session, by turn id."""
     opted_out = frozenset(configuration.get("collector.optedOutSenders"))
     records, is_group = _records(db, turns), bool(opted_out) and _is_group(db, turns)
-    return {turn.id: _exchange(turn, records, opted_out, is_group) for turn in turns}
+    resting = turn_facts.resting_on_tools(db, turns)
+    return {turn.id: _exchange(turn, records, opted_out, is_group, turn.id in resting) for turn in turns}
 
 
 def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
@@ -101,7 +104,7 @@ def _is_group(db, turns):
     return session is None or origins.is_group(session)
 
 
-def _exchange(turn, records, opted_out, is_group):
+def _exchange(turn, records, opted_out, is_group, rests_on_tools):
     nothing: tuple[str, Facts | None] = ("", None)
     user_kind, user = records.get(turn.user_message_id, nothing)
     reply_kind, reply = records.get(turn.agent_message_id, nothing)
@@ -119,4 +122,5 @@ def _exchange(turn, records, opted_out, is_group):
         return Exchange(problem=_("The user's message has no text."))
     if not reply.text.strip():
         return Exchange(problem=_("No reply."))
-    return Exchange(user=user.text, reply=reply.text, stop=reply.stop_reason or "")
+    traits = turn_facts.traits(user, reply, rests_on_tools=rests_on_tools)
+    return Exchange(user=user.text, reply=reply.text, stop=reply.stop_reason or "", traits=traits)

@@ -84,6 +84,11 @@ class DatasetSample(models.Model):
     reply_stop = models.TextField(
         null=True, help_text="the stop reason recorded with the reply; empty: none; null: not known yet"
     )
+    turn_traits = models.TextField(
+        null=True,
+        help_text="tools, envelope, images or gone, with blanks between them (datasets.turn_facts); "
+        "null: not known yet",
+    )
     label_id = models.TextField(null=True, help_text="the verdict in force; null: none, or one older than this column")
     reject_reason = models.TextField(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
 

@@ -82,6 +82,11 @@ class SampleOut(PartsOut):
         "that is not sent; empty: a person; null: not known yet"
     )
     reply_stop: str | None = Field(description="stop reason recorded with the reply; null: not known yet")
+    turn_traits: str | None = Field(
+        description="`tools` (the reply rests on tool results), `envelope` (the user's text was taken out of one), "
+        "`images` (images or files were sent with it), `gone` (the turn is not stored any more), with blanks between "
+        "them; empty: none; null: not known yet"
+    )
     quality_score: float | None
     contains_pii: bool | None
     collection_strategy: str | None

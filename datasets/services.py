@@ -145,6 +145,7 @@ def _sample(agent, turn, said, context, decision, moment):
         turn_number=turn.turn_number,
         prompted_by=turn_facts.prompted_by(said.user, said.reply),
         reply_stop=said.stop,
+        turn_traits=said.traits,
     )
 
 

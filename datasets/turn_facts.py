@@ -1,25 +1,36 @@
-"""How the turn of a sample began and ended: whether a person asked, and whether the reply was cut off.
+"""What is known of the turn of a sample beside its words: who prompted it, how its reply ended, what that rests on.
 
-Both are stored when a sample is created. Older samples are brought up to date before an export is built.
+All of it is stored when a sample is created. Older samples are brought up to date before an export is built.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 import orjson
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from agents import databases
-from ledger.collectors.records import facts, injected, is_silent
+from ledger.collectors.records import Facts, facts, injected, is_silent
 from ledger.models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record
 
+from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS
 from .models import DatasetSample
 
 SILENT = "silent"
 CUT_OFF = ("aborted", "error", "length", "max_tokens")
 BATCH = 200
+COLUMNS = ["prompted_by", "reply_stop", "turn_traits"]
+
+
+@dataclass(slots=True)
+class Ended:
+    """What the records of a turn say: the stop reason of its reply, and its traits."""
+
+    stop: str = ""
+    traits: str = GONE
 
 
 def prompted_by(user_text: str, reply: str) -> str:
@@ -27,51 +38,101 @@ def prompted_by(user_text: str, reply: str) -> str:
     return injected(user_text) or (SILENT if is_silent(reply) else "")
 
 
-def fill(samples: QuerySet[DatasetSample]) -> int:
-    """Store both for every one of these samples that has neither; how many there were.
+def traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
+    """The names of exporters.samples that go for a turn, with blanks between them."""
+    has_files = user.images or user.files or reply.images or reply.files
+    found = ((TOOLS, rests_on_tools), (ENVELOPE, user.is_unwrapped), (IMAGES, has_files))
+    return " ".join(name for name, is_so in found if is_so)
 
-    What the reply of a turn that is gone ended with stays unknown, and is stored as nothing.
+
+def resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
+    """The ids of those turns of one session in which a tool answered before the reply, on the branch of the turn."""
+    by_number = {turn.turn_number: turn for turn in turns if turn.agent_message_id}
+    if not by_number:
+        return set()
+    session_id = next(iter(turns)).session_id
+    replies = _places(db, session_id, [turn.agent_message_id for turn in by_number.values()])
+    results = TranscriptEvent.objects.using(db).filter(
+        session_id=session_id, kind=TranscriptEvent.Kind.TOOL_RESULT, turn_number__in=by_number
+    )
+    return {
+        turn.id
+        for number, seq, is_active in results.values_list("turn_number", "seq", "is_active")
+        if (turn := by_number[number]) and seq < replies.get(turn.agent_message_id, 0) and is_active >= turn.is_active
+    }
+
+
+def fill(samples: QuerySet[DatasetSample]) -> int:
+    """Store all of it for every one of these samples that lacks something; how many there were.
+
+    What is not known of a turn that is gone stays unknown: its stop reason is stored as nothing, its traits as gone.
     """
-    missing = samples.filter(prompted_by=None, turn_number__isnull=False).order_by("agent_id", "session_id", "id")
+    lacking = Q(prompted_by=None) | Q(turn_traits=None)
+    missing = samples.filter(lacking, turn_number__isnull=False).order_by("agent_id", "session_id", "id")
+    wanted = ("id", "agent_id", "session_id", "turn_number", "content", *COLUMNS)
     count = 0
-    while batch := list(missing.only("id", "agent_id", "session_id", "turn_id", "content")[:BATCH]):
-        stops = _stops(batch)
+    while batch := list(missing.only(*wanted)[:BATCH]):
+        found = _found(batch)
         for sample in batch:
-            body = _body(sample)
-            sample.prompted_by = prompted_by(_text(body, "userMessage"), _text(body, "agentReply"))
-            sample.reply_stop = stops.get((sample.agent_id, sample.turn_id), "")
+            _fill_in(sample, found.get((sample.agent_id, sample.session_id, sample.turn_number), Ended()))
         with transaction.atomic():
-            DatasetSample.objects.bulk_update(batch, ["prompted_by", "reply_stop"])
+            DatasetSample.objects.bulk_update(batch, COLUMNS)
         count += len(batch)
     return count
 
 
-def _stops(batch):
-    """The stop reason of each reply, by agent and id of the turn."""
-    turns = defaultdict(set)
+def _fill_in(sample, ended):
+    if sample.prompted_by is None:
+        body = _body(sample)
+        sample.prompted_by = prompted_by(_text(body, "userMessage"), _text(body, "agentReply"))
+        sample.reply_stop = ended.stop
+    if sample.turn_traits is None:
+        sample.turn_traits = ended.traits
+
+
+def _found(batch):
+    """What the records of each turn say, by agent, session and number of the turn."""
+    wanted = defaultdict(set)
     for sample in batch:
-        turns[sample.agent_id].add(sample.turn_id)
+        wanted[sample.agent_id, sample.session_id].add(sample.turn_number)
     found = {}
-    for agent_id, ids in turns.items():
+    for (agent_id, session_id), numbers in wanted.items():
         try:
             db = databases.alias(agent_id)
         except (databases.UnknownAgent, databases.OldAgentFile):
             continue
-        for turn_id, stop in _of_agent(db, ids):
-            found[agent_id, turn_id] = stop
+        for number, ended in _of_session(db, session_id, numbers):
+            found[agent_id, session_id, number] = ended
     return found
 
 
-def _of_agent(db, turn_ids) -> Iterable[tuple[str, str]]:
-    turns = ConversationTurn.objects.using(db).filter(id__in=turn_ids, agent_message_id__isnull=False)
-    by_session = defaultdict(dict)
-    for turn_id, session_id, record_id in turns.values_list("id", "session_id", "agent_message_id"):
-        by_session[session_id][record_id] = turn_id
-    for session_id, records in by_session.items():
-        places = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id__in=records)
-        seqs = dict(places.values_list("seq", "event_id"))
-        for event in TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs).iterator():
-            yield records[seqs[event.seq]], facts(full_record(event)).stop_reason or ""
+def _of_session(db, session_id, numbers) -> Iterable[tuple[int, Ended]]:
+    turns = ConversationTurn.objects.using(db).filter(
+        session_id=session_id, turn_number__in=numbers, agent_message_id__isnull=False
+    )
+    turns = list(turns.only("id", "session_id", "turn_number", "user_message_id", "agent_message_id", "is_active"))
+    records = _records(
+        db, session_id, [name for turn in turns for name in (turn.user_message_id, turn.agent_message_id)]
+    )
+    resting = resting_on_tools(db, turns)
+    for turn in turns:
+        user, reply = records.get(turn.user_message_id), records.get(turn.agent_message_id)
+        if user and reply:
+            known = traits(user, reply, rests_on_tools=turn.id in resting)
+            yield turn.turn_number, Ended(reply.stop_reason or "", known)
+
+
+def _records(db, session_id, record_ids):
+    """The records of a session with these ids, as facts."""
+    names = {seq: name for name, seq in _places(db, session_id, record_ids).items()}
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=names)
+    return {names[event.seq]: facts(full_record(event)) for event in events.iterator(chunk_size=50)}
+
+
+def _places(db, session_id, record_ids):
+    """Where the records of a session with these ids are, by id."""
+    places = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id__in=set(record_ids))
+    return dict(places.values_list("event_id", "seq"))
 
 
 def _body(sample):

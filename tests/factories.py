@@ -145,6 +145,7 @@ class SampleFactory(DjangoModelFactory):
     turn_number = 1
     prompted_by = ""
     reply_stop = "stop"
+    turn_traits = ""
     content = factory.LazyFunction(
         lambda: orjson.dumps(
             {

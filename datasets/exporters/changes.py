@@ -23,9 +23,34 @@ SYNTHETIC_DROPPED = "synthetic_messages_dropped"
 OPENING_DROPPED = "opening_agent_messages_dropped"
 TEXTLESS_DROPPED = "turns_without_text_dropped"
 FORMULAS_MARKED = "formulas_marked"
-# A row with a lost output is never written; one with a flagged output is when an admin asked for it.
+CONTEXT_SHORTENED = "context_shortened"
+TOOLS_FOLDED = "tool_results_in_input"
+TOOLS_UNKNOWN = "tools_unknown"
+ERRORS_MARKED = "tool_errors_marked"
+ENVELOPE_REMOVED = "envelope_removed"
+IMAGES_DROPPED = "images_dropped"
+CONTROL_TOKENS = "control_tokens"
+# A row with a lost output is never written; one with a flagged output or a secret is when an admin asked for it.
 OUTPUT_LOST = "output_lost"
 OUTPUT_FLAGGED = "output_flagged"
+SECRETS_FOUND = "secret_found"
 
 Changes = frozenset[str]
 NONE: Changes = frozenset()
+
+
+def secret(kind: str) -> str:
+    """That a text may contain a secret of this kind (see scanning.Seen): which kinds count is decided elsewhere."""
+    return f"{SECRETS_FOUND}:{kind}"
+
+
+def secret_kinds(done: Changes) -> frozenset[str]:
+    """The kinds of secrets among changes."""
+    return frozenset(kind for name in done if (kind := name.partition(f"{SECRETS_FOUND}:")[2]))
+
+
+def reason_of(withheld: Changes) -> str:
+    """The reason to name when a row has these changes, of which each keeps it back; empty when there are none."""
+    others = withheld - set(map(secret, secret_kinds(withheld)))
+    named = (name for name in (OUTPUT_LOST, OUTPUT_FLAGGED, *sorted(others)) if name in withheld)
+    return next(named, SECRETS_FOUND if withheld else "")

@@ -23,3 +23,4 @@ class Made:
     changes: Changes = NONE
     others: Sequence[ExportSample] = ()
     left_out: str = ""
+    control_tokens: str = ""  # those in its texts, for formats whose rows have no column for them

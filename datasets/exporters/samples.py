@@ -7,6 +7,11 @@ from typing import Any
 import orjson
 
 Pair = tuple[str, str]  # role (user or agent), text
+# What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
+# envelope, images or files came with a message; the turn was gone before anybody looked.
+TOOLS, ENVELOPE, IMAGES, GONE = "tools", "envelope", "images", "gone"
+# Messages before a turn are kept with their first characters only: one of this length was cut (or just fits).
+CONTEXT_CHARACTERS = 8_000
 
 
 class Unreadable(ValueError):
@@ -39,6 +44,7 @@ class ExportSample:
     quality_score: float | None = None
     is_approved: bool = False
     stored: dict[str, Any] | None = None  # its row, for the formats that write a sample as it is
+    traits: frozenset[str] = frozenset()
 
     @property
     def reply(self) -> str:
@@ -56,6 +62,11 @@ class ExportSample:
         ]
 
 
+def is_cut(context: list[Pair]) -> bool:
+    """Whether a message before a turn may have been longer than what is kept of it."""
+    return any(len(text) == CONTEXT_CHARACTERS for _, text in context)
+
+
 def read_sample(row: dict[str, Any]) -> ExportSample:
     """The sample in a row of `dataset_samples`. Raises Unreadable when its content is no annotated turn."""
     body = _object(row["content"])
@@ -69,6 +80,7 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
         edited_reply=row["output"],
         messages=body.get("context"),
         quality_score=row["quality_score"],
+        traits=frozenset((row.get("turn_traits") or "").split()),
     )
     if isinstance(gate := body.get("memoryGate"), dict):
         label, corrected = _judged_gate(row, gate)

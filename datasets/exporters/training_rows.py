@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
-from .changes import NONE
-from .conversations import histories, walks
+from .changes import NONE, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
+from .conversations import folding, histories, walks
 from .conversations.turns import Said
-from .formats import alpaca, gate, openai, raw, sharegpt, table
-from .made import Made, Row
-from .samples import ExportSample
+from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
+from .made import RESTS_ON_TOOLS, Made, Row
+from .samples import GONE, TOOLS, ExportSample
 
 CONVERSATIONS: dict[str, Any] = {"sharegpt": sharegpt, "openai": openai}
 STORED: dict[str, Callable[[ExportSample], Row]] = {"raw": raw.row, "csv": table.row}  # samples, and no training rows
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
+# Replies that rest on what tools returned, in rows without messages: no row, or the results in `input`.
+LEAVE_OUT, INPUT = TOOL_RESULTS = ("leave_out", "input")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Shape:
     """What rows are made: their format and task, how long one may be, where words before a tool call go.
 
     `history`: what stands before a reply, one of histories.HISTORIES. `gate_output`: how a decision is spelled, one of
-    gate.OUTPUTS. A turn with a change of `withheld` goes into no
+    gate.OUTPUTS. `tool_results`: one of TOOL_RESULTS; for Alpaca. A turn with a change of `withheld` goes into no
     row but its own.
     """
 
@@ -31,11 +33,17 @@ class Shape:
     keep_text: bool = False
     history: str = histories.EDITED
     gate_output: str = gate.LINES
+    tool_results: str = LEAVE_OUT
     withheld: Set[str] = NONE
 
     @property
     def needs_branch(self) -> bool:
         """Whether a row tells more than its sample holds."""
+        return self.has_history or (self.format == "alpaca" and self.task == "reply" and self.tool_results == INPUT)
+
+    @property
+    def has_history(self) -> bool:
+        """Whether a row is a conversation with turns before its reply."""
         return self.format in CONVERSATIONS and self.task == "reply"
 
     @property
@@ -56,25 +64,65 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
 
 
 def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
-    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
+    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it.
+
+    The changes of a row name the kinds of secrets in it (changes.secret), whether they count or not.
+    """
+    if shape.is_stored:
+        found = (Made(sample, STORED[shape.format](sample)) for sample in samples)
+    elif shape.has_history:
+        found = _conversations(shape, samples, messages)
+    elif shape.task == "reply":
+        found = _replies(shape, samples, messages)
+    else:
+        found = _decisions(shape, samples)
+    for made in found:
+        if made.row is not None:
+            made.changes |= metadata.note(made)
+        yield made
+
+
+def _decisions(shape, samples):
     exporter = CONVERSATIONS.get(shape.format, alpaca)
-    if shape.needs_branch:
-        for found in walks.told(
-            samples,
-            messages,
-            openai.SPELLING if shape.format == "openai" else sharegpt.ShareGPT(shape.keep_text),
-            characters=shape.row_characters,
-            history=shape.history,
-            withheld=shape.withheld,
-        ):
-            row = None if found.exchanges is None else exporter.row(found.sample, found.exchanges)
-            yield Made(found.sample, row, found.changes, found.others, found.left_out)
-        return
+    wanted = {"characters": shape.row_characters, "output": shape.gate_output}
     for sample in samples:
-        if shape.is_stored:
-            yield Made(sample, STORED[shape.format](sample))
-        elif shape.task == "reply":
-            yield Made(sample, *alpaca.reply_row(sample))
-        elif sample.gate:
-            wanted = {"characters": shape.row_characters, "output": shape.gate_output}
+        if sample.gate:
             yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
+
+
+def _conversations(shape, samples, messages):
+    exporter = CONVERSATIONS[shape.format]
+    spelling = openai.SPELLING if shape.format == "openai" else sharegpt.ShareGPT(shape.keep_text)
+    for found in walks.told(
+        samples,
+        messages,
+        spelling,
+        characters=shape.row_characters,
+        history=shape.history,
+        withheld=shape.withheld,
+    ):
+        sample, done = found.sample, found.changes
+        if found.exchanges and REBUILT in found.exchanges[-1].changes:
+            if TOOLS in sample.traits:
+                yield Made(sample, None, left_out=RESTS_ON_TOOLS)
+                continue
+            done |= metadata.told(sample)
+        row = None if found.exchanges is None else exporter.row(sample, found.exchanges)
+        yield Made(sample, row, done, found.others, found.left_out)
+
+
+def _replies(shape, samples, messages):
+    """Rows of one instruction each. The results that a reply rests on are beside it, or there is no row."""
+    for sample, turn in folding.turns_beside(samples, messages, sharegpt.SPELLING):
+        unknown = frozenset({TOOLS_UNKNOWN}) if GONE in sample.traits and not turn else NONE
+        if turn and turn.work and shape.tool_results == INPUT:
+            room = shape.row_characters - len(sample.user_text) - len(sample.reply)
+            results, done = folding.folded(turn.work, room)
+            row, more = alpaca.reply_row(sample, results)
+            others = turn.changes - {TOOL_RESULTS_MERGED} | walks.dropped(sample, turn)
+            yield Made(sample, row, done | more | others)
+        elif TOOLS in sample.traits and shape.tool_results == INPUT:  # not on the branch, or without their calls
+            yield Made(sample, None, left_out=RESTS_ON_TOOLS)
+        else:
+            row, done = alpaca.reply_row(sample)
+            yield Made(sample, row, done | unknown)

@@ -60,7 +60,7 @@ def export_detail(request, export_id: str):
 def export_file(request, export_id: str, name: str):
     """One file of a ready export: the files its manifest names, and `manifest.json`. Its ETag is its sha256.
 
-    Files with rows of outputs that may hold secrets are for admins: 403 for everybody else.
+    Files with rows of texts that may hold secrets are for admins: 403 for everybody else.
     """
     export = get_object_or_404(DatasetExport, id=export_id)
     path = exports.file_of(export, name)

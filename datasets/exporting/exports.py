@@ -12,13 +12,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from ulid import ULID
 
+from artifacts.contents import flagging
 from openclaw_web import clock
 from openclaw_web.disk import drafts
 from openclaw_web.errors import Refused
 from people.audit import log as audit
 
 from .. import turn_facts
-from ..exporters.changes import OUTPUT_FLAGGED
+from ..exporters.changes import SECRETS_FOUND
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
@@ -177,13 +178,14 @@ def _options(format, task, sample_types, choices):
 def _write(options, folder, progress):
     source = Source(options)
     turn_facts.fill(source.scope)
+    kinds = flagging.counted()
     total = source.chosen.count()
     progress.update(0, total, _("Writing rows"))
     with drafts.draft_of(folder) as draft:
-        writer = ExportWriter(options, draft, source.excluded())
+        writer = ExportWriter(options, draft, source.excluded(), kinds)
         try:
             sessions = source.sessions()
-            for session in with_branches(sessions) if options.shape.needs_branch else sessions:
+            for session in with_branches(sessions, kinds) if options.shape.needs_branch else sessions:
                 for seen in writer.add_session(*session):
                     progress.update(seen, total)
             progress.update(writer.seen, total, _("Checking and finishing the files"))
@@ -216,7 +218,7 @@ def _finish(export, folder):
     export.manifest_json = data.decode()
     counts = manifest["counts"]
     excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
-    if rows := manifest["transformations"].get(OUTPUT_FLAGGED):  # said first: nobody can download it before
+    if rows := manifest["transformations"].get(SECRETS_FOUND):  # said first: nobody can download it before
         about = {"object_type": "export", "object_id": export.id, "rows": rows}
         audit.record(export.exported_by or "", "exported_flagged", **about)
     DatasetExport.objects.filter(id=export.id).update(

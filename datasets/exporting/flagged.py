@@ -1,32 +1,33 @@
-"""Exports with outputs that may hold secrets: asked for by admins, downloaded by admins, all of it in the audit log."""
+"""Exports with texts that may hold secrets: asked for by admins, downloaded by admins, all of it in the audit log."""
 
 from django.utils.translation import gettext as _
 
 from artifacts.downloading import Withheld
 from people.audit import log as audit
 
-from ..exporters.changes import OUTPUT_FLAGGED
+from ..exporters.changes import OUTPUT_FLAGGED, SECRETS_FOUND
 from ..models import DatasetExport
 from .exports import read_manifest
 
 
 def check_asked(include_flagged: bool, *, is_admin: bool) -> None:
-    """Raises Withheld when somebody else than an admin asks for such outputs."""
+    """Raises Withheld when somebody else than an admin asks for such texts."""
     if include_flagged and not is_admin:
         raise Withheld(
-            _("Only admins may export outputs that may contain secrets. Exclude these outputs, or ask an admin.")
+            _("Only admins may export texts that may contain secrets. Exclude these texts, or ask an admin.")
         )
 
 
 def check_download(export: DatasetExport, name: str, *, by: str, is_admin: bool) -> None:
-    """Raises Withheld, and notes it, when somebody else than an admin asks for a file with rows of such outputs."""
+    """Raises Withheld, and notes it, when somebody else than an admin asks for a file with rows of such texts."""
     if is_admin or not rows_with_flagged(export):
         return
     if any(file["name"] == name and "rows" in file for file in read_manifest(export)["files"]):
         audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name)
-        raise Withheld(_("This file contains outputs that may contain secrets: only admins may download it."))
+        raise Withheld(_("This file contains texts that may contain secrets: only admins may download it."))
 
 
 def rows_with_flagged(export: DatasetExport) -> int:
-    """How many rows of an export hold an output that may hold secrets."""
-    return read_manifest(export).get("transformations", {}).get(OUTPUT_FLAGGED, 0)
+    """How many rows of an export hold texts that may hold secrets; of an older one, outputs that may."""
+    done = read_manifest(export).get("transformations", {})
+    return done.get(SECRETS_FOUND, 0) or done.get(OUTPUT_FLAGGED, 0)

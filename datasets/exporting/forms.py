@@ -8,8 +8,9 @@ from agents.models import Agent
 from ..exporters.conversations.histories import EDITED
 from ..exporters.conversations.turns import KEEP
 from ..exporters.formats.gate import LINES
+from ..exporters.training_rows import LEAVE_OUT
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS, TOOL_CALL_WORDS
+from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS, TOOL_CALL_WORDS, TOOL_WORDS
 
 
 class ExportForm(forms.Form):
@@ -68,6 +69,13 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("For the task “Gate”."),
     )
+    tool_results = forms.ChoiceField(
+        label=_("Replies that rest on tool results"),
+        choices=list(TOOL_WORDS.items()),
+        initial=LEAVE_OUT,
+        required=False,
+        help_text=_("For Alpaca and the task “Reply”. Without the results, such rows teach made-up ones."),
+    )
     keep_text = forms.BooleanField(
         label=_("Keep the agent's text before a tool call as its thought"),
         required=False,
@@ -87,9 +95,9 @@ class ExportForm(forms.Form):
     )
     include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
     include_flagged = forms.BooleanField(
-        label=_("Include outputs that may contain secrets"),
+        label=_("Include texts that may contain secrets"),
         required=False,
-        help_text=_("Turn off to exclude samples with such outputs. With them, only admins can download the files."),
+        help_text=_("Turn off to exclude samples with such texts. With them, only admins can download the files."),
     )
 
     def __init__(self, *args, **kwargs):
@@ -100,9 +108,6 @@ class ExportForm(forms.Form):
     def choices(self):
         """What datasets.exporting.jobs.start takes."""
         said = self.cleaned_data
-        return {
-            **said,
-            "agent": said["agent"] or None,
-            "gate_output": said["gate_output"] or LINES,
-            "tool_calls": said["tool_calls"] or KEEP,
-        }
+        defaults = {"gate_output": LINES, "tool_results": LEAVE_OUT, "tool_calls": KEEP}
+        known = {name: said[name] or default for name, default in defaults.items()}
+        return {**said, **known, "agent": said["agent"] or None}

@@ -25,7 +25,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def start(name: str, format: str, task: str, *, by: str, is_admin: bool = False, **choices: Any) -> DatasetExport:
     """Ask for an export and queue the job that builds it. Raises Refused for what cannot be exported.
 
-    Only admins may include outputs that may hold secrets (`include_flagged`).
+    Only admins may include texts that may hold secrets (`include_flagged`).
     """
     flagged.check_asked(choices.get("include_flagged", False), is_admin=is_admin)
     with transaction.atomic():
@@ -39,7 +39,7 @@ def make_here(
 ) -> tuple[DatasetExport, JobRun]:
     """Ask for an export and build it in this process; the export and its job, however that ended.
 
-    Whoever may run commands here may include outputs that may hold secrets.
+    Whoever may run commands here may include texts that may hold secrets.
     """
     export = _request(name, format, task, by, choices)
     job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)

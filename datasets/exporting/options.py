@@ -13,7 +13,7 @@ from ..exporters import changes
 from ..exporters.conversations import histories, turns
 from ..exporters.formats import gate
 from ..exporters.made import RESTS_ON_TOOLS
-from ..exporters.training_rows import Shape
+from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS, Shape
 from ..models import DatasetExport, DatasetSample
 
 FORMATS = DatasetExport.Format
@@ -38,10 +38,11 @@ class Options:
     min_quality: float | None = None
     row_characters: int = ROW_CHARACTERS
     keep_text: bool = False
-    include_flagged: bool = False  # rows with outputs that may hold secrets: for admins only
+    include_flagged: bool = False  # rows with texts that may hold secrets: for admins only
     include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
     include_cut_off: bool = False
     gate_output: str = gate.LINES
+    tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them; "": the export is older than the choice
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
     tool_calls: str = turns.KEEP
 
@@ -58,6 +59,7 @@ class Options:
             keep_text=self.keep_text,
             history=self.history or histories.EDITED,
             gate_output=self.gate_output,
+            tool_results=self.tool_results,
             withheld=frozenset(withheld),
         )
 
@@ -69,7 +71,7 @@ class Options:
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
 # What an export did that was asked for before there was the choice, where that is not what it does today.
-BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": ""}
+BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": "", "tool_results": ""}
 
 
 def read_options(export: DatasetExport) -> Options:
@@ -89,6 +91,7 @@ def check(options: Options) -> None:
     _check_choice(options.history, histories.HISTORIES, _("There is no history %(value)s. Choose %(choices)s."))
     _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
     _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
+    _check_choice(options.tool_results, TOOL_RESULTS, _("There is no choice %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:

@@ -46,6 +46,9 @@ def in_words(export: DatasetExport) -> str:
             _("  Excluded: %(count)s (%(why)s)")
             % {"count": f"{found['count']:,}", "why": export_words.EXCLUSIONS[found["reason"]]}
         )
+    for kind, rows in export_words.secrets(manifest):
+        text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
+        lines.append(_("  Possible secrets: %(count)s (%(kind)s)") % {"count": text, "kind": kind})
     for name, rows in manifest["transformations"].items():
         text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
         lines.append(f"  {text}: {export_words.CHANGES[name]}")

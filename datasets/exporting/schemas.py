@@ -46,6 +46,11 @@ class ExportIn(Body):
     gate_output: Literal["lines", "json"] = Field(
         "lines", description="task gate: the decision as three lines, or as one JSON object"
     )
+    tool_results: Literal["leave_out", "input"] = Field(
+        "leave_out",
+        description="Alpaca, task reply: samples whose replies rest on tool results are left out, or have the calls "
+        "and results in `input`",
+    )
     history: Literal["edited", "session", "context"] = Field(
         "edited",
         description="ShareGPT and OpenAI: what stands before a reply. `edited`: approved turns as far back as "
@@ -58,7 +63,7 @@ class ExportIn(Body):
         description="ShareGPT and OpenAI: `leave_out` for rows without tool calls and results; samples whose reply "
         "rests on them are left out",
     )
-    include_flagged: bool = Field(False, description="also rows with outputs that may contain secrets; admins only")
+    include_flagged: bool = Field(False, description="also rows with texts that may contain secrets; admins only")
 
 
 class OptionsOut(Schema):
@@ -73,6 +78,7 @@ class OptionsOut(Schema):
     include_injected: bool
     include_cut_off: bool
     gate_output: str
+    tool_results: str = Field(description="leave_out or input; empty for exports made before there was a choice")
     history: str = Field(description="edited, session or context; empty for exports made before there was a choice")
     tool_calls: str
     include_flagged: bool

@@ -129,6 +129,7 @@ def _contents(export):
             (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
         ],
         "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
+        "secrets": export_words.secrets(manifest),
         "files": _files(export, manifest),
     }
 
@@ -151,6 +152,7 @@ def _options(export):
         "history": _history(chosen),
         "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
+        "tool_results": export_words.TOOL_WORDS.get(chosen.tool_results) if _has_inputs(chosen) else None,
         "included": list(_included(chosen)),
         "chosen": chosen,
     }
@@ -162,12 +164,17 @@ def _included(chosen):
         yield _("Turns that OpenClaw started itself"), chosen.include_injected
         yield _("Replies that were cut off"), chosen.include_cut_off
     if chosen.include_flagged:
-        yield _("Outputs that may contain secrets"), True
+        yield _("Texts that may contain secrets"), True
 
 
 def _history(chosen):
     """What stands before a reply, in words; nothing where there is no history, or was no choice."""
-    return export_words.HISTORY_WORDS.get(chosen.history) if chosen.shape.needs_branch else None
+    return export_words.HISTORY_WORDS.get(chosen.history) if chosen.shape.has_history else None
+
+
+def _has_inputs(chosen):
+    """Whether rows have a place for tool results beside the instruction."""
+    return (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
 
 
 def _again(export):

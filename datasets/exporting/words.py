@@ -7,12 +7,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.pages import states
+from people.configuration.keys import SECRET_KINDS
 
 from ..exporters import changes
 from ..exporters.conversations import histories, turns
 from ..exporters.formats import gate, openai
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, RESTS_ON_TOOLS, SAME_TURN
-from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
+from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, INPUT, LEAVE_OUT, NO_DECISION
 from ..models import DatasetExport
 
 FORMAT_WORDS = {
@@ -36,6 +37,10 @@ TOOL_CALL_WORDS = {
     turns.LEAVE_OUT: gettext_lazy("Left out, with the turns whose reply rests on them"),
 }
 GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
+TOOL_WORDS = {
+    LEAVE_OUT: gettext_lazy("Left out"),
+    INPUT: gettext_lazy("Exported with the tool calls and results as input"),
+}
 RULES = {
     "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
     "empty": gettext_lazy("A text is empty (%(place)s). Reject the sample, or edit its reply."),
@@ -63,6 +68,7 @@ EXCLUSIONS = {
     "not_approved": gettext_lazy("Not approved yet"),
     "injected": gettext_lazy("Started by OpenClaw itself, or with a reply that is not sent"),
     "cut_off": gettext_lazy("With a reply that was cut off"),
+    RESTS_ON_TOOLS: gettext_lazy("With a reply that rests on tool results, which the row would not contain"),
     "low_quality": gettext_lazy("Below the minimum quality, or without a score"),
     "no_turn": gettext_lazy("Not about a turn"),
     "not_a_turn": gettext_lazy("Of a type without user text and reply"),
@@ -72,9 +78,9 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
-    RESTS_ON_TOOLS: gettext_lazy("With a reply that rests on tool results, which are left out"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),
+    changes.SECRETS_FOUND: gettext_lazy("With a text that may contain secrets"),
 }
 CHANGES = {
     changes.CHARACTERS_REPLACED: gettext_lazy("Unusable characters replaced by U+FFFD"),
@@ -82,7 +88,7 @@ CHANGES = {
     changes.HISTORY_SHORTENED: gettext_lazy("Oldest turns left out to fit the maximum row length"),
     changes.HISTORY_BEGINS_LATER: gettext_lazy("Earlier turns left out because a turn is not approved"),
     changes.HISTORY_WITHHELD: gettext_lazy(
-        "Earlier turns left out because an output is missing or may contain secrets"
+        "Earlier turns left out because a turn has a missing output, or may contain secrets"
     ),
     changes.HISTORY_AFTER_TOOLS: gettext_lazy("Earlier turns left out because a reply rests on tool results"),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
@@ -104,7 +110,17 @@ CHANGES = {
     changes.OPENING_DROPPED: gettext_lazy("Agent's text before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
     changes.FORMULAS_MARKED: gettext_lazy("With texts that begin like a formula, which have an apostrophe before them"),
+    changes.CONTEXT_SHORTENED: gettext_lazy(
+        "With earlier messages of which only the first 8,000 characters are kept with the sample"
+    ),
+    changes.TOOLS_FOLDED: gettext_lazy("Tool calls and results written into the input"),
+    changes.TOOLS_UNKNOWN: gettext_lazy("Possibly with a reply that rests on tool results: the turn is not stored"),
+    changes.ERRORS_MARKED: gettext_lazy("Tool results marked as errors"),
+    changes.ENVELOPE_REMOVED: gettext_lazy("User's text taken out of the lines that OpenClaw put around it"),
+    changes.IMAGES_DROPPED: gettext_lazy("Images and files left out, with only their text kept"),
+    changes.CONTROL_TOKENS: gettext_lazy("With texts that tokenizers may read as control tokens"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may contain secrets, at an admin's request"),
+    changes.SECRETS_FOUND: gettext_lazy("With texts that may contain secrets, at an admin's request"),
 }
 NOTES = {
     openai.FEW_ROWS: gettext_lazy("OpenAI accepts training files of 10 rows or more: this export has fewer."),
@@ -133,12 +149,12 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True)
     if not excluded:
         return _("No samples match these options. Create samples from the turns of a session first.")
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
-    if changes.OUTPUT_FLAGGED in excluded:
-        advice = _("An admin can include samples with outputs that may contain secrets.")
-    elif RESTS_ON_TOOLS in excluded:
-        advice = _("Include tool calls, or approve samples whose reply rests on none.")
+    if {changes.OUTPUT_FLAGGED, changes.SECRETS_FOUND} & excluded.keys():
+        advice = _("An admin can include samples with texts that may contain secrets.")
     elif "low_quality" in excluded and not is_scored:
         advice = _("No sample has a quality score: export without a minimum quality.")
+    elif RESTS_ON_TOOLS in excluded:
+        advice = _("Include tool calls or results, or approve samples whose reply rests on none.")
     elif NO_DECISION in excluded:
         advice = _("Choose the task “Reply”, or samples of turns with a memory_gate decision.")
     elif "not_approved" in excluded:
@@ -146,3 +162,9 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True)
     else:
         advice = _("Choose other options.")
     return _("No samples are left to export (%(why)s). %(advice)s") % {"why": "; ".join(parts), "advice": advice}
+
+
+def secrets(manifest: dict[str, Any]) -> list[tuple[str, int]]:
+    """The kinds of secrets that an export found, in words, with the number of rows of each, the most first."""
+    kinds = manifest.get("secrets", {}).get("kinds", {})
+    return [(str(SECRET_KINDS[kind]), kinds[kind]) for kind in sorted(kinds, key=lambda kind: (-kinds[kind], kind))]

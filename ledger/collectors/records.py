@@ -35,6 +35,8 @@ KINDS_BY_TYPE = {
 }
 TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
 CALL_BLOCKS = frozenset({"toolCall", "tool_use", "tool_call"})
+# What was sent beside words, in the spellings of model providers; OpenClaw itself writes `image`.
+FILE_BLOCKS = frozenset({"image_url", "input_image", "file", "input_file", "document", "audio", "input_audio", "video"})
 # A year that a log of agents can have: anything else is a damaged number.
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 MAX_TOKENS = 10**12
@@ -80,6 +82,7 @@ class Facts:
     thinking: str = ""
     calls: list[ToolCall] = field(default_factory=list)
     images: int = 0
+    files: int = 0  # other attachments
     tool_call_id: str | None = None
     tool_name: str | None = None
     is_failed: bool = False
@@ -92,6 +95,7 @@ class Facts:
     sender: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     around: Unwrapped | None = None  # what stood around the words of a person
+    is_unwrapped: bool = False  # and something did
 
 
 def facts(record: dict[str, Any]) -> Facts:
@@ -179,6 +183,8 @@ def _read_content(found, content):
             found.calls.append(_call(block))
         elif kind == "image":
             found.images += 1
+        elif kind in FILE_BLOCKS:
+            found.files += 1
     found.text = texts[0] if len(texts) == 1 else "\n\n".join(texts)
     found.thinking = "\n\n".join(thoughts)
 
@@ -289,6 +295,7 @@ def _read_user(found, message):
     own = message.get("__openclaw")
     if may_be_wrapped(found.text):
         found.around = around = unwrapped(found.text)
+        found.is_unwrapped = around.words != found.text
         found.text, found.sender = around.words, sender_of(around.blocks, own)
         if around.system_lines:
             found.sender["system_lines"] = around.system_lines

@@ -53,7 +53,7 @@ VALUES = {
         "invitation": gettext_lazy("with an invitation"),
     },
     "new": {True: gettext_lazy("new"), False: gettext_lazy("already present")},
-    "include_flagged": {True: gettext_lazy("with outputs that may contain secrets"), False: ""},
+    "include_flagged": {True: gettext_lazy("with texts that may contain secrets"), False: ""},
 }
 
 

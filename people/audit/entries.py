@@ -27,7 +27,7 @@ ACTIONS = {
     "doctor_unignored": _("allowed the import of sessions excluded by"),
     "downloaded": _("downloaded"),
     "exported": _("exported"),
-    "exported_flagged": _("exported outputs that may contain secrets in"),
+    "exported_flagged": _("exported texts that may contain secrets in"),
     "fetched": _("fetched more than usual of"),
     "invitation_revoked": _("revoked"),
     "invitation_used": _("accepted"),

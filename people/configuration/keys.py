@@ -124,7 +124,7 @@ _SECRETS = {
         format_lazy(_("a list of kinds of secrets: {kinds}"), kinds=", ".join(SECRET_KINDS)),
         "choices",
         _("Secrets that restrict an artifact to admins"),
-        _("Only admins download or export artifacts in which these were found. None = no restriction."),
+        _("Only admins download artifacts, or export texts, in which these were found. None = no restriction."),
     ),
 }
 _BACKUPS = {

@@ -7,18 +7,20 @@ JSON once, when it is made.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..changes import CHARACTERS_REPLACED, Changes
+from ..changes import CHARACTERS_REPLACED, Changes, secret
 from ..cleaning import as_json
+from ..scanning import Seen, look, together
 from .spelling import Broken, Message, Spelling
 
 
 class Exchange:
     """From a user's words to the agent's answer: starts on the one side, ends on the other, so any number fit.
 
+    `seen` is what its texts hold beside what they say; a kind of secret is among its changes too.
     `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
     """
 
-    __slots__ = ("broken", "changes", "json", "messages", "size", "spelling")
+    __slots__ = ("broken", "changes", "json", "messages", "seen", "size", "spelling")
 
     def __init__(
         self, messages: list[Message], changes: Iterable[str], spelling: Spelling, *, train: bool | None = None
@@ -28,7 +30,10 @@ class Exchange:
         data, self.messages, is_cleaned = as_json(messages)
         self.json = data[1:-1]
         self.size = spelling.size(messages)
-        self.changes: Changes = frozenset([*changes, CHARACTERS_REPLACED] if is_cleaned else changes)
+        self.seen = look(spelling.said(messages))
+        self.changes: Changes = frozenset(changes).union(map(secret, self.seen.kinds))
+        if is_cleaned:
+            self.changes |= {CHARACTERS_REPLACED}
         self.broken = spelling.broken(self.messages)
         self.spelling = spelling
 
@@ -54,6 +59,11 @@ class Conversation:
     def changes(self) -> Changes:
         """What was done to any of its exchanges."""
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
+
+    @property
+    def seen(self) -> Seen:
+        """What the texts of its exchanges hold beside what they say."""
+        return together([exchange.seen for exchange in self.exchanges])
 
     @property
     def json(self) -> bytes:

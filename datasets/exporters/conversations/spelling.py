@@ -80,6 +80,10 @@ class Spelling(Protocol):
         """How many characters the messages say."""
         ...
 
+    def said(self, messages: Iterable[Message]) -> Iterable[str]:
+        """The texts of the messages, without what the format itself put around them."""
+        ...
+
     def broken(self, messages: object) -> list[Broken]:
         """The rules that the messages of a conversation break; they are as a loader may read them."""
         ...

@@ -14,6 +14,7 @@ from .spelling import Call, Message, Spelling, Step
 
 # Rows tell what tools were asked and returned, or have no turn that rests on it.
 KEEP, LEAVE_OUT = TOOL_CALLS = ("keep", "leave_out")
+ERROR = "[error]"  # stands before what a tool returned when it failed
 
 
 class Said(Protocol):
@@ -25,6 +26,7 @@ class Said(Protocol):
     calls: Any
     tool_call_id: str | None
     is_synthetic: bool
+    is_failed: bool  # a tool result that is recorded as an error
     about: changes.Changes
 
 
@@ -38,6 +40,7 @@ class Turn:
     number: int | None
     user_text: str
     steps: list[Message] = field(default_factory=list)
+    work: list[Step] = field(default_factory=list)  # the steps, before they are messages
     answers: list[str] = field(default_factory=list)
     changes: set[str] = field(default_factory=set)
 
@@ -54,7 +57,7 @@ def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True
         if message.role == "user":
             if turn:
                 yield reader.finish(turn)
-            turn = Turn(message.turn_number, message.text)
+            turn = Turn(message.turn_number, message.text, changes=set(message.about))
             if has_opening:
                 turn.changes.add(changes.OPENING_DROPPED)
                 has_opening = False
@@ -64,6 +67,17 @@ def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True
             has_opening = True
     if turn:
         yield reader.finish(turn)
+
+
+def _told(result):
+    """What a tool returned, as rows have it."""
+    return f"{ERROR} {result.text}".rstrip() if result.is_failed else result.text
+
+
+def _about(results):
+    """What goes for every row that these results are in."""
+    about = frozenset().union(*[result.about for result in results])
+    return about | {changes.ERRORS_MARKED} if any(result.is_failed for result in results) else about
 
 
 class _Reader:
@@ -102,6 +116,7 @@ class _Reader:
             turn.changes.add(changes.TAIL_DROPPED)
             while steps and not turn.answers:
                 turn.answers = steps.pop().words
+        turn.work = steps
         for step in steps:
             self._write(step, turn)
         if not self.tools and (steps or changes.RESULTS_DROPPED in turn.changes):
@@ -122,8 +137,8 @@ class _Reader:
             turn.changes.add(changes.CALLS_DROPPED)
         if answered:
             calls, results = zip(*answered, strict=True)
-            about = frozenset().union(*[result.about for result in results])
-            self.steps.append(Step(list(calls), [result.text for result in results], self.texts, about, self.first))
+            told, about = [_told(result) for result in results], _about(results)
+            self.steps.append(Step(list(calls), told, self.texts, about, self.first))
             self.first += len(calls)
             self.texts = []
         self.calls, self.results = [], {}

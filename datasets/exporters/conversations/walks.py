@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from .. import changes
 from ..changes import NONE, Changes
 from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
-from ..samples import ExportSample, Pair
+from ..samples import ExportSample, Pair, is_cut
 from . import histories
+from .cutting import share_of, shortened
 from .exchanges import Exchange
 from .spelling import Spelling
 from .turns import Said, Turn, turns_of
-
-SHORTEST_RESULT = 200
-CUT = "\n[… {count} characters left out …]"
 
 
 @dataclass(slots=True)
@@ -110,7 +108,7 @@ class Edited:
 
     def _own(self, sample, asked, turn, done):
         """The turn of a sample with its reply, its tool results cut where it would be too long for a row."""
-        done = done | _dropped(sample, turn)
+        done = done | dropped(sample, turn)
         messages = [self.spelling.asked(asked), *turn.steps]
         room = self.characters - len(sample.reply)
         size = self.spelling.size(messages)
@@ -126,9 +124,9 @@ class Edited:
         texts = [self.spelling.returned(message) for message in messages]
         results = [text for text in texts if text is not None]
         left = room - (size - sum(map(len, results)))
-        share = max(SHORTEST_RESULT, left // len(results)) if results else 0
+        share = share_of(left, len(results))
         shorter = [
-            message if text is None else self.spelling.shortened(message, _shortened(text, share))
+            message if text is None else self.spelling.shortened(message, shortened(text, share))
             for message, text in zip(messages, texts, strict=True)
         ]
         if (new_size := self.spelling.size(shorter)) < size:
@@ -162,10 +160,10 @@ class Session(Edited):
         if self.samples and self.size + own.size > self.characters:
             self.ended = BEYOND_ROW
         withheld = own.changes & self.withheld
-        if reason := self.ended or max(withheld, default=""):
+        if reason := self.ended or changes.reason_of(withheld):
             if not self.samples:
                 self.begins = self.begins or _begins_after(withheld)
-            yield Told(sample, None, left_out=reason)
+            yield Told(sample, None, own.changes, left_out=reason)
             return
         self.exchanges.append(own)
         self.samples.append(sample)
@@ -213,7 +211,7 @@ class Context(Edited):
 
     def rebuilt(self, sample: ExportSample) -> Told:
         """The row of a sample whose turn is not on the branch, with the words that the sample itself knows."""
-        done = {changes.REBUILT}
+        done = {changes.REBUILT, changes.CONTEXT_SHORTENED} if is_cut(sample.context) else {changes.REBUILT}
         alone = Context(self.spelling, self.characters, self.withheld)
         for turn in _turns_in(sample.context, done):
             alone.leave(turn)
@@ -230,8 +228,8 @@ def _begins_after(withheld):
     return changes.HISTORY_AFTER_TOOLS if RESTS_ON_TOOLS in withheld else changes.HISTORY_WITHHELD
 
 
-def _dropped(sample, turn):
-    """Whether the agent said more after its last call than the reply that was judged."""
+def dropped(sample: ExportSample, turn: Turn) -> set[str]:
+    """What to name when the agent said more after its last call than the reply that was judged."""
     is_more = len(turn.answers) > 1 and "\n\n".join(turn.answers) != sample.agent_reply
     return {changes.TEXT_BEFORE_REPLY_DROPPED} if is_more else set()
 
@@ -254,8 +252,3 @@ def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
             done.add(changes.OPENING_DROPPED)
     if turn:
         yield turn
-
-
-def _shortened(text, length):
-    mark = CUT.format(count=len(text) - length)
-    return text if len(text) <= length + len(mark) else text[: length - len(mark)] + mark

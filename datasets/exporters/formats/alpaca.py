@@ -4,18 +4,18 @@ No `history` column: a trainer learns the answers in it as well, approved or not
 conversations.
 """
 
-from ..changes import NONE, REPLY_EDITED, Changes
+from ..changes import REPLY_EDITED, Changes
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
-COLUMNS = ("instruction", "input", "output", *metadata.PLACE)
+COLUMNS = ("instruction", "input", "output", *metadata.PLACE, *metadata.NOTED)
 Row = dict[str, str]
 
 
-def reply_row(sample: ExportSample) -> tuple[Row, Changes]:
-    """What the user said and the reply to learn."""
-    row = {"instruction": sample.user_text, "input": "", "output": sample.reply, **metadata.place(sample)}
-    return row, NONE if sample.edited_reply is None else frozenset({REPLY_EDITED})
+def reply_row(sample: ExportSample, results: str = "") -> tuple[Row, Changes]:
+    """What the user said and the reply to learn; `results`: what the reply rests on (see conversations.folding)."""
+    row = {"instruction": sample.user_text, "input": results, "output": sample.reply, **metadata.place(sample)}
+    return row, metadata.told(sample) if sample.edited_reply is None else metadata.told(sample) | {REPLY_EDITED}
 
 
 def gate_row(
@@ -30,4 +30,4 @@ def gate_row(
         "output": answer,
         **metadata.place(sample),
     }
-    return row, changes | more
+    return row, changes | more | metadata.told(sample)

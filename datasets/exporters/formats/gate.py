@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from ..changes import DECISION_FLATTENED, HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
+from ..changes import CONTEXT_SHORTENED, DECISION_FLATTENED, HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
 from ..cleaning import clean_json
-from ..samples import ExportSample, GateAnswer, Pair
+from ..samples import ExportSample, GateAnswer, Pair, is_cut
 
 INSTRUCTION = (
     "Based on the following conversation, decide if this should be written to memory and which file it belongs to."
@@ -25,7 +25,9 @@ def conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
     while first and left >= len(told[first - 1]):
         first -= 1
         left -= len(told[first])
-    changes = {name for name, is_so in ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, left < 0)) if is_so}
+    is_shortened = is_cut(sample.context[first:])
+    found = ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, left < 0), (CONTEXT_SHORTENED, is_shortened))
+    changes = {name for name, is_so in found if is_so}
     return "\n".join(told[first:] + turn), frozenset(changes) if changes else NONE
 
 

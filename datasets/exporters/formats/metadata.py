@@ -1,6 +1,10 @@
 """Where a row comes from: columns of texts beside the ones that trainers read."""
 
-from ..samples import ExportSample
+from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NONE, Changes, secret
+from ..conversations.exchanges import Conversation
+from ..made import Made
+from ..samples import ENVELOPE, IMAGES, ExportSample
+from ..scanning import NOTHING, look, look_once, together
 
 # Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
 RESERVED = frozenset(
@@ -20,7 +24,12 @@ RESERVED = frozenset(
         "chat_template_kwargs",
     }
 )
+TOLD = {ENVELOPE: ENVELOPE_REMOVED, IMAGES: IMAGES_DROPPED}
 PLACE = ("sample_id", "agent_id", "session_id", "turn_number")
+# Last in every row: the control tokens in its texts, which a tokenizer may read as such.
+NOTED = ("control_tokens",)
+UNSEEN = frozenset({*PLACE, "quality_score", "memory_gate_decision"})  # ids, numbers and names: not what anybody wrote
+SHARED = ("system", "tools")  # texts that many rows have
 JUDGEMENT = ("quality_score", "memory_gate_decision", "candidate_fact")
 
 
@@ -42,3 +51,34 @@ def judgement(sample: ExportSample) -> dict[str, str]:
         "memory_gate_decision": gate.decision if gate else "",
         "candidate_fact": gate.fact if gate else "",
     }
+
+
+def told(sample: ExportSample) -> Changes:
+    """What was left out of the words of its turn before they came here."""
+    return frozenset(TOLD[name] for name in sample.traits & TOLD.keys())
+
+
+def note(made: Made) -> Changes:
+    """Add the last column to a row, if it has room for one of ours; what to say of the row beside it."""
+    row = made.row or {}
+    seen = together(_seen(made.sample.stored or row))
+    made.control_tokens = " ".join(sorted(seen.tokens))
+    if "sample_id" in row and made.sample.stored is None:
+        row["control_tokens"] = made.control_tokens
+    if seen is NOTHING:
+        return NONE
+    return frozenset([*map(secret, seen.kinds), *([CONTROL_TOKENS] if seen.tokens else [])])
+
+
+def _seen(row):
+    """What is in the texts of a row, or of a sample as it is stored."""
+    texts = []
+    for name, value in row.items():
+        if isinstance(value, Conversation):
+            yield value.seen
+        elif name in SHARED and value:
+            yield look_once(value)
+        elif name not in UNSEEN and value and isinstance(value, str):
+            texts.append(value)
+    if texts:
+        yield look(texts)

@@ -14,7 +14,7 @@ from ..changes import MESSAGES_MERGED, TOOL_NAMES_CHANGED, Changes
 from ..cleaning import json_text
 from ..conversations.exchanges import Conversation, Exchange
 from ..conversations.spelling import Broken, Call, Message, Step
-from ..made import Row
+from ..made import Made, Row
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
@@ -60,9 +60,10 @@ def notes(training_rows: int, largest: int) -> list[str]:
     return [name for name, is_so in found if is_so]
 
 
-def source(sample: ExportSample) -> dict[str, str]:
-    """Where a row comes from: the same line of the file of sources."""
-    return {**metadata.place(sample), **metadata.judgement(sample)}
+def source(made: Made) -> dict[str, str]:
+    """Where a row comes from, and which control tokens it holds: the same line of the file of sources."""
+    known = {**metadata.place(made.sample), **metadata.judgement(made.sample)}
+    return {**known, "control_tokens": made.control_tokens}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,10 @@ class OpenAI:
     def size(self, messages: Iterable[Message]) -> int:
         """How many characters the messages say."""
         return sum(len(text) for message in messages for text in _texts(message))
+
+    def said(self, messages: Iterable[Message]) -> Iterable[str]:
+        """The texts of the messages."""
+        return (text for message in messages for text in _texts(message))
 
     def broken(self, messages: object) -> list[Broken]:
         """The rules that the messages of a conversation break."""

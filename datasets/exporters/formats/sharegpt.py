@@ -17,7 +17,7 @@ from ..made import Row
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
-COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT)
+COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT, *metadata.NOTED)
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
 ASKING, ANSWERING = frozenset({HUMAN, RESULT}), frozenset({AGENT, CALL})
 MESSAGE_KEYS, MARKED_KEYS = ["from", "value"], ["from", "value", "train"]
@@ -35,7 +35,7 @@ def gate_row(
     said, done = gate.conversation(sample, characters)
     answer, more = gate.answer(decision, output)
     messages = [SPELLING.asked(f"{gate.INSTRUCTION}\n{said}"), SPELLING.answered(answer)]
-    return row(sample, [Exchange(messages, done, SPELLING)]), more
+    return row(sample, [Exchange(messages, done, SPELLING)]), more | metadata.told(sample)
 
 
 def row(sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:
@@ -91,6 +91,15 @@ class ShareGPT:
     def size(self, messages: Iterable[Message]) -> int:
         """How many characters the messages say."""
         return sum(len(message["value"]) for message in messages)
+
+    def said(self, messages: Iterable[Message]) -> Iterable[str]:
+        """The texts of the messages, without the tags around a thought."""
+        for message in messages:
+            text = message["value"]
+            if message["from"] == CALL and text.startswith(THINK[0]):
+                for tag in THINK:
+                    text = text.replace(tag, "", 1)
+            yield text
 
     def broken(self, messages: object) -> list[Broken]:
         """The rules that the messages of a conversation break."""

@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from artifacts.contents import flagging
 from ledger.collectors.records import ToolCall, facts
 from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
@@ -36,15 +35,18 @@ class Message:
     calls: list[ToolCall]
     tool_call_id: str | None
     is_synthetic: bool
+    is_failed: bool
     about: changes.Changes = changes.NONE
 
 
-def with_branches(sessions: Iterable[Session]) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message]]]:
+def with_branches(
+    sessions: Iterable[Session], kinds: frozenset[str]
+) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message]]]:
     """Each session with the messages of its active branch; none when its transcript is gone.
 
-    The messages are read while they are asked for, and must be before the next session is.
+    The messages are read while they are asked for, and must be before the next session is. `kinds`: of secrets that
+    flag an output.
     """
-    kinds = flagging.counted()
     for agent_id, group in _groups(sessions):
         told = _branches(agent_id, [session_id for session_id, _ in group])
         ahead = next(told, None)
@@ -119,4 +121,17 @@ def _message(row, kinds):
         about |= {changes.OUTPUT_LOST}
     if outputs.is_flagged(trim_json, kinds):
         about |= {changes.OUTPUT_FLAGGED}
-    return Message(ROLES[kind], found.text, turn_number, found.calls, found.tool_call_id, found.is_synthetic, about)
+    if found.is_unwrapped:
+        about |= {changes.ENVELOPE_REMOVED}
+    if found.images or found.files:
+        about |= {changes.IMAGES_DROPPED}
+    return Message(
+        role=ROLES[kind],
+        text=found.text,
+        turn_number=turn_number,
+        calls=found.calls,
+        tool_call_id=found.tool_call_id,
+        is_synthetic=found.is_synthetic,
+        is_failed=found.is_failed,
+        about=about,
+    )

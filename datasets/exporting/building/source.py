@@ -8,6 +8,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from ...exporters.formats import raw
+from ...exporters.made import RESTS_ON_TOOLS
+from ...exporters.samples import TOOLS
+from ...exporters.training_rows import LEAVE_OUT
 from ...models import DatasetSample
 from ...turn_facts import CUT_OFF
 from ..options import Options
@@ -23,6 +26,7 @@ COLUMNS = (
     "output",
     "quality_score",
     "annotation_status",
+    "turn_traits",
     "gate_label",
     "gate_corrected_output",
 )
@@ -80,6 +84,8 @@ class Source:
             yield "injected", Q(prompted_by__isnull=False) & ~Q(prompted_by="")
         if not self.options.include_cut_off:
             yield "cut_off", Q(reply_stop__in=CUT_OFF)
+        if (self.options.format, self.options.task, self.options.tool_results) == ("alpaca", "reply", LEAVE_OUT):
+            yield RESTS_ON_TOOLS, Q(turn_traits__contains=TOOLS)
         if self.options.min_quality is not None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
         yield "no_turn", Q(turn_number=None)

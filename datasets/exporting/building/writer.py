@@ -1,16 +1,18 @@
 """From samples to the files of an export and the manifest that says what is in them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.utils.translation import ngettext
 
+from artifacts.contents import secrets
 from openclaw_web.errors import Refused
 
+from ...exporters import changes
 from ...exporters.changes import NONE
 from ...exporters.conversations.histories import CONTEXT
 from ...exporters.conversations.spelling import Broken
@@ -36,16 +38,22 @@ STEP = 100  # samples between two reports of progress
 class ExportWriter:
     """Writes one export into a folder, session by session, and keeps count."""
 
-    def __init__(self, options: Options, folder: Path, excluded: dict[str, dict[str, Any]]):
+    def __init__(
+        self, options: Options, folder: Path, excluded: dict[str, dict[str, Any]], kinds: Set[str] = frozenset()
+    ):
         self.options = options
-        self.shape = options.shape
+        self.kinds = kinds  # of secrets that count
+        withheld = frozenset() if options.include_flagged else frozenset(map(changes.secret, kinds))
+        self.shape = replace(options.shape, withheld=options.shape.withheld | withheld)
         self.folder = folder
         self.excluded = excluded
         self.files: dict[str, writing.RowFile] = {}
         self.sources: dict[str, writing.RowFile] = {}  # where rows come from, where they cannot say it themselves
         self.seen = self.rows = self.samples = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
+        self.only_words = 0  # rows in which only words were found, no secret by its shape
         self.changes: Counter[str] = Counter()
+        self.secrets: Counter[str] = Counter()  # rows with each kind, withheld or not
         self.broken: list[dict[str, str]] = []
         self.broken_rows = 0
 
@@ -76,7 +84,7 @@ class ExportWriter:
         if self.options.format in ENTRIES:
             info = dataset_info(self.options.format, list(written))
             described.append(writing.write_json(self.folder / "dataset_info.json", info))
-        if self.options.format in ENTRIES and self.shape.needs_branch and self.shape.history == CONTEXT:
+        if self.options.format in ENTRIES and self.shape.has_history and self.shape.history == CONTEXT:
             masked = masked_history(self.options.format)
             described.append(writing.write_text(self.folder / "llamafactory.yaml", masked))
         writing.write_json(self.folder / "manifest.json", self._manifest(written, described))
@@ -107,11 +115,15 @@ class ExportWriter:
     def _add(self, side, made):
         sample = made.sample
         if made.row is None:
+            if made.left_out == changes.SECRETS_FOUND:
+                self._without_secrets(made.changes)
             self._note_excluded(made.left_out, sample.sample_id)
             return
         write = as_csv if self.options.format == "csv" else as_line
         line, row, done = write(made.row, made.changes)
-        if reason := max(self.shape.withheld & done, default=""):
+        reason = changes.reason_of(self.shape.withheld & done)
+        done = self._without_secrets(done)
+        if reason:
             self._note_excluded(reason, sample.sample_id)
             return
         if broken := broken_rules(self.shape.format, row):
@@ -119,11 +131,20 @@ class ExportWriter:
             return
         self._file(side).add(line, row)
         if self.options.format == "openai":
-            self._source(side).add(*as_line(openai.source(sample), NONE)[:2])
+            self._source(side).add(*as_line(openai.source(made), NONE)[:2])
         self.rows += 1
         self.changes.update(done)
         for taught in (*made.others, sample):
             self._count(taught)
+
+    def _without_secrets(self, done):
+        """Count the kinds of secrets among changes; the changes, with one name for those that count."""
+        kinds = changes.secret_kinds(done)
+        counted = kinds & self.kinds
+        self.secrets.update(counted)
+        self.only_words += bool(counted) and counted <= secrets.WORDS
+        done = done - set(map(changes.secret, kinds))
+        return done | {changes.SECRETS_FOUND} if counted or changes.OUTPUT_FLAGGED in done else done
 
     def _count(self, sample):
         self.samples += 1
@@ -181,6 +202,7 @@ class ExportWriter:
             "files": [facts.as_json() for facts in (*written.values(), *described)],
             "empty_sides": [side for side in splits.SIDES if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
+            "secrets": {"kinds": dict(sorted(self.secrets.items())), "only_words": self.only_words},
             "transformations": dict(sorted(self.changes.items())),
             "notes": self._notes(written),
         }

@@ -9,6 +9,7 @@ from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRON
 from ...exporters.conversations.histories import EDITED, HISTORIES
 from ...exporters.conversations.turns import KEEP, TOOL_CALLS
 from ...exporters.formats.gate import LINES, OUTPUTS
+from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS, Options
@@ -69,12 +70,26 @@ class Command(Verb):
             default=LINES,
             help=_("task gate: the decision as three lines or as JSON (lines)"),
         )
+        self._add_tools(parser)
+        self._add_included(parser)
+
+    def _add_tools(self, parser):
+        """What becomes of tool calls."""
         parser.add_argument(
             "--tool-calls",
             choices=TOOL_CALLS,
             default=KEEP,
             help=_("tool calls and results: in the rows, or left out with the turns whose reply rests on them (keep)"),
         )
+        parser.add_argument(
+            "--tool-results",
+            choices=TOOL_RESULTS,
+            default=LEAVE_OUT,
+            help=_("Alpaca replies that rest on tool results: left out, or with the results as input (leave_out)"),
+        )
+
+    def _add_included(self, parser):
+        """What is left out unless it is asked for."""
         parser.add_argument(
             "--include-injected",
             action="store_true",
@@ -84,7 +99,7 @@ class Command(Verb):
         parser.add_argument(
             "--include-flagged",
             action="store_true",
-            help=_("also rows with outputs that may contain secrets (logged)"),
+            help=_("also rows with texts that may contain secrets (logged)"),
         )
 
     def run(self, quiet, **options):

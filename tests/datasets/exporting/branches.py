@@ -29,6 +29,7 @@ class Said:
     calls: list = field(default_factory=list)
     tool_call_id: str | None = None
     is_synthetic: bool = False
+    is_failed: bool = False
     about: frozenset = frozenset()
 
 
@@ -45,8 +46,8 @@ def agent(text="", *calls, synthetic=False):
     )
 
 
-def result(call, text="done"):
-    return Said("tool", text, tool_call_id=call)
+def result(call, text="done", *, failed=False):
+    return Said("tool", text, tool_call_id=call, is_failed=failed)
 
 
 def sample(turn=1, user_text="question", reply="answer", context=(), **more):

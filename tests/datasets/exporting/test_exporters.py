@@ -8,8 +8,9 @@ import pytest
 
 from datasets.exporters import changes
 from datasets.exporters.formats.checks import COLUMNS
-from datasets.exporters.samples import Unreadable, read_sample
+from datasets.exporters.samples import CONTEXT_CHARACTERS, Unreadable, read_sample
 from datasets.exporters.training_rows import Shape, unfit
+from ledger.transcripts import trimming
 from tests.datasets.exporting.branches import Call, agent, gate, result, rows, sample, sides, stored, user, values
 
 GOLDENS = Path(__file__).parents[2] / "data" / "exports"
@@ -54,6 +55,7 @@ def test_it_works():
             "agent_id": "ada",
             "session_id": "s1",
             "turn_number": "1",
+            "control_tokens": "",
         }
     ]
     assert done == [set()]
@@ -271,6 +273,16 @@ def test_a_long_context_of_a_decision_is_shortened():
     (row,), (done,) = rows("alpaca", sample(gate=gate(), context=context), task="gate", row_characters=1_000)
     assert len(row["input"]) < 1_000 and row["input"].endswith("User: question\nAgent: answer")
     assert done == {changes.HISTORY_SHORTENED}
+
+
+def test_a_message_of_a_context_that_was_kept_cut_is_said():
+    context = [("user", "x" * 8_000), ("agent", "short")]
+    (_,), (done,) = rows("alpaca", sample(gate=gate(), context=context), task="gate")
+    assert done == {changes.CONTEXT_SHORTENED} and trimming.CAP == CONTEXT_CHARACTERS
+    (_,), (done,) = rows("alpaca", sample(gate=gate(), context=context), task="gate", row_characters=1_000)
+    assert done == {changes.HISTORY_SHORTENED}
+    (_,), (done,) = rows("sharegpt", sample(context=context), history="context")
+    assert done == {changes.CONTEXT_SHORTENED, changes.REBUILT}
 
 
 # Decisions

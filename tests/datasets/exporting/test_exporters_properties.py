@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasets.exporters.cleaning import BAD
+from datasets.exporters.conversations.cutting import SHORTEST_RESULT
 from datasets.exporters.conversations.histories import HISTORIES
-from datasets.exporters.conversations.walks import SHORTEST_RESULT
 from datasets.exporters.files.lines import as_line
 from datasets.exporters.formats import openai, sharegpt
 from datasets.exporters.formats.checks import COLUMNS, broken_rules

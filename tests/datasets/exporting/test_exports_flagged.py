@@ -77,7 +77,7 @@ def test_it_works(as_reviewer):
 
 
 def test_an_admin_includes_them(as_admin):
-    assert "Include outputs that may contain secrets" in as_admin.get("/exports/").text
+    assert "Include texts that may contain secrets" in as_admin.get("/exports/").text
     export = make(as_admin, **FLAGGED)
     page = as_admin.get(export.get_absolute_url()).text
     assert export.total_samples == 2 and "at an admin&#39;s request" in page and "only admins may download" not in page
@@ -87,17 +87,17 @@ def test_an_admin_includes_them(as_admin):
     assert orjson.loads(asked.detail_json)["include_flagged"] is True
     assert (made.actor, made.object_id, orjson.loads(made.detail_json)) == ("root", export.id, {"rows": 1})
     assert taken.object_id == export.id
-    assert "exported outputs that may contain secrets" in as_admin.get("/operations/audit/").text
+    assert "exported texts that may contain secrets" in as_admin.get("/operations/audit/").text
 
 
 @pytest.mark.parametrize("role", ["labeller", "operator"])
 def test_nobody_else_may_ask(role):
     browser = browser_of(role)
-    assert "Include outputs that may contain secrets" not in browser.get("/exports/").text
+    assert "Include texts that may contain secrets" not in browser.get("/exports/").text
     answer = browser.post(reverse("datasets:export_create"), FORM | FLAGGED)
-    assert answer.status_code == 422 and "Only admins may export outputs" in answer.text
+    assert answer.status_code == 422 and "Only admins may export texts" in answer.text
     answer = browser.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
-    assert answer.status_code == 403 and "Only admins may export outputs" in answer.json()["detail"]
+    assert answer.status_code == 403 and "Only admins may export texts" in answer.json()["detail"]
     assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
 
 
@@ -108,7 +108,7 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
     page = browser.get(export.get_absolute_url()).text
     assert "only admins may download them" in page and rows_of(export) not in page
     answer = browser.get(rows_of(export))
-    sentence = "This file contains outputs that may contain secrets: only admins may download it."
+    sentence = "This file contains texts that may contain secrets: only admins may download it."
     assert (answer.status_code, sentence in answer.text) == (403, True)
     answer = browser.get(f"{API}/{export.id}/files/sharegpt.train.jsonl")
     assert (answer.status_code, answer.json()["detail"]) == (403, sentence)

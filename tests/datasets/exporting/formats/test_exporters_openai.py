@@ -12,6 +12,7 @@ from datasets.exporters.cleaning import clean
 from datasets.exporters.conversations.histories import HISTORIES
 from datasets.exporters.formats import openai
 from datasets.exporters.formats.checks import broken_rules
+from datasets.exporters.made import Made
 from datasets.exporters.training_rows import Shape, rows_of
 from tests.datasets.exporting.branches import Call, agent, gate, result, rows, sample, user
 from tests.datasets.exporting.test_exporters_histories import BRANCHES as KINDS
@@ -104,7 +105,8 @@ def test_a_decision_is_the_answer_to_its_conversation():
 
 
 def test_where_a_row_comes_from_is_told_beside_it():
-    assert openai.source(sample(gate=gate(), quality_score=0.5)) == {
+    made = Made(sample(gate=gate(), quality_score=0.5), None, control_tokens="</s> <s>")
+    assert openai.source(made) == {
         "sample_id": "sample-1",
         "agent_id": "ada",
         "session_id": "s1",
@@ -112,6 +114,7 @@ def test_where_a_row_comes_from_is_told_beside_it():
         "quality_score": "0.5",
         "memory_gate_decision": "UPDATE_USER",
         "candidate_fact": "prefers mornings",
+        "control_tokens": "</s> <s>",
     }
 
 

@@ -1,0 +1,195 @@
+"""Texts of rows that may contain secrets: found by the store's own scanner, counted, withheld, included by admins."""
+
+import orjson
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from artifacts.contents import secrets
+from datasets.exporters import scanning
+from datasets.exporting import exports
+from datasets.models import DatasetExport
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+from people.models.kept import AuditEntry
+from tests.conftest import BACKEND
+from tests.datasets.exporting.branches import Steps, body
+from tests.datasets.exporting.exporting import make
+from tests.factories import SampleFactory, UserFactory
+from tests.homes import assistant, result, user
+from tests.ledger.talks import tell
+
+KEY = "ghp_" + "a1" * 18
+EXAMPLES = {
+    "api_key": "API-Key",
+    "password": "Password",
+    "token": "to\u212aen",  # the Kelvin sign is a k
+    "secret": "\u017fecret",  # and a long s an s
+    "private_key": "-----BEGIN RSA PRIVATE KEY-----",
+    "aws_key": "AKIA" + "0" * 16,
+    "bearer": "bearer " + "x" * 16,
+    "github_key": KEY,
+    "google_key": "AIza" + "b" * 35,
+    "jwt": "eyJ" + "a" * 10 + ".eyJ" + "b" * 10 + ".",
+    "model_key": "sk-" + "c" * 20,
+    "slack_key": "xoxb-" + "d" * 10,
+}
+PIECES = st.sampled_from(
+    [*EXAMPLES.values(), *(text[:-1] for text in EXAMPLES.values()), "<s>", "\n", "\0", " ", '"', "x"]
+)
+TEXTS = st.lists(PIECES | st.text(st.characters(codec=None), max_size=6), max_size=8).map("".join)
+database = pytest.mark.django_db
+
+
+@pytest.fixture
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+def samples(*records, **more):
+    """A session of these records, and an approved sample of each turn."""
+    tell(*records)
+    for number in range(1, sum(record["message"]["role"] == "user" for record in records) + 1):
+        columns = {"session_id": "s1", "turn_number": number, "annotation_status": "approved", "turn_traits": None}
+        SampleFactory(id=f"sample-{number}", content=more.get(f"body{number}", body(number)), **columns)
+
+
+def build(format_="sharegpt", task="reply", **choices):
+    export = exports.request("one", format_, task, by="root", train_split=1, **choices)
+    manifest = exports.build(export.id, Steps())
+    file = exports.folder_of(export) / f"{format_}.train.jsonl"
+    return manifest, {row["sample_id"]: row for row in map(orjson.loads, file.read_bytes().splitlines())}
+
+
+def left_out(manifest):
+    return {found["reason"]: found["samples"] for found in manifest["excluded"]}
+
+
+def calling(text):
+    """Three turns, the second with this argument of a call."""
+    call = assistant("", ("c", "exec", {"command": text}))
+    return (
+        *(user("question 1"), assistant("answer 1"), user("question 2"), call, result("c"), assistant("answer 2")),
+        *(user("question 3"), assistant("answer 3")),
+    )
+
+
+def test_every_kind_is_found_and_has_an_example():
+    assert EXAMPLES.keys() == set(secrets.KINDS)
+    for kind, text in EXAMPLES.items():
+        assert kind in scanning.look([f"say {text} now"]).kinds, kind
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(TEXTS, max_size=4))
+def test_it_never_misses_what_the_scanner_finds(texts):
+    found = scanning.look(texts).kinds
+    assert found >= {kind for text in texts for kind in secrets.kinds_in(text)}
+    if not any("\\" in text for text in texts):
+        assert found == {kind for text in texts for kind in secrets.kinds_in(text)}
+
+
+def test_a_key_after_an_end_of_line_in_a_call_is_found():
+    value = orjson.dumps({"name": "exec", "arguments": {"command": f"cat <<E\n{KEY}\n{EXAMPLES['aws_key']}"}}).decode()
+    assert "github_key" not in secrets.kinds_in(value)
+    assert scanning.look([value]).kinds >= {"github_key", "aws_key"}
+
+
+@database
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("history", ["edited", "session", "context"])
+def test_a_row_with_a_secret_is_withheld_and_later_histories_begin_after_it(history):
+    samples(*calling(f"export KEY={KEY}"))
+    manifest, rows = build(history=history)
+    wanted = {"sample-1"} if history == "session" else {"sample-1", "sample-3"}
+    assert rows.keys() == wanted and KEY not in orjson.dumps(rows).decode()
+    assert left_out(manifest)["secret_found"] == ["sample-2"]
+    assert manifest["secrets"] == {"kinds": {"github_key": 1}, "only_words": 0}
+    if history != "session":
+        assert manifest["transformations"] == {"history_begins_after_turn_withheld": 1}
+    assert not AuditEntry.objects.filter(action="exported_flagged").exists()
+
+
+@database
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("place", ["instruction", "output"])
+def test_alpaca_rows_are_read_too(place):
+    name = {"instruction": "userMessage", "output": "agentReply"}[place]
+    SampleFactory(annotation_status="approved", id="one", content=body(1, **{name: f"it is {KEY}"}))
+    SampleFactory(annotation_status="approved", id="two", content=body(2), turn_number=2)
+    manifest, rows = build("alpaca")
+    assert rows.keys() == {"two"} and left_out(manifest) == {"secret_found": ["one"]}
+
+
+@database
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_candidate_facts_and_what_a_decision_rests_on_are_read_too(format_):
+    gate = {"output": {"decision": "UPDATE_USER", "reason": "r", "candidateFact": f"uses\n{KEY}"}}
+    SampleFactory(annotation_status="approved", id="one", content=body(1, memoryGate=gate))
+    gate = {"output": {"decision": "NO_WRITE"}}
+    said = [{"role": "user", "message": f"my key: {KEY}"}]
+    SampleFactory(annotation_status="approved", id="two", turn_number=2, content=body(2, memoryGate=gate, context=said))
+    SampleFactory(annotation_status="approved", id="three", turn_number=3, content=body(3, memoryGate=gate))
+    for output in ("lines", "json"):
+        manifest, rows = build(format_, "gate", gate_output=output)
+        assert rows.keys() == {"three"} and sorted(left_out(manifest)["secret_found"]) == ["one", "two"]
+
+
+@database
+@pytest.mark.usefixtures("home")
+def test_a_fact_beside_a_reply_is_read_too():
+    gate = {"output": {"decision": "UPDATE_USER", "reason": "r", "candidateFact": f"uses {KEY}"}}
+    samples(user("question 1"), assistant("answer 1"), body1=body(1, memoryGate=gate))
+    with pytest.raises(Refused, match="An admin can include samples with texts that may contain secrets"):
+        build()
+
+
+@database
+@pytest.mark.usefixtures("home")
+def test_which_kinds_count_is_the_setting_and_words_are_said_to_be_words():
+    turns = (user("How many tokens?"), assistant("answer 1"), user("question 2"), assistant("answer 2"))
+    samples(*turns, body1=body(1, userMessage="How many tokens?"))
+    manifest, rows = build()
+    assert rows.keys() == {"sample-2"} and manifest["secrets"] == {"kinds": {"token": 1}, "only_words": 1}
+    configuration.put("artifacts.flaggedKinds", ["jwt", "github_key"], by="root")
+    manifest, rows = build()
+    assert rows.keys() == {"sample-1", "sample-2"} and manifest["secrets"] == {"kinds": {}, "only_words": 0}
+
+
+@database
+@pytest.mark.usefixtures("home")
+def test_an_admin_includes_them_and_the_log_says_so(as_admin):
+    samples(*calling(f"export KEY={KEY}"))
+    export = make(as_admin, format="sharegpt", include_flagged="on")
+    manifest = exports.read_manifest(export)
+    assert manifest["counts"]["rows"] == 3 and manifest["secrets"]["kinds"] == {"github_key": 2}
+    assert manifest["transformations"]["secret_found"] == 2
+    entry = AuditEntry.objects.get(action="exported_flagged")
+    assert (entry.actor, orjson.loads(entry.detail_json)) == ("root", {"rows": 2})
+    page = as_admin.get(export.get_absolute_url()).text
+    assert "Possible secrets" in page and "GitHub key" in page and "at an admin&#39;s request" in page
+    viewer = Client()
+    viewer.force_login(UserFactory(role="viewer"), backend=BACKEND)
+    rows = reverse("datasets:export_file", args=[export.id, "sharegpt.train.jsonl"])
+    assert viewer.get(rows).status_code == 403
+
+
+@database
+@pytest.mark.usefixtures("home")
+def test_the_page_and_the_command_say_what_was_withheld(as_reviewer, capsys):
+    samples(*calling(f"export KEY={KEY}"))
+    export = make(as_reviewer, format="sharegpt")
+    page = as_reviewer.get(export.get_absolute_url()).text
+    assert "With a text that may contain secrets" in page and "/samples/sample-2/" in page
+    assert "GitHub key" in page and "Rows with these kinds are not in the files." in page
+    assert "Personal data, such as names and addresses, is not checked yet." in page
+    DatasetExport.objects.all().delete()
+    call_command("export", "--format", "sharegpt", "--name", "two", "--split", "1")
+    said = capsys.readouterr().out
+    assert "Excluded: 1 (With a text that may contain secrets)" in said
+    assert "Possible secrets: 1 row (GitHub key)" in said
