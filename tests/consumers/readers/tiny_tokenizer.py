@@ -46,8 +46,12 @@ def learned(tokenizer, ids, labels):
             runs.append([])
         runs[-1].append(token)
         before = place
-    texts = [tokenizer.decode(run) for run in runs]
-    return [part for text in texts for part in (piece.strip("\n") for piece in text.split(END)) if part]
+    found = []
+    for run in runs:
+        *turns, rest = tokenizer.decode(run).split(END)
+        found += [turn.strip("\n") for turn in turns]  # "" where nothing but the sign is learned
+        found += [rest.strip("\n")] if rest.strip("\n") else []
+    return found
 
 
 def empty_system_turns(texts):
