@@ -19,6 +19,8 @@ from people.audit import log as audit
 
 from .. import turn_facts
 from ..exporters.changes import OUTPUT_FLAGGED
+from ..exporters.files import sums
+from ..exporters.files.writing import FileFacts
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
@@ -28,7 +30,15 @@ from .options import DEFAULT_TYPES, Options, check, check_name, read_options
 
 MANIFEST = "manifest.json"
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
-CONTENT_TYPES = {".jsonl": "application/x-ndjson", ".json": "application/json", ".yaml": "application/yaml"}
+CONTENT_TYPES = {
+    ".jsonl": "application/x-ndjson",
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    "": "text/plain",
+}
 
 
 class Progress(Protocol):
@@ -99,7 +109,7 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
     if not (export.state == DatasetExport.State.READY and folder.is_dir()):
         with _recorded(export):
             if not folder.is_dir():
-                _write(read_options(export), folder, progress)
+                _write(export, folder, progress)
             _finish(export, folder)
     return read_manifest(export)
 
@@ -144,24 +154,26 @@ def file_of(export: DatasetExport, name: str) -> Path | None:
     """The file of an export by its name; None unless the manifest names it, or it is the manifest."""
     if export.state != DatasetExport.State.READY:
         return None
-    names = {file["name"] for file in read_manifest(export)["files"]} | {MANIFEST}
     path = folder_of(export) / name
-    return path if name in names and path.is_file() else None
+    return path if name in {file.name for file in promised(export)} and path.is_file() else None
 
 
-def promised(export: DatasetExport) -> Iterator[tuple[str, int, str]]:
-    """(name, bytes, sha256) of every file that a ready export has to have, its manifest too."""
-    for file in read_manifest(export)["files"]:
-        yield file["name"], file["bytes"], file["sha256"]
-    if export.checksum and export.manifest_json:
-        yield MANIFEST, len(export.manifest_json.encode()), export.checksum
+def promised(export: DatasetExport) -> list[FileFacts]:
+    """Every file that a ready export has to have: those in its manifest, the manifest, and the sums of them all."""
+    manifest = read_manifest(export)
+    if not manifest:
+        return []
+    files = [FileFacts(file["name"], file["bytes"], file["sha256"], file.get("rows")) for file in manifest["files"]]
+    files.append(FileFacts(MANIFEST, len((export.manifest_json or "").encode()), export.checksum or ""))
+    if "checksums" in manifest:  # exports of earlier versions have no sums
+        data = sums.text((file.name, file.sha256) for file in files)
+        files.append(FileFacts(manifest["checksums"], len(data), hashlib.sha256(data).hexdigest()))
+    return files
 
 
 def checksum_of(export: DatasetExport, name: str) -> str:
     """The sha256 of a file that `file_of` found."""
-    if name == MANIFEST:
-        return export.checksum or ""
-    return next(file["sha256"] for file in read_manifest(export)["files"] if file["name"] == name)
+    return next(file.sha256 for file in promised(export) if file.name == name)
 
 
 def _options(format, task, sample_types, choices):
@@ -169,13 +181,14 @@ def _options(format, task, sample_types, choices):
     return Options(format=format, task=task, sample_types=types, **choices)
 
 
-def _write(options, folder, progress):
+def _write(export, folder, progress):
+    options = read_options(export)
     source = Source(options)
     turn_facts.fill(source.scope)
     total = source.chosen.count()
     progress.update(0, total, _("Writing rows"))
     with drafts.draft_of(folder) as draft:
-        writer = ExportWriter(options, draft, source.excluded())
+        writer = ExportWriter(options, draft, source.excluded(), export.export_name)
         try:
             sessions = source.sessions()
             for session in with_branches(sessions) if options.shape.needs_branch else sessions:
@@ -208,7 +221,7 @@ def _finish(export, folder):
     """Copy what the folder says about itself into the row: after an interruption, the folder is what counts."""
     data = (folder / MANIFEST).read_bytes()
     manifest = orjson.loads(data)
-    export.manifest_json = data.decode()
+    export.manifest_json, export.checksum = data.decode(), hashlib.sha256(data).hexdigest()
     counts = manifest["counts"]
     excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
     if rows := manifest["transformations"].get(OUTPUT_FLAGGED):  # said first: nobody can download it before
@@ -219,11 +232,11 @@ def _finish(export, folder):
         sentence="",
         reasons_json="[]",
         manifest_json=export.manifest_json,
-        checksum=hashlib.sha256(data).hexdigest(),
+        checksum=export.checksum,
         total_samples=counts["rows"],
         approved_samples=counts["approved"],
         rejected_samples=excluded.get("rejected", 0),
         avg_quality_score=counts["average_quality"],
-        file_size_bytes=len(data) + sum(file["bytes"] for file in manifest["files"]),
+        file_size_bytes=sum(file.bytes for file in promised(export)),
         exported_at=clock.now_ms(),
     )

@@ -128,17 +128,8 @@ def _contents(export):
         "transformations": [
             (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
         ],
-        "files": _files(export, manifest),
+        "files": exports.promised(export),
     }
-
-
-def _files(export, manifest):
-    """The rows of the table of files, the manifest last."""
-    if not manifest:
-        return []
-    size = len(export.manifest_json.encode())
-    files = [*manifest["files"], {"name": exports.MANIFEST, "bytes": size, "sha256": export.checksum}]
-    return [{"rows": None, **file} for file in files]
 
 
 def _options(export):

@@ -12,11 +12,11 @@ from django.utils.translation import ngettext
 from openclaw_web.errors import Refused
 
 from ...exporters.conversations.exchanges import Broken
-from ...exporters.conversations.histories import CONTEXT
 from ...exporters.conversations.turns import Said
-from ...exporters.files import writing
-from ...exporters.files.dataset_info import dataset_info, file_name, masked_history
+from ...exporters.files import sums, writing
 from ...exporters.files.lines import as_line
+from ...exporters.files.naming import dataset_name, file_name
+from ...exporters.files.trainers import Written, as_json, files_beside
 from ...exporters.formats.checks import COLUMNS, broken_rules
 from ...exporters.samples import ExportSample, Unreadable, read_sample
 from ...exporters.training_rows import rows_of, unfit
@@ -24,6 +24,7 @@ from ...models import DatasetSample
 from .. import words
 from ..options import Options
 from . import splits
+from .card import README, card
 from .source import LISTED
 
 PROFILE = "strict"
@@ -32,10 +33,12 @@ STEP = 100  # samples between two reports of progress
 
 
 class ExportWriter:
-    """Writes one export into a folder, session by session, and keeps count."""
+    """Writes one export into a folder, session by session, and keeps count. `name`: what its files are called after."""
 
-    def __init__(self, options: Options, folder: Path, excluded: dict[str, dict[str, Any]]):
+    def __init__(self, options: Options, folder: Path, excluded: dict[str, dict[str, Any]], name: str):
         self.options = options
+        self.name = name
+        self.dataset = dataset_name(name, options.format)
         self.shape = options.shape
         self.folder = folder
         self.excluded = excluded
@@ -69,17 +72,27 @@ class ExportWriter:
         self._refuse_broken()
         if not written:
             raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
-        info = dataset_info(self.options.format, list(written))
-        described = [writing.write_json(self.folder / "dataset_info.json", info)]
-        if self.shape.needs_branch and self.shape.history == CONTEXT:
-            masked = masked_history(self.options.format)
-            described.append(writing.write_text(self.folder / "llamafactory.yaml", masked))
-        writing.write_json(self.folder / "manifest.json", self._manifest(written, described))
+        self._describe(written)
 
     def close(self) -> None:
         """Stop writing, complete or not."""
         for file in self.files.values():
             file.close()
+
+    def _describe(self, written):
+        """Write what lies beside the rows: each file says what is in those before it, the sums are the last one."""
+        history = self.shape.history if self.shape.needs_branch else ""
+        about = Written(self.dataset, self.options.format, tuple(written), history)
+        manifest = self._manifest(written)
+        files = [*written.values(), *(self._write(name, data) for name, data in files_beside(about))]
+        manifest["files"] = [facts.as_json() for facts in files]
+        files.append(self._write(README, card(self.name, about, manifest)))
+        manifest["files"] = [facts.as_json() for facts in files]
+        files.append(self._write("manifest.json", as_json(manifest)))
+        self._write(sums.SUMS, sums.text((facts.name, facts.sha256) for facts in files))
+
+    def _write(self, name, data):
+        return writing.write_text(self.folder / name, data)
 
     def _fitting(self, rows) -> Iterator[ExportSample]:
         """The samples that have something to teach; the others are noted as excluded, or as broken."""
@@ -126,7 +139,7 @@ class ExportWriter:
 
     def _file(self, side):
         if side not in self.files:
-            path = self.folder / file_name(self.options.format, side)
+            path = self.folder / file_name(self.dataset, side, self.options.format)
             self.files[side] = writing.RowFile(path, COLUMNS[self.options.format])
         return self.files[side]
 
@@ -153,20 +166,22 @@ class ExportWriter:
         )
         raise Refused(sentence % {"count": f"{self.broken_rows:,}"}, reasons=words.reasons(self.broken[:LISTED]))
 
-    def _manifest(self, written, described):
+    def _manifest(self, written):
         options = asdict(self.options)
         return {
             "format": options.pop("format"),
             "task": options.pop("task"),
+            "dataset": self.dataset,
             "profile": PROFILE,
             "rules": RULES,
             "app": {"name": "openclaw-web", "version": settings.VERSION},
             "options": options,
             "counts": self._counts(written),
-            "files": [facts.as_json() for facts in (*written.values(), *described)],
+            "files": [],
             "empty_sides": [side for side in splits.SIDES if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "transformations": dict(sorted(self.changes.items())),
+            "checksums": sums.SUMS,
         }
 
     def _counts(self, written):
