@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from ulid import ULID
 
 from openclaw_web import clock
-from openclaw_web.disk import drafts
+from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
 from people.audit import log as audit
 
@@ -30,6 +30,7 @@ from .options import DEFAULT_TYPES, Options, check, check_name, read_options
 
 MANIFEST = "manifest.json"
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
+SETTLED = (DatasetExport.State.READY, *NO_FILES)
 CONTENT_TYPES = {
     ".jsonl": "application/x-ndjson",
     ".json": "application/json",
@@ -104,7 +105,7 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
     """
     export = DatasetExport.objects.filter(id=export_id).first()
     if export is None:
-        raise Refused(_("This export does not exist. Start a new export."))
+        raise Refused(no_such_export())
     folder = folder_of(export)
     if not (export.state == DatasetExport.State.READY and folder.is_dir()):
         with _recorded(export):
@@ -112,6 +113,11 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
                 _write(export, folder, progress)
             _finish(export, folder)
     return read_manifest(export)
+
+
+def no_such_export() -> str:
+    """The sentence for whoever asks for one."""
+    return _("This export does not exist. Start a new export.")
 
 
 def give_up(export_id: str, sentence: str) -> None:
@@ -187,7 +193,7 @@ def _write(export, folder, progress):
     turn_facts.fill(source.scope)
     total = source.chosen.count()
     progress.update(0, total, _("Writing rows"))
-    with drafts.draft_of(folder) as draft:
+    with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
         writer = ExportWriter(options, draft, source.excluded(), export.export_name)
         try:
             sessions = source.sessions()

@@ -57,6 +57,7 @@ ELSEWHERE = {
     "operations:doctor_undo",
     "operations:doctor_unignore",
     "operations:backup_drill",
+    "datasets:export_verify",
     "operations:backup_verify",
     "datasets:review_discard",
     "datasets:review_draft",
