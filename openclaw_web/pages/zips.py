@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHUNK = 256 * 1024
-MOST = 0xFFFFFFFF  # what fits into four bytes; what does not stands in a field of eight
+WIDE = 0xFFFFFFFF  # in a field of four bytes: the number stands in one of eight
+MOST = WIDE - 1
 VERSION, VERSION_64 = 20, 45
 UTF8_NAMES = 0x800
 MIDNIGHT, NEW_YEAR_1980 = 0, 0x21  # every file has the same time
@@ -76,8 +77,8 @@ def _parts(file):
 
 def _local(file, checksum):
     name = file.name.encode()
-    large = struct.pack("<2H2Q", 1, 16, file.size, file.size) if file.size >= MOST else b""
-    size = MOST if large else file.size
+    large = struct.pack("<2H2Q", 1, 16, file.size, file.size) if file.size > MOST else b""
+    size = WIDE if large else file.size
     version = VERSION_64 if large else VERSION
     numbers = (version, UTF8_NAMES, 0, MIDNIGHT, NEW_YEAR_1980, checksum, size, size, len(name), len(large))
     return LOCAL.pack(b"PK\3\4", *numbers) + name + large
@@ -86,20 +87,24 @@ def _local(file, checksum):
 def _entry(file, checksum, offset):
     """A file in the directory at the end."""
     name = file.name.encode()
-    wide = [file.size, file.size] if file.size >= MOST else []
-    wide += [offset] if offset >= MOST else []
+    wide = [file.size, file.size] if file.size > MOST else []
+    wide += [offset] if offset > MOST else []
     large = struct.pack(f"<2H{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
-    size = min(file.size, MOST)
+    size = _narrow(file.size)
     version = VERSION_64 if wide else VERSION
     numbers = (UNIX | version, version, UTF8_NAMES, 0, MIDNIGHT, NEW_YEAR_1980, checksum, size, size)
-    more = (len(name), len(large), 0, 0, 0, READABLE, min(offset, MOST))
+    more = (len(name), len(large), 0, 0, 0, READABLE, _narrow(offset))
     return ENTRY.pack(b"PK\1\2", *numbers, *more) + name + large
 
 
 def _end(count, size, offset):
     """What closes a ZIP; `size` and `offset` are those of its directory."""
     large = b""
-    if offset >= MOST or size >= MOST:
+    if offset > MOST or size > MOST:
         numbers = (END_64.size - 12, VERSION_64, VERSION_64, 0, 0, count, count, size, offset)
         large = END_64.pack(b"PK\6\6", *numbers) + LOCATOR_64.pack(b"PK\6\7", 0, offset + size, 1)
-    return large + END.pack(b"PK\5\6", 0, 0, count, count, min(size, MOST), min(offset, MOST), 0)
+    return large + END.pack(b"PK\5\6", 0, 0, count, count, _narrow(size), _narrow(offset), 0)
+
+
+def _narrow(number):
+    return WIDE if number > MOST else number
