@@ -11,7 +11,8 @@ from django.conf import settings
 from django.urls import URLResolver, get_resolver
 from jinja2 import Environment, nodes
 
-from tests.people.test_roles import PAGES, ROUTES
+from tests.people.surface import ROUTES
+from tests.people.test_roles import PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 # From the ground up: each may import what stands before it. The roof puts the house together.

@@ -10,6 +10,7 @@ from jobs.models import JobRun
 from ..exporters.files.trainers import LINES
 from ..models import DatasetExport
 from . import exports, flagged, jobs
+from .verifying import INTACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class AboutFiles:
         return self.job is not None and not self.job.has_ended
 
     @property
+    def wrong(self) -> list[dict[str, str]]:
+        """What the latest comparison found that is not intact."""
+        return [file for file in self.result.get("files", []) if file["state"] != INTACT]
+
+    @property
     def others(self) -> list[dict[str, str]]:
         """Files that lie in the folder and that nothing promises."""
         known = {file.name for file, _state in self.rows}
@@ -48,9 +54,15 @@ def about(export: DatasetExport, user: Any) -> AboutFiles:
     names = {file.name for file in files}
     return AboutFiles(
         rows=[(file, states.get(file.name, {})) for file in files],
-        lines=[line for name, line in LINES.items() if name in names],
+        lines=_lines(export, names),
         job=job,
         result=result,
         is_for_admins=bool(flagged.rows_with_flagged(export)) and not user.has_role("admin"),
         may_verify=user.has_role("labeller"),
     )
+
+
+def _lines(export, names):
+    lines = [line for name, line in LINES.items() if name in names]
+    folder = exports.read_manifest(export).get("dataset")
+    return [*lines, f'datasets.load_dataset("./{folder}")'] if lines and folder else lines

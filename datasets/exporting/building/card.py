@@ -17,10 +17,15 @@ from .. import words
 README = "README.md"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|&])")
-CHECKED = (
-    "Every row was checked when it was written against what LLaMA-Factory, Axolotl, TRL, Unsloth and HF `datasets` "
-    "(from 2.21 on) accept: rules {rules} of openclaw-web {version}, profile `{profile}`."
-)
+# What the rows of each format are checked for when they are written, with the versions that tests give them to.
+READERS = {
+    "alpaca": "LLaMA-Factory 0.9.5, Axolotl 0.19 and HF `datasets` 4.0 to 5.2",
+    "sharegpt": "LLaMA-Factory 0.9.5, Axolotl 0.19 and HF `datasets` 4.0 to 5.2",
+    "openai": "OpenAI's fine-tuning and HF `datasets` 4.0 to 5.2",
+}
+CHECKED = "Every row was checked when it was written: {readers} accept it."
+UNCHECKED = "These are samples as they are stored, in no form that a training tool reads."
+RULES = "Written by openclaw-web {version} under rules {rules}, profile `{profile}`."
 
 
 def card(name: str, written: Written, manifest: dict[str, Any]) -> bytes:
@@ -55,7 +60,10 @@ def _text(name, written, manifest):
     yield "\n## Before you publish\n"
     yield "Nobody has checked these rows for personal data yet. People wrote them to their agents: read them first."
     yield "\n## Checks\n"
-    yield CHECKED.format(rules=manifest["rules"], version=manifest["app"]["version"], profile=manifest["profile"])
+    readers = READERS.get(written.kind)
+    yield CHECKED.format(readers=readers) if readers else UNCHECKED
+    about = {"rules": manifest["rules"], "version": manifest["app"]["version"], "profile": manifest["profile"]}
+    yield f"\n{RULES.format(**about)}"
     yield f"\nTo compare the files with what was written, run `sha256sum -c {SUMS}` in this folder."
 
 
@@ -88,6 +96,7 @@ def _loading(written, manifest):
             f"`{written.dataset}` as the data set"
         )
     yield from (f"In this folder: `{line}`" for file, line in LINES.items() if file in names)
+    yield f'In Python, from the folder above: `datasets.load_dataset("./{written.dataset}")`'
 
 
 def _size(rows):

@@ -64,13 +64,7 @@ def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
     seed(store)
     folders, chance, seconds, outcomes = tmp_path / "exports", random.Random(8), 1.5, []
     for number in range(8):
-        process = python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", f"n{number}")
-        wait_for(lambda: has_job(store, number) or process.poll() is not None)
-        until = time.monotonic() + seconds * chance.random()
-        while process.poll() is None and time.monotonic() < until:
-            time.sleep(0.002)
-        process.kill()
-        is_done = process.wait() == 0
+        is_done = killed_after(seconds * chance.random(), tmp_path, store, f"n{number}")
         told = said(tmp_path, "jobs")
         [state] = store.execute("SELECT state FROM dataset_exports WHERE export_name = ?", [f"n{number}"]).fetchone()
         outcomes.append(state)
@@ -143,9 +137,16 @@ def killed_half_way(home, folders):
     return half_written(folders)
 
 
-def has_job(store, number):
-    """Whether the export of a round was asked for."""
-    return store.execute("SELECT 1 FROM dataset_exports WHERE export_name = ?", [f"n{number}"]).fetchone()
+def killed_after(seconds, home, store, name):
+    """Kill an export so long after it was asked for; whether it was quicker."""
+    asked = "SELECT 1 FROM dataset_exports WHERE export_name = ?"
+    process = python(home, "manage.py", "export", "--format", "alpaca", "--name", name)
+    wait_for(lambda: store.execute(asked, [name]).fetchone() or process.poll() is not None)
+    until = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < until:
+        time.sleep(0.002)
+    process.kill()
+    return process.wait() == 0
 
 
 def ready(store):

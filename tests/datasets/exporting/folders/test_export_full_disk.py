@@ -10,7 +10,7 @@ import pytest
 
 from tests.datasets.exporting.test_export_kill import seed
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.kill
 # A file system of a few megabytes in a mount namespace of its own: no privilege needed, nothing pretended.
 SCRIPT = """

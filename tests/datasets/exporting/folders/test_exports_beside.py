@@ -97,7 +97,7 @@ def test_the_card_is_one_that_the_hub_reads(samples, format_):
         assert lines == counts[entry["split"]] and f"- {entry['split']}: {lines} ({entry['path']})" in text
     assert '# Mei\'s \\*first\\* "try"' in text
     assert "- Not approved yet: 1" in text and '- `seed`: `"0"`' in text
-    assert "Nobody has checked these rows for personal data yet" in text and "rules 2" in text
+    assert "Nobody has checked these rows for personal data yet" in text and "under rules 2" in text
     if format_ == "sharegpt":
         assert re.search(r"- Rebuilt from the sample .*: \d+ rows", text)
 
@@ -111,6 +111,9 @@ def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
         told = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
         assert told.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
         answers[format_, *choices.values()] = orjson.loads(run(sys.executable, "-c", convert, folder=made.folder))
+        load = "import sys, datasets; print(datasets.load_dataset('./' + sys.argv[1]))"
+        told = run(sys.executable, "-P", "-c", load, made.folder.name, folder=made.folder.parent)
+        assert f"num_rows: {counts['train']}" in told and f"num_rows: {counts['test']}" in told
     [asked, answered] = answers["sharegpt",]["messages"][:2]
     assert (asked["role"], answered["role"]) == ("user", "assistant")
     for key in (("sharegpt", "context"), ("alpaca",)):
