@@ -29,4 +29,6 @@ urlpatterns = [
     path("exports/create/", export_views.export_create, name="export_create"),
     path("exports/<str:export_id>/", export_views.export_detail, name="export_detail"),
     path("exports/<str:export_id>/files/<str:name>", export_views.export_file, name="export_file"),
+    path("exports/<str:export_id>/zip/", export_views.export_zip, name="export_zip"),
+    path("exports/<str:export_id>/verify/", export_views.export_verify, name="export_verify"),
 ]

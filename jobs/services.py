@@ -27,8 +27,11 @@ from .progress import Listener, Progress
 __all__ = [
     "Progress",
     "cancel",
+    "end_lost",
+    "is_lost",
     "latest",
     "of_kinds",
+    "params_json",
     "recover",
     "run_now",
     "start",
@@ -100,10 +103,35 @@ def recover() -> int:
     """Queue again what lost its worker, and end what was cancelled; how many runs. Any process may call it any time."""
     recovered = 0
     for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
-        if _is_lost(job):
+        if is_lost(job):
             recovered += _requeue(job)
             locks.forget(job.worker)
     return recovered
+
+
+def params_json(params: dict) -> str:
+    """The parameters of a job as its row has them."""
+    return orjson.dumps(params, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def is_lost(job: JobRun) -> bool:
+    """Whether the worker of a run is gone."""
+    is_dead = locks.is_dead(job.worker)
+    if is_dead is None:  # another machine's, or from before this home was moved: only the heartbeat can tell
+        return (job.heartbeat_at or 0) < clock.now_ms() - STALE_MS
+    return is_dead
+
+
+def end_lost(job: JobRun, sentence: str) -> bool:
+    """End a run whose worker is gone as failed: nobody goes on with it. False while somebody works on it."""
+    if not is_lost(job):
+        return False
+    ended = {"state": JobRun.State.FAILED, "message": sentence, "finished_at": clock.now_ms()}
+    seen = {"worker": job.worker, "heartbeat_at": job.heartbeat_at}
+    changed = JobRun.objects.filter(id=job.id, state=JobRun.State.RUNNING, **seen).update(**ended)
+    if changed:
+        locks.forget(job.worker)
+    return bool(changed)
 
 
 def visible_to(user: Any) -> QuerySet[JobRun]:
@@ -126,7 +154,7 @@ def _under_way(kind):
 
 
 def _same_job(kind, params):
-    return _under_way(kind).filter(params_json=_params_json(params)).first()
+    return _under_way(kind).filter(params_json=params_json(params)).first()
 
 
 def _refuse_second(kind):
@@ -145,15 +173,11 @@ def _create(kind, params, by):
     return JobRun.objects.create(
         id=str(ULID()),
         kind=kind,
-        params_json=_params_json(params),
+        params_json=params_json(params),
         started_by=by,
         language=translation.get_language() or "",
         created_at=clock.now_ms(),
     )
-
-
-def _params_json(params):
-    return orjson.dumps(params, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _refuse_twin(job, twin):
@@ -162,13 +186,6 @@ def _refuse_twin(job, twin):
     job.finished_at = clock.now_ms()
     job.save(update_fields=["state", "message", "finished_at"])
     return job
-
-
-def _is_lost(job):
-    is_dead = locks.is_dead(job.worker)
-    if is_dead is None:  # another machine's, or from before this home was moved: only the heartbeat can tell
-        return (job.heartbeat_at or 0) < clock.now_ms() - STALE_MS
-    return is_dead
 
 
 def _requeue(job):

@@ -287,12 +287,16 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "ma
 # What the job worker calls now and then to remove rows that ended long ago.
 PRUNE = "operations.pruning.prune"
 
+# What removes the unfinished files of killed work when a command begins.
+LEFT_BEHIND = "datasets.exporting.left_behind.clear"
+
 # What runs as a job, by the name that its rows hold: where its declaration stands (jobs.kinds.Kind).
 JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
     "artifact_gc": "operations.clearing.services.JOB",
     "collect": "collecting.collect.JOB",
     "export": "datasets.exporting.jobs.JOB",
+    "export_verify": "datasets.exporting.jobs.VERIFY_JOB",
     "stash_outputs": "ledger.outputs.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",

@@ -96,6 +96,7 @@ NO_LISTS = {
     "automation:cron_detail",
     "datasets:export_detail",
     "datasets:export_file",
+    "datasets:export_zip",
     "overview:healthz",
     "jobs:job_detail",
     "jobs:job_notice",

@@ -4,19 +4,21 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Query, Status
 
+from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages import files
 from openclaw_web.pages.doors import needs
 
 from ..models import DatasetExport
-from . import exports, flagged
+from . import exports, flagged, zipping
 from .export_list import EXPORTS
-from .jobs import start
+from .jobs import start, start_verify
 from .schemas import ExportDetail, ExportIn, ExportOut, ExportQuery
 
 router = Operations("operations_exports_api", tags=["exports"])
 ANY_CONTENT = {"content": {"*/*": {}}}
+A_ZIP = {"content": {"application/zip": {}}}
 RANGE = {
     "in": "header",
     "name": "Range",
@@ -69,3 +71,26 @@ def export_file(request, export_id: str, name: str):
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     checksum, content_type = exports.checksum_of(export, name), exports.content_type(name)
     return files.download(request, path, checksum=checksum, content_type=content_type)
+
+
+@router.get("/exports/{export_id}/zip", {200: None}, 404, 409, openapi_extra={"responses": {200: A_ZIP}})
+@needs("viewer")
+def export_zip(request, export_id: str):
+    """All files of a ready export in one ZIP with one folder. The same export gives the same bytes.
+
+    403 as for a file with rows that only admins may download; 409 when a file is missing or was changed.
+    """
+    export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
+    flagged.check_download(export, None, by=request.user.username, is_admin=request.user.has_role("admin"))
+    return zipping.download(export)
+
+
+@router.post("/exports/{export_id}/verify", {202: JobOut}, 404, 409)
+@needs("labeller")
+def export_verify(request, export_id: str):
+    """Read every file of an export again and compare it with what was written; returns the job.
+
+    The job's result has each file with its state: `intact`, `changed`, `missing` or `unexpected`.
+    """
+    export = get_object_or_404(DatasetExport, id=export_id)
+    return Status(202, start_verify(export, by=request.user.username))

@@ -14,12 +14,14 @@ from ulid import ULID
 
 from artifacts.contents import flagging
 from openclaw_web import clock
-from openclaw_web.disk import drafts
+from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
 from people.audit import log as audit
 
 from .. import turn_facts
 from ..exporters.changes import SECRETS_FOUND
+from ..exporters.files import sums
+from ..exporters.files.writing import FileFacts
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
@@ -29,11 +31,16 @@ from .options import DEFAULT_TYPES, Options, check, check_name, read_options
 
 MANIFEST = "manifest.json"
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
+OLDER_FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
+SETTLED = (DatasetExport.State.READY, *NO_FILES)
 CONTENT_TYPES = {
     ".jsonl": "application/x-ndjson",
     ".json": "application/json",
     ".yaml": "application/yaml",
     ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    "": "text/plain",
 }
 
 
@@ -100,14 +107,19 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
     """
     export = DatasetExport.objects.filter(id=export_id).first()
     if export is None:
-        raise Refused(_("This export does not exist. Start a new export."))
+        raise Refused(no_such_export())
     folder = folder_of(export)
     if not (export.state == DatasetExport.State.READY and folder.is_dir()):
         with _recorded(export):
             if not folder.is_dir():
-                _write(read_options(export), folder, progress)
+                _write(export, folder, progress)
             _finish(export, folder)
     return read_manifest(export)
+
+
+def no_such_export() -> str:
+    """The sentence for whoever asks for one."""
+    return _("This export does not exist. Start a new export.")
 
 
 def give_up(export_id: str, sentence: str) -> None:
@@ -131,9 +143,9 @@ def read_manifest(export: DatasetExport) -> dict[str, Any]:
 
 
 def may_teach_more(export: DatasetExport) -> bool:
-    """Whether a ready export was made under rules that let rows teach more than what was approved."""
-    is_conversation = (export.export_format, export.task) == (DatasetExport.Format.SHAREGPT, DatasetExport.Task.REPLY)
-    return is_conversation and export.state == DatasetExport.State.READY and "rules" not in read_manifest(export)
+    """Whether a ready export was made under rules that let rows teach more than what was approved, or made-up results."""
+    is_learned = export.task == DatasetExport.Task.REPLY and export.export_format in OLDER_FORMATS
+    return is_learned and export.state == DatasetExport.State.READY and "rules" not in read_manifest(export)
 
 
 def read_reasons(export: DatasetExport) -> list[dict[str, str]]:
@@ -150,24 +162,26 @@ def file_of(export: DatasetExport, name: str) -> Path | None:
     """The file of an export by its name; None unless the manifest names it, or it is the manifest."""
     if export.state != DatasetExport.State.READY:
         return None
-    names = {file["name"] for file in read_manifest(export)["files"]} | {MANIFEST}
     path = folder_of(export) / name
-    return path if name in names and path.is_file() else None
+    return path if name in {file.name for file in promised(export)} and path.is_file() else None
 
 
-def promised(export: DatasetExport) -> Iterator[tuple[str, int, str]]:
-    """(name, bytes, sha256) of every file that a ready export has to have, its manifest too."""
-    for file in read_manifest(export)["files"]:
-        yield file["name"], file["bytes"], file["sha256"]
-    if export.checksum and export.manifest_json:
-        yield MANIFEST, len(export.manifest_json.encode()), export.checksum
+def promised(export: DatasetExport) -> list[FileFacts]:
+    """Every file that a ready export has to have: those in its manifest, the manifest, and the sums of them all."""
+    manifest = read_manifest(export)
+    if not manifest:
+        return []
+    files = [FileFacts(file["name"], file["bytes"], file["sha256"], file.get("rows")) for file in manifest["files"]]
+    files.append(FileFacts(MANIFEST, len((export.manifest_json or "").encode()), export.checksum or ""))
+    if "checksums" in manifest:  # exports of earlier versions have no sums
+        data = sums.text((file.name, file.sha256) for file in files)
+        files.append(FileFacts(manifest["checksums"], len(data), hashlib.sha256(data).hexdigest()))
+    return files
 
 
 def checksum_of(export: DatasetExport, name: str) -> str:
     """The sha256 of a file that `file_of` found."""
-    if name == MANIFEST:
-        return export.checksum or ""
-    return next(file["sha256"] for file in read_manifest(export)["files"] if file["name"] == name)
+    return next(file.sha256 for file in promised(export) if file.name == name)
 
 
 def _options(format, task, sample_types, choices):
@@ -175,14 +189,15 @@ def _options(format, task, sample_types, choices):
     return Options(format=format, task=task, sample_types=types, **choices)
 
 
-def _write(options, folder, progress):
+def _write(export, folder, progress):
+    options = read_options(export)
     source = Source(options)
     turn_facts.fill(source.scope)
     kinds = flagging.counted()
     total = source.chosen.count()
     progress.update(0, total, _("Writing rows"))
-    with drafts.draft_of(folder) as draft:
-        writer = ExportWriter(options, draft, source.excluded(), kinds)
+    with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
+        writer = ExportWriter(options, draft, source.excluded(), export.export_name, kinds)
         try:
             sessions = source.sessions()
             for session in with_branches(sessions, kinds) if options.shape.needs_branch else sessions:
@@ -215,7 +230,7 @@ def _finish(export, folder):
     """Copy what the folder says about itself into the row: after an interruption, the folder is what counts."""
     data = (folder / MANIFEST).read_bytes()
     manifest = orjson.loads(data)
-    export.manifest_json = data.decode()
+    export.manifest_json, export.checksum = data.decode(), hashlib.sha256(data).hexdigest()
     counts = manifest["counts"]
     excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
     if rows := manifest["transformations"].get(SECRETS_FOUND):  # said first: nobody can download it before
@@ -226,11 +241,11 @@ def _finish(export, folder):
         sentence="",
         reasons_json="[]",
         manifest_json=export.manifest_json,
-        checksum=hashlib.sha256(data).hexdigest(),
+        checksum=export.checksum,
         total_samples=counts["rows"],
         approved_samples=counts["approved"],
         rejected_samples=excluded.get("rejected", 0),
         avg_quality_score=counts["average_quality"],
-        file_size_bytes=len(data) + sum(file["bytes"] for file in manifest["files"]),
+        file_size_bytes=sum(file.bytes for file in promised(export)),
         exported_at=clock.now_ms(),
     )

@@ -18,12 +18,15 @@ def check_asked(include_flagged: bool, *, is_admin: bool) -> None:
         )
 
 
-def check_download(export: DatasetExport, name: str, *, by: str, is_admin: bool) -> None:
-    """Raises Withheld, and notes it, when somebody else than an admin asks for a file with rows of such texts."""
+def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin: bool) -> None:
+    """Raises Withheld, and notes it, when somebody else than an admin asks for a file with rows of such texts.
+
+    Without a name, for all files.
+    """
     if is_admin or not rows_with_flagged(export):
         return
-    if any(file["name"] == name and "rows" in file for file in read_manifest(export)["files"]):
-        audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name)
+    if any(name in (None, file["name"]) and "rows" in file for file in read_manifest(export)["files"]):
+        audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name or "zip")
         raise Withheld(_("This file contains texts that may contain secrets: only admins may download it."))
 
 

@@ -10,16 +10,22 @@ from jobs import services as jobs
 from jobs.kinds import Kind
 from jobs.models import JobRun
 from jobs.progress import Listener
+from openclaw_web.errors import Refused
 from people.audit import log as audit
 
 from ..models import DatasetExport
-from . import exports, flagged
+from . import exports, flagged, verifying
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Build the export `params["export_id"]`; what is in it, as JSON-able values."""
+    begun = DatasetExport.objects.filter(id=params["export_id"], state=DatasetExport.State.RUNNING)
+    is_begun = begun.exists()
     manifest = exports.build(params["export_id"], progress)
-    return {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
+    facts = {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
+    if is_begun:
+        facts["message"] = _("Interrupted before: the unfinished files were removed, and all files were written again.")
+    return facts
 
 
 def start(name: str, format: str, task: str, *, by: str, is_admin: bool = False, **choices: Any) -> DatasetExport:
@@ -41,11 +47,34 @@ def make_here(
 
     Whoever may run commands here may include texts that may hold secrets.
     """
-    export = _request(name, format, task, by, choices)
+    with transaction.atomic():  # whatever kills this process, the export has a job that says so
+        export = _request(name, format, task, by, choices)
+        _with_job(export, jobs.start("export", {"export_id": export.id}, by=by))
     job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)
     _with_job(export, job)
     export.refresh_from_db()
     return export, job
+
+
+def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Compare the files of the export `params["export_id"]` with what was written. Raises Refused without files."""
+    export = DatasetExport.objects.filter(id=params["export_id"]).first()
+    if export is None:
+        raise Refused(exports.no_such_export())
+    return verifying.verify(export, progress)
+
+
+def start_verify(export: DatasetExport, *, by: str) -> JobRun:
+    """Queue the comparison of an export's files, or return the one under way. Raises Refused without files."""
+    if export.state != DatasetExport.State.READY:
+        raise Refused(verifying.no_files())
+    return jobs.start("export_verify", {"export_id": export.id}, by=by)
+
+
+def verification(export: DatasetExport) -> JobRun | None:
+    """The latest comparison of an export's files, ended or not; None when there was none, or too long ago."""
+    found = jobs.latest(("export_verify",), 1, params_json=jobs.params_json({"export_id": export.id}))
+    return found[0] if found else None
 
 
 def _request(name, format, task, by, choices):
@@ -70,6 +99,15 @@ def _give_up(params):
     exports.give_up(params["export_id"], _("The export was canceled before it was complete."))
 
 
+VERIFY_JOB = Kind(
+    run=verify,
+    label=gettext_lazy("Export check"),
+    started=gettext_lazy("started an export check"),
+    kept=gettext_lazy("No result is recorded."),
+    done=lambda result: str(result["message"]),
+    page="datasets:export_detail",
+    page_params=("export_id",),
+)
 JOB = Kind(
     run=run,
     label=gettext_lazy("Export"),

@@ -8,7 +8,7 @@ from pydantic import Field
 from openclaw_web.endpoints.schemas import Body, PageQuery
 
 from ..models import DatasetExport, DatasetSample
-from . import exports
+from . import exports, jobs
 from .options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
 
 
@@ -115,10 +115,15 @@ class ReasonOut(Schema):
 class ExportDetail(ExportOut):
     reasons: list[ReasonOut] = Field(description="rows that training tools would not accept; the first 200")
     manifest: dict[str, Any] | None = Field(description="manifest.json of a ready export")
+    verified_by: str | None = Field(description="id of the latest job that compared the files, ended or not")
 
     @staticmethod
     def resolve_reasons(export: DatasetExport) -> Any:
         return exports.read_reasons(export)
+
+    @staticmethod
+    def resolve_verified_by(export: DatasetExport) -> str | None:
+        return job.id if (job := jobs.verification(export)) else None
 
     @staticmethod
     def resolve_manifest(export: DatasetExport) -> Any:

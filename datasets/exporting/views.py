@@ -20,11 +20,11 @@ from openclaw_web.pages.downloads import FileDownload
 from openclaw_web.pages.html import render_page, stop_polling
 
 from ..models import DatasetExport, DatasetSample
-from . import exports, flagged
+from . import export_files, exports, flagged, zipping
 from . import words as export_words
 from .export_list import EXPORTS, WORKING, ExportFilters, state_of
 from .forms import ExportForm
-from .jobs import start
+from .jobs import start, start_verify
 from .options import read_options
 
 
@@ -75,13 +75,14 @@ def export_detail(request, export_id):
         "reasons": _reasons(export),
         "may_export": request.user.has_role("labeller"),
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
-        "is_for_admins": flagged.rows_with_flagged(export) and not request.user.has_role("admin"),
         **_contents(export),
+        "about_files": (about := export_files.about(export, request.user)),
     }
-    if job and job.has_ended and request.htmx:
-        notices.seen(request, job)
+    for ended in (job, about.job):
+        if ended and ended.has_ended and request.htmx:
+            notices.seen(request, ended)
     response = render_page(request, "datasets/export_detail.html", context, partial="export_state")
-    return response if is_working or not request.htmx else stop_polling(response)
+    return response if is_working or about.is_verifying or not request.htmx else stop_polling(response)
 
 
 @require_safe
@@ -94,6 +95,23 @@ def export_file(request, export_id, name):
         raise Http404
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
+
+
+@require_safe
+@needs("viewer")
+def export_zip(request, export_id):
+    """All files of a ready export, as one download."""
+    export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
+    flagged.check_download(export, None, by=request.user.username, is_admin=request.user.has_role("admin"))
+    return zipping.download(export)
+
+
+@require_POST
+@needs("labeller")
+def export_verify(request, export_id):
+    """Compare the files of a ready export with what was written: a job, whose result is on the export's page."""
+    export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
+    return after_start(request, start_verify(export, by=request.user.username), to=export)
 
 
 def _list_page(request, form, *, has_choices, status=200):
@@ -130,17 +148,7 @@ def _contents(export):
         ],
         "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
         "secrets": export_words.secrets(manifest),
-        "files": _files(export, manifest),
     }
-
-
-def _files(export, manifest):
-    """The rows of the table of files, the manifest last."""
-    if not manifest:
-        return []
-    size = len(export.manifest_json.encode())
-    files = [*manifest["files"], {"name": exports.MANIFEST, "bytes": size, "sha256": export.checksum}]
-    return [{"rows": None, **file} for file in files]
 
 
 def _options(export):

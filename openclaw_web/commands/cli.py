@@ -29,6 +29,7 @@ VERBS = {
     N_("Data"): {
         "collect": "Import an OpenClaw folder. Running the command again imports only what is new.",
         "export": "Write approved samples to training files.",
+        "verify_export": "Compare the files of exports with what was written.",
         "checkpoint": "Create and show checkpoints: what a compaction removed from the model's context.",
         "turn_context": "Print the context of a turn: the messages before it.",
         "stash_outputs": "Bring an older store up to date: store large tool outputs as artifacts, count savings.",
@@ -145,6 +146,7 @@ def _read_settings():
 def _enter_home():
     # As our own verbs do, Django's commands work in the home until they end.
     from django.conf import settings
+    from django.utils.module_loading import import_string
 
     from ..disk import home
     from ..errors import Refused
@@ -153,6 +155,7 @@ def _enter_home():
         home.enter(settings.HOME_DIR)
     except Refused as refused:
         _say_refusal(refused)
+    import_string(settings.LEFT_BEHIND)(lambda sentence: print(sentence, file=sys.stderr), is_server=False)  # noqa: T201
 
 
 def _say_refusal(refused):

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -120,6 +121,8 @@ class Verb(BaseCommand):
             if self.needs_database:
                 with suppress(DatabaseError) if self.works_on_damage else nullcontext():
                     _make_database()
+            if self.works_in_home:
+                import_string(settings.LEFT_BEHIND)(_say_on_stderr, is_server=self.is_server)
             self.execute(*options.pop("args", ()), **options)
         except (DatabaseError, OSError) as exc:
             self.is_json = options.get("json", False)
@@ -219,6 +222,10 @@ def _make_database():
     # The first command on a new home; an old database is left to `serve` and `migrate`.
     if not connections[DEFAULT_DB_ALIAS].introspection.table_names():
         call_command("migrate", verbosity=0)
+
+
+def _say_on_stderr(sentence):
+    sys.stderr.write(f"{sentence}\n")
 
 
 def _log_to_stderr():

@@ -22,18 +22,13 @@ def draft_of(folder: Path) -> Iterator[Path]:
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in _left(folder):
-        if descriptor := _lock(left):
-            shutil.rmtree(left)
-            os.close(descriptor)
-    draft = folder.parent / f".{folder.name}.{ULID()}"
-    draft.mkdir()
-    descriptor = _lock(draft)
+        _remove_dead(left)
+    draft, descriptor = _made(folder)
     try:
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-        if descriptor:
-            os.close(descriptor)
+        os.close(descriptor)
 
 
 def remove_drafts(folder: Path) -> None:
@@ -41,6 +36,17 @@ def remove_drafts(folder: Path) -> None:
     if folder.parent.is_dir():
         with suppress(OSError), draft_of(folder):  # which does it before it makes another one
             pass
+
+
+def remove_dead(parent: Path) -> list[str]:
+    """Remove every draft in `parent` that nobody writes any more; the names of what they were drafts of, each once."""
+    removed = []
+    for path in parent.iterdir() if parent.is_dir() else ():
+        name, _dot, mark = path.name.removeprefix(".").rpartition(".")
+        is_draft = path.name.startswith(".") and name and NAME.fullmatch(mark)
+        if is_draft and path.is_dir() and not path.is_symlink() and _remove_dead(path):
+            removed.append(name)
+    return sorted(set(removed))
 
 
 def publish(draft: Path, folder: Path) -> None:
@@ -56,6 +62,35 @@ def _left(folder):
     found = [path for path in folder.parent.iterdir() if path.name.startswith(begin)]
     ours = [path for path in found if NAME.fullmatch(path.name.removeprefix(begin))]
     return [path for path in ours if path.is_dir() and not path.is_symlink()]
+
+
+def _made(folder):
+    """A new draft with a descriptor that holds its lock.
+
+    Whoever clears away dead drafts may have taken it for one before it was locked: then there is another one.
+    """
+    while True:
+        draft = folder.parent / f".{folder.name}.{ULID()}"
+        draft.mkdir()
+        descriptor = _lock(draft)
+        if descriptor is not None and draft.exists():
+            return draft, descriptor
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _remove_dead(draft):
+    """Remove a draft unless somebody writes it; whether it was removed."""
+    descriptor = _lock(draft)
+    if descriptor is None:
+        return False
+    try:
+        shutil.rmtree(draft)
+    except FileNotFoundError:  # published, or removed, a moment ago
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _lock(folder):

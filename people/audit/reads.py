@@ -9,6 +9,7 @@ READS = {
     "api:event_list": ("agent", "{agent}"),
     "api:export_detail": ("export", "{export_id}"),
     "api:export_file": ("export", "{export_id}"),
+    "api:export_zip": ("export", "{export_id}"),
     "api:cron_detail": ("schedule", "{job_id}"),
     "api:cron_runs": ("schedule", "{job_id}"),
     "api:file_diff": ("file_version", "{to}"),
@@ -37,4 +38,5 @@ READS = {
     "operations:lint_list": ("agent", "{agent}"),
     "datasets:export_detail": ("export", "{export_id}"),
     "datasets:export_file": ("export", "{export_id}"),
+    "datasets:export_zip": ("export", "{export_id}"),
 }

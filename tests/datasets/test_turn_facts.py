@@ -88,7 +88,7 @@ def test_a_turn_that_is_left_out_is_not_learned_with_the_next(ada):
     DatasetSample.objects.update(annotation_status="approved")
     export = exports.request("one", "sharegpt", "reply", by="ann", train_split=1)
     exports.build(export.id, Steps())
-    text = (exports.folder_of(export) / "sharegpt.train.jsonl").read_text()
+    text = (exports.folder_of(export) / "ocl_one_sharegpt.train.jsonl").read_text()
     assert "Thanks" in text and "Summary." not in text
 
 

@@ -13,7 +13,8 @@ from tests.conftest import ROLES
 from tests.datasets.exporting.exporting import WANTED
 from tests.factories import SampleFactory, SessionFactory, UserFactory
 from tests.people import settings_page
-from tests.people.test_roles import PAGES, mounted
+from tests.people.surface import mounted
+from tests.people.test_roles import PAGES
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -57,6 +58,7 @@ ELSEWHERE = {
     "operations:doctor_undo",
     "operations:doctor_unignore",
     "operations:backup_drill",
+    "datasets:export_verify",
     "operations:backup_verify",
     "datasets:review_discard",
     "datasets:review_draft",

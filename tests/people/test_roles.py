@@ -4,12 +4,12 @@ import re
 
 import pytest
 from django.test import Client
-from django.urls import URLResolver, get_resolver, reverse
+from django.urls import get_resolver, reverse
 
-from openclaw_web.api import api
 from people.accounts import tokens
 from tests.conftest import ROLES
 from tests.factories import UserFactory
+from tests.people.surface import ROOT, ROUTES, documented, mounted, routes
 
 pytestmark = pytest.mark.django_db
 ANYBODY = "anybody"
@@ -82,6 +82,8 @@ PAGES = {
     "datasets:export_detail": ("GET", "viewer"),
     "datasets:export_file": ("GET", "viewer"),
     "datasets:export_list": ("GET", "viewer"),
+    "datasets:export_verify": ("POST", "labeller"),
+    "datasets:export_zip": ("GET", "viewer"),
     "overview:healthz": ("GET", ANYBODY),
     "people:invitation_list": ("GET", "admin"),
     "people:invitation_make": ("POST", "admin"),
@@ -172,6 +174,7 @@ OPERATIONS = {
     "GET /exports": ("viewer", None),
     "GET /exports/{export_id}": ("viewer", None),
     "GET /exports/{export_id}/files/{name}": ("viewer", None),
+    "GET /exports/{export_id}/zip": ("viewer", None),
     "GET /operations/audit": ("admin", None),
     "GET /operations/backups": ("operator", None),
     "GET /operations/doctor": ("operator", None),
@@ -200,6 +203,7 @@ OPERATIONS = {
     "POST /agents/{agent}/artifacts/{handle}/verify": ("admin", {}),
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
     "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
+    "POST /exports/{export_id}/verify": ("labeller", {}),
     "POST /me/sign-ins/{sign_in_id}/end": ("viewer", {}),
     "POST /operations/artifacts/gc": ("admin", {}),
     "POST /operations/backups": ("admin", {}),
@@ -237,41 +241,10 @@ OPERATIONS = {
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
     "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
 }
-ROOT = "/api/v1"
 # Addresses under the API that are no operation: both answer 404 to everybody.
 NO_OPERATIONS = {"api:api-root", "api:None"}
 # What stands in an address when a test asks for it.
 ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize"}
-
-
-def routes(resolver, namespace=""):
-    """Every (full name, pattern) of the site."""
-    for entry in resolver.url_patterns:
-        if isinstance(entry, URLResolver):
-            yield from routes(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
-        else:
-            yield f"{namespace}{entry.name}", entry
-
-
-ROUTES = dict(routes(get_resolver()))
-
-
-def mounted():
-    """Every operation of the API as (`METHOD /path`, name of its route), documented or not."""
-    for _prefix, router in api._routers:
-        for path, view in router.path_operations.items():
-            for operation in view.operations:
-                for method in operation.methods:
-                    yield f"{method} {path}", f"api:{operation.view_func.__name__}"
-
-
-def documented():
-    """Every operation of the API's document as `METHOD /path`, with its own words about it."""
-    return {
-        f"{method.upper()} {path.removeprefix(ROOT)}": operation
-        for path, methods in api.get_openapi_schema()["paths"].items()
-        for method, operation in methods.items()
-    }
 
 
 def page_address(name):

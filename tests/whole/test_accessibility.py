@@ -81,6 +81,7 @@ NO_PAGES = {
     "ledger:session_live": "what a session's page asks for while it is open",
     "operations:backup_file": "a file",
     "datasets:export_file": "a file",
+    "datasets:export_zip": "a file",
     "overview:healthz": "one word for a supervisor",
 }
 FAILURES = {

@@ -98,11 +98,11 @@ def export(page, origin, kind, folder):
     page.locator("#new").get_by_label("Format", exact=True).select_option(kind)
     page.get_by_role("button", name="Create export").click()
     expect(page.locator("main")).to_contain_text("Finished")
-    for name in (rf"{kind}\.(train|test)\.jsonl", r"dataset_info\.json"):
+    for name in (rf"ocl_first-{kind}_{kind}\.(train|test)\.jsonl", r"dataset_info\.json"):
         with page.expect_download() as download:
             page.get_by_role("link", name=re.compile(name)).first.click()
         suggested = download.value.suggested_filename
-        download.value.save_as(folder / kind / re.sub(r"\.(train|test)\.", ".", suggested))
+        download.value.save_as(folder / kind / re.sub(r"ocl_first-|_\w+\.(train|test)(?=\.)", "", suggested))
 
 
 LOAD = """

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from .dates import DateColumns
 
 BUFFER = 1024 * 1024
@@ -86,11 +84,6 @@ class RowFile:
         view = memoryview(data)
         while view:
             view = view[self._file.write(view) :]
-
-
-def write_json(path: Path, value: Any) -> FileFacts:
-    """Write one JSON document."""
-    return write_text(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def write_text(path: Path, data: bytes) -> FileFacts:

@@ -14,12 +14,12 @@ from openclaw_web.errors import Refused
 
 from ...exporters import changes
 from ...exporters.changes import NONE
-from ...exporters.conversations.histories import CONTEXT
 from ...exporters.conversations.spelling import Broken
 from ...exporters.conversations.turns import Said
-from ...exporters.files import writing
-from ...exporters.files.dataset_info import ENTRIES, dataset_info, file_name, masked_history
+from ...exporters.files import sums, writing
 from ...exporters.files.lines import as_csv, as_line, head
+from ...exporters.files.naming import dataset_name, file_name
+from ...exporters.files.trainers import Written, as_json, files_beside
 from ...exporters.formats import openai, table
 from ...exporters.formats.checks import COLUMNS, broken_rules
 from ...exporters.samples import ExportSample, Unreadable, read_sample, read_stored
@@ -28,6 +28,7 @@ from ...models import DatasetSample
 from .. import words
 from ..options import Options
 from . import splits
+from .card import README, card
 from .source import LISTED
 
 PROFILE, NO_PROFILE = "strict", "stored"
@@ -36,12 +37,19 @@ STEP = 100  # samples between two reports of progress
 
 
 class ExportWriter:
-    """Writes one export into a folder, session by session, and keeps count."""
+    """Writes one export into a folder, session by session, and keeps count. `name`: what its files are called after."""
 
     def __init__(
-        self, options: Options, folder: Path, excluded: dict[str, dict[str, Any]], kinds: Set[str] = frozenset()
+        self,
+        options: Options,
+        folder: Path,
+        excluded: dict[str, dict[str, Any]],
+        name: str,
+        kinds: Set[str] = frozenset(),
     ):
         self.options = options
+        self.name = name
+        self.dataset = dataset_name(name, options.format)
         self.kinds = kinds  # of secrets that count
         withheld = frozenset() if options.include_flagged else frozenset(map(changes.secret, kinds))
         self.shape = replace(options.shape, withheld=options.shape.withheld | withheld)
@@ -80,19 +88,28 @@ class ExportWriter:
         self._refuse_broken()
         if not written:
             raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
-        described = [self.sources[side].finish() for side in splits.SIDES if side in self.sources]
-        if self.options.format in ENTRIES:
-            info = dataset_info(self.options.format, list(written))
-            described.append(writing.write_json(self.folder / "dataset_info.json", info))
-        if self.options.format in ENTRIES and self.shape.has_history and self.shape.history == CONTEXT:
-            masked = masked_history(self.options.format)
-            described.append(writing.write_text(self.folder / "llamafactory.yaml", masked))
-        writing.write_json(self.folder / "manifest.json", self._manifest(written, described))
+        self._describe(written)
 
     def close(self) -> None:
         """Stop writing, complete or not."""
         for file in (*self.files.values(), *self.sources.values()):
             file.close()
+
+    def _describe(self, written):
+        """Write what lies beside the rows: each file says what is in those before it, the sums are the last one."""
+        history = self.shape.history if self.shape.has_history else ""
+        about = Written(self.dataset, self.options.format, tuple(written), history)
+        manifest = self._manifest(written)
+        sources = [self.sources[side].finish() for side in splits.SIDES if side in self.sources]
+        files = [*written.values(), *sources, *(self._write(name, data) for name, data in files_beside(about))]
+        manifest["files"] = [facts.as_json() for facts in files]
+        files.append(self._write(README, card(self.name, about, manifest)))
+        manifest["files"] = [facts.as_json() for facts in files]
+        files.append(self._write("manifest.json", as_json(manifest)))
+        self._write(sums.SUMS, sums.text((facts.name, facts.sha256) for facts in files))
+
+    def _write(self, name, data):
+        return writing.write_text(self.folder / name, data)
 
     def _fitting(self, rows) -> Iterator[ExportSample]:
         """The samples that have something to teach; the others are noted as excluded, or as broken."""
@@ -155,7 +172,7 @@ class ExportWriter:
 
     def _file(self, side):
         if side not in self.files:
-            path = self.folder / file_name(self.options.format, side)
+            path = self.folder / file_name(self.dataset, side, self.options.format)
             begin = head(self.options.format, table.COLUMNS)
             self.files[side] = writing.RowFile(path, COLUMNS.get(self.options.format, ()), begin)
         return self.files[side]
@@ -189,22 +206,24 @@ class ExportWriter:
         )
         raise Refused(sentence % {"count": f"{self.broken_rows:,}"}, reasons=words.reasons(self.broken[:LISTED]))
 
-    def _manifest(self, written, described):
+    def _manifest(self, written):
         options = asdict(self.options)
         return {
             "format": options.pop("format"),
             "task": options.pop("task"),
+            "dataset": self.dataset,
             "profile": NO_PROFILE if self.shape.is_stored else PROFILE,
             "rules": RULES,
             "app": {"name": "openclaw-web", "version": settings.VERSION},
             "options": options,
             "counts": self._counts(written),
-            "files": [facts.as_json() for facts in (*written.values(), *described)],
+            "files": [],
             "empty_sides": [side for side in splits.SIDES if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "secrets": {"kinds": dict(sorted(self.secrets.items())), "only_words": self.only_words},
             "transformations": dict(sorted(self.changes.items())),
             "notes": self._notes(written),
+            "checksums": sums.SUMS,
         }
 
     def _notes(self, written):

@@ -33,14 +33,14 @@ def look(agents: list[Agent], *, is_deep: bool) -> Iterator[Finding]:
 def _exports(is_deep):
     for export in DatasetExport.objects.filter(state=DatasetExport.State.READY).order_by("exported_at", "id"):
         folder, wrong = exports.folder_of(export), []
-        for name, size, sha256 in exports.promised(export):
-            path = folder / name
+        for file in exports.promised(export):
+            path = folder / file.name
             if not path.is_file():
-                wrong.append(_("%(file)s is missing") % {"file": name})
-            elif path.stat().st_size != size:
-                wrong.append(_("%(file)s has a different size") % {"file": name})
-            elif is_deep and archives.file_sha256(path) != sha256:
-                wrong.append(_("%(file)s has different content") % {"file": name})
+                wrong.append(_("%(file)s is missing") % {"file": file.name})
+            elif path.stat().st_size != file.bytes:
+                wrong.append(_("%(file)s has a different size") % {"file": file.name})
+            elif is_deep and archives.file_sha256(path) != file.sha256:
+                wrong.append(_("%(file)s has different content") % {"file": file.name})
         if wrong:
             sentence = _(
                 "The export %(name)s differs from its manifest: %(wrong)s. Run the export again to get its files."

@@ -32,7 +32,7 @@ def test_it_works(home):
     row = DatasetExport.objects.get()
     assert (row.state, row.exported_by) == ("ready", "command line")
     assert f"Exported to {home}/exports/{row.id}" in out
-    assert "alpaca.train.jsonl  1 row" in out and "The test part is empty" in out
+    assert "ocl_one_alpaca.train.jsonl  1 row" in out and "The test part is empty" in out
     assert "Excluded: 1 (Not approved yet)" in out
     assert "1 of 1  100 %" in err
     assert JobRun.objects.get().state == "finished"

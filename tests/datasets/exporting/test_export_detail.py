@@ -30,8 +30,8 @@ def test_it_works(as_reviewer, home):
     export = make(as_reviewer)
     assert (export.state, export.exported_by, export.job_id) == ("ready", "reviewer", JobRun.objects.get().id)
     page = as_reviewer.get(export.get_absolute_url())
-    assert "alpaca.train.jsonl" in page.text and "The test part is empty" in page.text
-    answer = as_reviewer.get(f"{files(export)}alpaca.train.jsonl")
+    assert "ocl_First-try_alpaca.train.jsonl" in page.text and "The test part is empty" in page.text
+    answer = as_reviewer.get(f"{files(export)}ocl_First-try_alpaca.train.jsonl")
     data = b"".join(answer.streaming_content)
     assert orjson.loads(data)["output"] == "It failed on the last line."
     assert hashlib.sha256(data).hexdigest() in page.text

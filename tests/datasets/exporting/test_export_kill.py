@@ -1,6 +1,7 @@
 """An export that is killed half-way leaves nothing that looks like one, and the next run completes it."""
 
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -21,6 +22,12 @@ from datasets.exporting import exports
 from jobs.progress import Progress
 exports.build(sys.argv[1], Progress())
 """
+ASK = """
+import django
+django.setup()
+from datasets.exporting import jobs
+jobs.start("asked", "alpaca", "reply", by="ann")
+"""
 pytestmark = pytest.mark.kill
 
 
@@ -38,13 +45,84 @@ def test_a_killed_export_leaves_nothing_and_is_completed_by_the_next_run(tmp_pat
 
     assert python(tmp_path, "-c", AGAIN, export_id).wait() == 0
     assert [folder.name for folder in folders.iterdir()] == [export_id]
-    state, checksum, rows = store.execute("SELECT state, checksum, total_samples FROM dataset_exports").fetchone()
+    state, rows = store.execute("SELECT state, total_samples FROM dataset_exports").fetchone()
     assert (state, rows) == ("ready", SAMPLES)
     assert sum(file.read_bytes().count(b"\n") for file in (folders / export_id).glob("*.jsonl")) == SAMPLES
 
-    # One that nobody disturbed comes to the same bytes.
+    # One that nobody disturbed comes to the same rows.
     assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "y", "--split", "0.5").wait() == 0
-    assert store.execute("SELECT DISTINCT checksum FROM dataset_exports").fetchall() == [(checksum,)]
+    for side in ("train", "test"):
+        one, other = (file.read_bytes() for file in folders.glob(f"*/*.{side}.jsonl"))
+        assert one == other
+    store.close()
+
+
+def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
+    """Eight kills between the first byte and the last; the command after each is one that only reads."""
+    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
+    seed(store)
+    folders, chance, seconds, outcomes = tmp_path / "exports", random.Random(8), 1.5, []
+    for number in range(8):
+        is_done = killed_after(seconds * chance.random(), tmp_path, store, f"n{number}")
+        told = said(tmp_path, "jobs")
+        [state] = store.execute("SELECT state FROM dataset_exports WHERE export_name = ?", [f"n{number}"]).fetchone()
+        outcomes.append(state)
+        assert state in ("ready", "failed"), told
+        assert (f"The export “n{number}” was interrupted" in told) == (not is_done), told
+        assert {folder.name for folder in folders.glob("*")} | {*folders.glob(".*")} == ready(store)
+        running = store.execute("SELECT count(*) FROM job_runs WHERE state IN ('running', 'queued')").fetchone()
+        assert running == (0,)
+    assert "failed" in outcomes
+    assert said(tmp_path, "jobs") == "", "it is said once"
+    # The name is free, and nothing is in the way.
+    free = outcomes.index("failed")
+    assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", f"n{free}").wait() == 0
+    store.close()
+
+
+def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path):
+    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
+    seed(store)
+    folders = tmp_path / "exports"
+    process = python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x")
+    try:
+        wait_for(lambda: half_written(folders) or process.poll() is not None)
+        process.send_signal(signal.SIGSTOP)
+        before = sorted(folders.glob(".*"))
+        assert before and process.poll() is None
+        assert said(tmp_path, "jobs") == ""
+        assert sorted(folders.glob(".*")) == before
+        process.send_signal(signal.SIGCONT)
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert store.execute("SELECT state, total_samples FROM dataset_exports").fetchone() == ("ready", SAMPLES)
+    store.close()
+
+
+def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path):
+    """A worker that is killed: the next command removes the draft, the next worker completes the export."""
+    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
+    seed(store)
+    assert python(tmp_path, "-c", ASK).wait() == 0
+    folders = tmp_path / "exports"
+    worker = python(tmp_path, "manage.py", "work")
+    wait_for(lambda: half_written(folders))
+    worker.kill()
+    worker.wait()
+    told = said(tmp_path, "jobs")
+    assert "The export “asked” was interrupted. The job worker writes its files again." in told
+    assert not list(folders.glob(".*"))
+    worker = python(tmp_path, "manage.py", "work")
+    wait_for(lambda: store.execute("SELECT state FROM job_runs").fetchone() == ("finished",), seconds=60)
+    worker.terminate()
+    worker.wait()
+    assert store.execute("SELECT state, total_samples FROM dataset_exports").fetchone() == ("ready", SAMPLES)
+    assert store.execute("SELECT message FROM job_runs").fetchone()[0].startswith("Interrupted before")
     store.close()
 
 
@@ -59,8 +137,39 @@ def killed_half_way(home, folders):
     return half_written(folders)
 
 
+def killed_after(seconds, home, store, name):
+    """Kill an export so long after it was asked for; whether it was quicker."""
+    asked = "SELECT 1 FROM dataset_exports WHERE export_name = ?"
+    process = python(home, "manage.py", "export", "--format", "alpaca", "--name", name)
+    wait_for(lambda: store.execute(asked, [name]).fetchone() or process.poll() is not None)
+    until = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < until:
+        time.sleep(0.002)
+    process.kill()
+    return process.wait() == 0
+
+
+def ready(store):
+    return {row[0] for row in store.execute("SELECT id FROM dataset_exports WHERE state = 'ready'")}
+
+
+def said(home, *words):
+    """What a command says on standard error."""
+    process = python(home, "manage.py", *words, stderr=subprocess.PIPE)
+    _, told = process.communicate()
+    assert process.returncode == 0, told
+    return told.decode()
+
+
+def wait_for(condition, seconds=30):
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.005)
+
+
 def half_written(folders):
-    return [file for file in folders.glob(".*/alpaca.train.jsonl") if file.stat().st_size]
+    return [file for file in folders.glob(".*/ocl_*_alpaca.train.jsonl") if file.stat().st_size]
 
 
 def seed(store):
@@ -74,9 +183,9 @@ def seed(store):
     store.commit()
 
 
-def python(home, *words):
+def python(home, *words, stderr=subprocess.DEVNULL):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     environment.pop("PYTHONDEVMODE", None)
     return subprocess.Popen(
-        [sys.executable, *words], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, *words], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=stderr
     )

@@ -64,7 +64,7 @@ def refused(format_="alpaca", task="reply", **choices):
 
 
 def rows_in(export, side):
-    file = exports.folder_of(export) / f"{export.export_format}.{side}.jsonl"
+    file = exports.folder_of(export) / f"ocl_one_{export.export_format}.{side}.jsonl"
     return [orjson.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
 
 
@@ -82,7 +82,10 @@ def test_it_works(home):
     export = build(train_split=1)
     assert (export.state, export.total_samples, export.approved_samples, export.rejected_samples) == ("ready", 3, 3, 0)
     assert [row["output"] for row in rows_in(export, "train")] == ["answer 1", "answer 2", "answer 3"]
-    assert sorted(contents(export)) == ["alpaca.train.jsonl", "dataset_info.json", "manifest.json"]
+    assert sorted(contents(export)) == [
+        *("README.md", "SHA256SUMS", "axolotl.yaml", "dataset_info.json", "llamafactory.yaml", "load.py"),
+        *("manifest.json", "ocl_one_alpaca.train.jsonl"),
+    ]
     assert export.file_path == f"exports/{export.id}"
     assert oct((home / export.file_path).stat().st_mode & 0o777) == "0o700"
 
@@ -224,9 +227,11 @@ def test_a_session_never_straddles():
 def test_an_empty_side_is_left_out_and_said():
     make(2)
     export = build(train_split=0)
-    assert sorted(contents(export)) == ["alpaca.test.jsonl", "dataset_info.json", "manifest.json"]
+    assert sorted(contents(export)) == [
+        *("README.md", "SHA256SUMS", "dataset_info.json", "load.py", "manifest.json", "ocl_one_alpaca.test.jsonl"),
+    ]
     assert exports.read_manifest(export)["empty_sides"] == ["train"]
-    assert list(orjson.loads(contents(export)["dataset_info.json"])) == ["ocl_alpaca_test"]
+    assert list(orjson.loads(contents(export)["dataset_info.json"])) == ["ocl_one_alpaca_test"]
 
 
 # What is in the folder
@@ -245,7 +250,7 @@ def test_the_manifest_knows_every_file():
         data = files.pop(file["name"])
         assert (file["bytes"], file["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
         assert file.get("rows", 0) == (data.count(b"\n") if file["name"].endswith("jsonl") else 0)
-    assert list(files) == ["manifest.json"]
+    assert sorted(files) == ["SHA256SUMS", "manifest.json"]
     assert (manifest["format"], manifest["task"], manifest["profile"]) == ("sharegpt", "reply", "strict")
     assert manifest["options"]["seed"] == "7"
     assert manifest["counts"]["train"] + manifest["counts"]["test"] == manifest["counts"]["rows"] == 20
@@ -264,11 +269,12 @@ def test_dataset_info_lists_every_column_that_a_trainer_reads(format_):
         make(1, session=f"s{number}")
     export = build(format_, train_split=0.5)
     info = orjson.loads(contents(export)["dataset_info.json"])
-    assert {entry["file_name"] for entry in info.values()} == {f"{format_}.train.jsonl", f"{format_}.test.jsonl"}
+    files = {f"ocl_one_{format_}.train.jsonl", f"ocl_one_{format_}.test.jsonl"}
+    assert {entry["file_name"] for entry in info.values()} == files
     for entry in info.values():
         assert set(entry["columns"].values()) <= set(rows_in(export, "train")[0])
     wanted = {"prompt", "query", "response"} if format_ == "alpaca" else {"messages", "system", "tools"}
-    assert set(info[f"ocl_{format_}"]["columns"]) == wanted
+    assert set(info[f"ocl_one_{format_}"]["columns"]) == wanted
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
@@ -319,7 +325,7 @@ def test_a_column_of_dates_is_refused():
     make(3, content=body(1, agentReply="2026-01-31"))
     export = refused(train_split=1)
     (reason,) = orjson.loads(export.reasons_json)
-    assert reason["id"] == "alpaca.train.jsonl" and "column output looks like a date" in reason["reason"]
+    assert reason["id"] == "ocl_one_alpaca.train.jsonl" and "column output looks like a date" in reason["reason"]
 
 
 # Running it again
@@ -349,7 +355,7 @@ def test_what_a_dead_build_left_is_cleared_away(home):
     export = exports.request("one", "alpaca", "reply", by="root")
     left = home / "exports" / f".{export.id}.{ULID()}"
     left.mkdir(parents=True)
-    (left / "alpaca.train.jsonl").write_text("half a row")
+    (left / "ocl_one_alpaca.train.jsonl").write_text("half a row")
     exports.build(export.id, Steps())
     assert [folder.name for folder in (home / "exports").iterdir()] == [export.id]
 

@@ -61,7 +61,7 @@ def make(browser, **more):
 
 
 def rows_of(export):
-    return reverse("datasets:export_file", args=[export.id, "sharegpt.train.jsonl"])
+    return reverse("datasets:export_file", args=[export.id, "ocl_Mine_sharegpt.train.jsonl"])
 
 
 def entries(action):
@@ -110,7 +110,7 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
     answer = browser.get(rows_of(export))
     sentence = "This file contains texts that may contain secrets: only admins may download it."
     assert (answer.status_code, sentence in answer.text) == (403, True)
-    answer = browser.get(f"{API}/{export.id}/files/sharegpt.train.jsonl")
+    answer = browser.get(f"{API}/{export.id}/files/ocl_Mine_sharegpt.train.jsonl")
     assert (answer.status_code, answer.json()["detail"]) == (403, sentence)
     refused = entries("download_refused")
     assert [(entry.object_id, entry.via) for entry in refused] == [(export.id, "page"), (export.id, "api")]
@@ -123,7 +123,7 @@ def test_the_api_of_an_admin(as_admin):
     running.run_next()
     export = DatasetExport.objects.get()
     assert export.total_samples == 2
-    assert SECRET in content(as_admin.get(f"{API}/{export.id}/files/sharegpt.train.jsonl"))
+    assert SECRET in content(as_admin.get(f"{API}/{export.id}/files/ocl_Mine_sharegpt.train.jsonl"))
 
 
 def test_the_command(capsys):

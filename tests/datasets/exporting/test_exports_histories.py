@@ -25,7 +25,7 @@ def built(history):
     """The manifest of an export, its conversations and its folder."""
     export = exports.request("one", "sharegpt", "reply", by="ann", train_split=1, history=history)
     manifest, folder = exports.build(export.id, Steps()), exports.folder_of(export)
-    rows = [orjson.loads(line) for line in (folder / "sharegpt.train.jsonl").read_bytes().splitlines()]
+    rows = [orjson.loads(line) for line in (folder / "ocl_one_sharegpt.train.jsonl").read_bytes().splitlines()]
     return manifest, [row["conversations"] for row in rows], folder
 
 
@@ -33,7 +33,8 @@ def test_before_a_reply_stand_approved_turns():
     manifest, conversations, folder = built("edited")
     said = [[message["value"] for message in one] for one in conversations]
     assert said == [["question 2", "answer 2"], ["question 2", "answer 2", "question 3", "answer 3"]]
-    assert manifest["rules"] == 2 and not (folder / "llamafactory.yaml").exists()
+    assert manifest["rules"] == 2 and "mask_history" not in (folder / "llamafactory.yaml").read_text()
+    assert "message_field_training" not in (folder / "axolotl.yaml").read_text()
 
 
 def test_a_session_is_one_row():
@@ -49,5 +50,6 @@ def test_context_is_marked_for_each_trainer():
         [False, False, False, True],
         [False, False, False, False, False, True],
     ]
-    assert "dataset: ocl_sharegpt\nmask_history: true\n" in (folder / "llamafactory.yaml").read_text()
+    assert "dataset: ocl_one_sharegpt\nmask_history: true\n" in (folder / "llamafactory.yaml").read_text()
+    assert "message_field_training: train\n" in (folder / "axolotl.yaml").read_text()
     assert "llamafactory.yaml" in {file["name"] for file in manifest["files"]}

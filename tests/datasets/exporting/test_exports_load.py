@@ -45,7 +45,7 @@ def files(settings, tmp_path, ada):
         for task in ("reply", "gate"):
             export = exports.request("one", format_, task, by="root", train_split=1)
             exports.build(export.id, Steps())
-            found[f"{format_} {task}"] = str(exports.folder_of(export) / f"{format_}.train.jsonl")
+            found[f"{format_} {task}"] = str(exports.folder_of(export) / f"ocl_one_{format_}.train.jsonl")
     return found
 
 

@@ -48,7 +48,7 @@ def build(**choices):
     """The manifest of a built export, and its rows by sample."""
     export = exports.request("one", "sharegpt", "reply", by="root", train_split=1, **choices)
     manifest = exports.build(export.id, Steps())
-    file = exports.folder_of(export) / "sharegpt.train.jsonl"
+    file = exports.folder_of(export) / "ocl_one_sharegpt.train.jsonl"
     return manifest, {row["sample_id"]: row for row in map(orjson.loads, file.read_bytes().splitlines())}
 
 

@@ -76,7 +76,7 @@ def test_every_byte_of_the_row_is_on_the_page(as_reviewer, ada, settings, tmp_pa
     verdicts.label_sample(sample.id, "approved", by="root")
     export = exports.request("one", "sharegpt", "reply", by="root", keep_text=True, train_split=1)
     exports.build(export.id, Steps())
-    row = orjson.loads((exports.folder_of(export) / "sharegpt.train.jsonl").read_bytes())
+    row = orjson.loads((exports.folder_of(export) / "ocl_one_sharegpt.train.jsonl").read_bytes())
     said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
     calls = [message["value"] for message in row["conversations"] if message["from"] == "function_call"]
     results = [message["value"] for message in row["conversations"] if message["from"] == "observation"]

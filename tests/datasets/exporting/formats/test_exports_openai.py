@@ -48,7 +48,7 @@ def lines(export, name):
 
 def test_rows_hold_messages_and_their_sources_lie_beside_them():
     export = build()
-    rows, sources = lines(export, "openai.train.jsonl"), lines(export, "openai.train.sources.jsonl")
+    rows, sources = lines(export, "ocl_one_openai.train.jsonl"), lines(export, "ocl_one_openai.train.sources.jsonl")
     assert [list(row) for row in rows] == [["messages"]] * 3
     assert [source["sample_id"] for source in sources] == ["sample-1", "sample-2", "sample-3"]
     assert [row["messages"][-1]["content"] for row in rows] == [f"answer {source['turn_number']}" for source in sources]
@@ -63,8 +63,8 @@ def test_rows_hold_messages_and_their_sources_lie_beside_them():
 def test_the_manifest_knows_the_sources_and_no_trainer_is_promised_more():
     export = build()
     files = {file["name"]: file for file in exports.read_manifest(export)["files"]}
-    data = (exports.folder_of(export) / "openai.train.sources.jsonl").read_bytes()
-    found = files["openai.train.sources.jsonl"]
+    data = (exports.folder_of(export) / "ocl_one_openai.train.sources.jsonl").read_bytes()
+    found = files["ocl_one_openai.train.sources.jsonl"]
     assert (found["rows"], found["bytes"], found["sha256"]) == (3, len(data), hashlib.sha256(data).hexdigest())
     assert "dataset_info.json" not in files
 
@@ -83,7 +83,10 @@ def test_what_openai_asks_of_files_is_noted(rows, largest, names):
 def test_few_rows_are_said_and_no_obstacle(as_reviewer):
     export = make(as_reviewer, format="openai")
     page = as_reviewer.get(export.get_absolute_url()).text
-    assert "OpenAI accepts training files of 10 rows or more" in page and "openai.train.sources.jsonl" in page
+    assert (
+        "OpenAI accepts training files of 10 rows or more" in page
+        and "ocl_First-try_openai.train.sources.jsonl" in page
+    )
     assert "Names of tools written with letters" in page
     assert "for chat fine-tuning" in page
 
@@ -98,7 +101,7 @@ def test_enough_rows_need_no_note():
 def test_a_terminal_says_it_too():
     out = io.StringIO()
     call_command("export", "--format", "openai", "--name", "one", "--split", "1", stdout=out, stderr=io.StringIO())
-    assert "openai.train.jsonl  3 rows" in out.getvalue()
+    assert "ocl_one_openai.train.jsonl  3 rows" in out.getvalue()
     assert "OpenAI accepts training files of 10 rows or more" in out.getvalue()
 
 
@@ -106,7 +109,7 @@ def test_the_api_takes_it_with_weights(as_reviewer):
     wanted = {"name": "one", "format": "openai", "history": "context", "train_split": 1}
     assert as_reviewer.post(API, wanted, "application/json").status_code == 202
     running.run_next()
-    *_, last = lines(DatasetExport.objects.get(), "openai.train.jsonl")
+    *_, last = lines(DatasetExport.objects.get(), "ocl_one_openai.train.jsonl")
     weights = [message.get("weight") for message in last["messages"] if message["role"] == "assistant"]
     assert weights == [0, 0, 0, 1]
 
@@ -121,7 +124,7 @@ def test_the_same_samples_give_the_same_bytes():
 
 def test_sharegpt_without_tools_is_what_unsloth_takes():
     export = build("sharegpt", tool_calls="leave_out")
-    rows = lines(export, "sharegpt.train.jsonl")
+    rows = lines(export, "ocl_one_sharegpt.train.jsonl")
     assert [[message["value"] for message in row["conversations"]] for row in rows] == [
         ["question 1", "answer 1"],
         ["question 3", "answer 3"],

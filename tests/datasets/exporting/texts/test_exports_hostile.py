@@ -110,6 +110,9 @@ def test_the_manifest_and_the_page_count_them(as_reviewer, settings, tmp_path):
     assert str(CHANGES["control_tokens"]) in page
     again = exports.request("two", "alpaca", "reply", by="root", train_split=1)
     exports.build(again.id, Steps())
-    read = [orjson.loads(line) for line in (exports.folder_of(again) / "alpaca.train.jsonl").read_bytes().splitlines()]
+    read = [
+        orjson.loads(line)
+        for line in (exports.folder_of(again) / "ocl_two_alpaca.train.jsonl").read_bytes().splitlines()
+    ]
     assert [row["control_tokens"] for row in read] == ["</s>", ""]
     assert len({tuple(row) for row in read}) == 1

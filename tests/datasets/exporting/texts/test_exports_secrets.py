@@ -61,7 +61,7 @@ def samples(*records, **more):
 def build(format_="sharegpt", task="reply", **choices):
     export = exports.request("one", format_, task, by="root", train_split=1, **choices)
     manifest = exports.build(export.id, Steps())
-    file = exports.folder_of(export) / f"{format_}.train.jsonl"
+    file = exports.folder_of(export) / f"ocl_one_{format_}.train.jsonl"
     return manifest, {row["sample_id"]: row for row in map(orjson.loads, file.read_bytes().splitlines())}
 
 
@@ -175,7 +175,7 @@ def test_an_admin_includes_them_and_the_log_says_so(as_admin):
     assert "Possible secrets" in page and "GitHub key" in page and "at an admin&#39;s request" in page
     viewer = Client()
     viewer.force_login(UserFactory(role="viewer"), backend=BACKEND)
-    rows = reverse("datasets:export_file", args=[export.id, "sharegpt.train.jsonl"])
+    rows = reverse("datasets:export_file", args=[export.id, "ocl_First-try_sharegpt.train.jsonl"])
     assert viewer.get(rows).status_code == 403
 
 

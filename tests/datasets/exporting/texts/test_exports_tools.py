@@ -52,7 +52,7 @@ def build(format_="alpaca", **choices):
     """The manifest of a built export, and its rows by turn."""
     export = exports.request("one", format_, "reply", by="root", train_split=1, **choices)
     manifest = exports.build(export.id, Steps())
-    file = exports.folder_of(export) / f"{format_}.train.jsonl"
+    file = exports.folder_of(export) / f"ocl_one_{format_}.train.jsonl"
     return manifest, {int(row["turn_number"]): row for row in map(orjson.loads, file.read_bytes().splitlines())}
 
 

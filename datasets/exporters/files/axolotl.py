@@ -1,0 +1,56 @@
+"""`axolotl.yaml`: how Axolotl reads the rows."""
+
+from collections.abc import Mapping
+
+# How each format is read; one without an entry is not for Axolotl.
+CONVERSATIONS = """\
+    type: chat_template
+    field_messages: conversations
+    message_property_mappings: {role: from, content: value}
+    roles: {user: [human], assistant: [gpt, function_call], tool: [observation]}
+    # The columns system and tools are empty in every row. An empty system message would stand before each conversation.
+    drop_system_message: true
+"""
+TYPES = {"alpaca": "    type: alpaca\n", "sharegpt": CONVERSATIONS}
+MARKED = """\
+    # Only messages with train: true are learned.
+    message_field_training: train
+"""
+
+
+def config(kind: str, files: Mapping[str, str], *, is_marked: bool = False) -> str:
+    """The text of `axolotl.yaml` for the files of each side, the training side among them.
+
+    With `is_marked`, messages say whether to learn them.
+    """
+    parts = [
+        "# Run in this folder, with a model:",
+        "#   axolotl train axolotl.yaml --base-model MODEL",
+        "datasets:",
+        _entry(kind, files["train"], is_marked),
+    ]
+    if "validation" in files:
+        parts += ["test_datasets:", _entry(kind, files["validation"], is_marked, more="    split: train\n")]
+    return "\n".join([*parts, _TRAINING])
+
+
+def _entry(kind, file, is_marked, more=""):
+    return (f"  - path: {file}\n    ds_type: json\n" + more + TYPES[kind] + (MARKED if is_marked else "")).removesuffix(
+        "\n"
+    )
+
+
+_TRAINING = """\
+adapter: lora
+lora_r: 16
+lora_alpha: 32
+lora_target_linear: true
+sequence_len: 8192
+micro_batch_size: 1
+gradient_accumulation_steps: 8
+num_epochs: 1
+learning_rate: 0.0002
+optimizer: adamw_torch
+lr_scheduler: cosine
+output_dir: output
+"""

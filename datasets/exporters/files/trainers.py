@@ -1,0 +1,84 @@
+"""What lies beside the rows: how LLaMA-Factory, Axolotl and HF `datasets` read them. All of it follows from `Written`.
+
+A format that a trainer cannot read has no entry in its table, and no file.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ..conversations.histories import CONTEXT
+from . import axolotl, loading
+from .dataset_info import ENTRIES, dataset_info
+from .naming import file_name, side_name
+
+LLAMAFACTORY, AXOLOTL, LOAD = "llamafactory.yaml", "axolotl.yaml", "load.py"
+INFO = "dataset_info.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The rows of an export: their data set's name, format, which sides have any, what stands before a reply.
+
+    `history` is empty where nothing does.
+    """
+
+    dataset: str
+    kind: str
+    sides: tuple[str, ...]
+    history: str = ""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file of each side."""
+        return {side: file_name(self.dataset, side, self.kind) for side in self.sides}
+
+
+def files_beside(written: Written) -> Iterator[tuple[str, bytes]]:
+    """Name and content of every file that tells a trainer how to read the rows.
+
+    Without rows to train on, there is no training to describe.
+    """
+    is_trained = "train" in written.sides
+    if written.kind in ENTRIES:
+        yield INFO, as_json(dataset_info(written.dataset, written.kind, written.files))
+        if is_trained:
+            yield LLAMAFACTORY, llamafactory(written).encode()
+    if written.kind in axolotl.TYPES and is_trained:
+        yield AXOLOTL, axolotl.config(written.kind, written.files, is_marked=written.history == CONTEXT).encode()
+    yield LOAD, loading.script(written.kind, written.files, is_marked=written.history == CONTEXT).encode()
+
+
+def llamafactory(written: Written) -> str:
+    """`llamafactory.yaml`: a training of these rows in which only the model has to be named."""
+    lines = [
+        "# Run in this folder, with a model and the template that belongs to it:",
+        f"#   {LLAMAFACTORY_LINE}",
+        "stage: sft",
+        "do_train: true",
+        "finetuning_type: lora",
+        "dataset_dir: .",
+        f"dataset: {side_name(written.dataset, 'train')}",
+    ]
+    if written.history == CONTEXT:  # this trainer does not read `train: false`
+        lines += [
+            "mask_history: true",
+            "# Only the last reply of each row is learned. Tool calls of the same turn are then not learned either.",
+        ]
+    if "validation" in written.sides:
+        lines.append(f"eval_dataset: {side_name(written.dataset, 'validation')}")
+    return "\n".join([*lines, f"output_dir: output/{written.dataset}", ""])
+
+
+LLAMAFACTORY_LINE = f"llamafactory-cli train {LLAMAFACTORY} model_name_or_path=MODEL template=TEMPLATE"
+AXOLOTL_LINE = f"axolotl train {AXOLOTL} --base-model MODEL"
+LOAD_LINE = f"python {LOAD}"
+# What is typed in the folder of an export, by the file that is then read.
+LINES = {LLAMAFACTORY: LLAMAFACTORY_LINE, AXOLOTL: AXOLOTL_LINE, LOAD: LOAD_LINE}
+
+
+def as_json(value: Any) -> bytes:
+    """A document of JSON."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

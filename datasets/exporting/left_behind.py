@@ -1,0 +1,36 @@
+"""What exports that were killed left: unfinished files are removed when a command begins, and that is said.
+
+Every command comes here, and hardly one finds anything: what settles an export is loaded only then.
+"""
+
+import logging
+from collections.abc import Callable
+
+import orjson
+from django.conf import settings
+from django.db import DatabaseError
+
+from jobs.models import JobRun
+from openclaw_web.disk import drafts
+
+log = logging.getLogger(__name__)
+
+
+def clear(say: Callable[[str], object], *, is_server: bool) -> None:
+    """Remove what killed exports left; `say` gets a sentence about each. `is_server`: this process works on jobs.
+
+    Nothing that a living process writes is touched.
+    """
+    try:
+        removed = drafts.remove_dead(settings.HOME_DIR / "exports")
+        # Also those whose process had no draft yet, or none any more.
+        running = JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING).values_list("params_json", flat=True)
+        found = {*removed, *(orjson.loads(params)["export_id"] for params in running)}
+        if found:
+            from . import settling
+
+            settling.settle(sorted(found), removed, say, is_server=is_server)
+    except DatabaseError as exc:  # of an older version, or damaged: the command itself says what can be said
+        log.info("exports that were killed could not be looked up: %s", exc)
+    except OSError as exc:
+        log.warning("unfinished files of exports could not be removed: %s", exc)

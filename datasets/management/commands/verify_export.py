@@ -1,0 +1,61 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from jobs.progress import Progress, listener_on
+from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
+from openclaw_web.errors import Refused
+
+from ...exporting import verifying
+from ...models import DatasetExport
+
+
+class Command(Verb):
+    help = gettext_lazy("Compare the files of exports with what was written.")
+    examples = ("verify_export first", "verify_export", "verify_export first --json | jq '.exports[].files[].state'")
+    statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
+    schema = "openclaw-web.export-verification.v1"
+    has_progress = True
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            "export", nargs="*", metavar="NAME", help=_("name or id of an export; without names, all exports")
+        )
+
+    def run(self, export, quiet, **options):
+        wanted = [_wanted(name) for name in export] if export else list(_ready())
+        results = []
+        with listener_on(self.stderr, is_quiet=quiet) as listener:
+            results = [verifying.verify(one, Progress(listener)) for one in wanted]
+        facts, words = {"exports": results}, "\n".join(line for result in results for line in _lines(result))
+        reasons = [
+            {"id": f"{result['name']}/{file['name']}", "reason": file["reason"]}
+            for result in results
+            for file in result["files"]
+            if file["state"] != verifying.INTACT
+        ]
+        if reasons:
+            self.end_partly(facts, words, _("Some files are not what was written."), reasons, status=FAILED)
+        self.answer(facts, words or _("No exports yet"))
+
+
+def _ready():
+    return DatasetExport.objects.filter(state=DatasetExport.State.READY).order_by("exported_at", "id")
+
+
+def _wanted(name):
+    found = _ready().filter(export_name=name).last() or _ready().filter(id=name).first()
+    if found is None:
+        raise Refused(_("There is no finished export %(name)s. Check the name on the page Exports.") % {"name": name})
+    return found
+
+
+def _lines(result):
+    words = {
+        verifying.INTACT: _("intact"),
+        verifying.CHANGED: _("changed"),
+        verifying.MISSING: _("missing"),
+        verifying.UNEXPECTED: _("unexpected"),
+    }
+    yield f"{result['name']} ({result['export_id']}): {result['message']}"
+    for file in result["files"]:
+        yield "  ".join(filter(None, ["", words[file["state"]], file["name"], file["reason"]]))

@@ -1,0 +1,201 @@
+"""What lies beside the rows of an export, and what its files are called."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import orjson
+import pytest
+import yaml
+from django.utils import translation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasets.exporters.files import naming
+from datasets.exporting import exports
+from datasets.models import DatasetExport
+from tests.datasets.exporting.branches import Steps, body
+from tests.factories import SampleFactory
+from tests.homes import assistant, user
+from tests.ledger.talks import tell
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def samples():
+    """Two approved turns in each of eight sessions, and one that nobody judged."""
+    tell(user("question 1"), assistant("answer 1"), user("question 2"), assistant("answer 2"))
+    for number in range(8):
+        for turn in (1, 2):
+            place = {"session_id": f"s{number + 1}", "turn_number": turn, "annotation_status": "approved"}
+            SampleFactory(id=f"x{number}-{turn}", content=body(turn), **place)
+    SampleFactory(id="waiting", session_id="s1", turn_number=3)
+
+
+def build(format_="sharegpt", name="First try", **choices):
+    export = exports.request(name, format_, "reply", by="ann", **{"train_split": 0.5} | choices)
+    exports.build(export.id, Steps())
+    export.refresh_from_db()
+    return SimpleNamespace(export=export, folder=exports.folder_of(export))
+
+
+def bytes_in(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def run(*words, folder):
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf"), "PYTHONWARNINGS": "ignore"}
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_sha256sum_accepts_the_folder(samples):
+    folder = build().folder
+    told = run("sha256sum", "-c", "SHA256SUMS", folder=folder)
+    checked = {line.removesuffix(": OK") for line in told.splitlines()}
+    assert checked == {file.name for file in folder.iterdir()} - {"SHA256SUMS"}
+
+
+def test_the_sums_are_what_the_manifest_promises(samples):
+    made = build()
+    promised = {file.name: file for file in exports.promised(made.export)}
+    files = bytes_in(made.folder)
+    assert promised.keys() == files.keys()
+    for name, data in files.items():
+        assert (promised[name].bytes, promised[name].sha256) == (len(data), hashlib.sha256(data).hexdigest())
+
+
+def test_the_same_samples_options_and_name_give_identical_files(samples):
+    first = build()
+    with translation.override("zh-hans"):
+        second = build()
+    assert first.export.id != second.export.id
+    assert bytes_in(first.folder) == bytes_in(second.folder)
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_the_card_is_one_that_the_hub_reads(samples, format_):
+    made = build(format_, name='Mei\'s *first* "try"')
+    _, front, text = (made.folder / "README.md").read_text().split("---\n", 2)
+    card = yaml.safe_load(front)
+    assert card["pretty_name"] == 'Mei\'s *first* "try"' and "license" not in card
+    assert card["size_categories"] == ["n<1K"] and format_ in card["tags"]
+    [config] = card["configs"]
+    counts = exports.read_manifest(made.export)["counts"]
+    assert [entry["split"] for entry in config["data_files"]] == ["train", "test"]
+    for entry in config["data_files"]:
+        lines = (made.folder / entry["path"]).read_bytes().count(b"\n")
+        assert lines == counts[entry["split"]] and f"- {entry['split']}: {lines} ({entry['path']})" in text
+    assert '# Mei\'s \\*first\\* "try"' in text
+    assert "- Not approved yet: 1" in text and '- `seed`: `"0"`' in text
+    assert "Nobody has checked these rows for personal data yet" in text and "under rules 2" in text
+    if format_ == "sharegpt":
+        assert re.search(r"- Rebuilt from the sample .*: \d+ rows", text)
+
+
+def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
+    convert = "import json, load; rows = load.load()['train']; print(json.dumps(load.for_trl(rows[0])))"
+    answers = {}
+    for format_, choices in (("sharegpt", {}), ("sharegpt", {"history": "context"}), ("alpaca", {})):
+        made = build(format_, **choices)
+        counts = exports.read_manifest(made.export)["counts"]
+        told = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
+        assert told.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
+        answers[format_, *choices.values()] = orjson.loads(run(sys.executable, "-c", convert, folder=made.folder))
+        load = "import sys, datasets; print(datasets.load_dataset('./' + sys.argv[1]))"
+        told = run(sys.executable, "-P", "-c", load, made.folder.name, folder=made.folder.parent)
+        assert f"num_rows: {counts['train']}" in told and f"num_rows: {counts['test']}" in told
+    [asked, answered] = answers["sharegpt",]["messages"][:2]
+    assert (asked["role"], answered["role"]) == ("user", "assistant")
+    for key in (("sharegpt", "context"), ("alpaca",)):
+        assert answers[key]["prompt"][0]["role"] == "user"
+        assert [message["role"] for message in answers[key]["completion"]] == ["assistant"]
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+@pytest.mark.parametrize("history", ["edited", "context"])
+def test_trainers_are_told_where_the_rows_are(samples, format_, history):
+    folder = build(format_, history=history).folder
+    info = orjson.loads((folder / "dataset_info.json").read_bytes())
+    factory = yaml.safe_load((folder / "llamafactory.yaml").read_text())
+    axolotl = yaml.safe_load((folder / "axolotl.yaml").read_text())
+    assert factory["dataset"] == f"ocl_First-try_{format_}" and factory["dataset_dir"] == "."
+    assert info.keys() == {factory["dataset"], factory["dataset"] + "_test"}
+    [read] = axolotl["datasets"]
+    assert read["path"] == info[factory["dataset"]]["file_name"] and (folder / read["path"]).is_file()
+    is_marked = (format_, history) == ("sharegpt", "context")
+    assert ("mask_history" in factory) == ("message_field_training" in read) == is_marked
+    if format_ == "sharegpt":
+        assert (read["type"], read["field_messages"]) == ("chat_template", "conversations")
+        assert read["message_property_mappings"] == {"role": "from", "content": "value"}
+        assert read["roles"] == {"user": ["human"], "assistant": ["gpt", "function_call"], "tool": ["observation"]}
+        assert read["drop_system_message"] is True
+    else:
+        assert read["type"] == "alpaca"
+
+
+def test_several_exports_fit_into_one_data_folder(samples):
+    made = [build(), build(name="Second"), build("alpaca"), build(name="第一次")]
+    names = [file.name for one in made for file in one.folder.glob("ocl_*")]
+    assert len(names) == len(set(names)) == 8
+    entries = [key for one in made for key in orjson.loads((one.folder / "dataset_info.json").read_bytes())]
+    assert len(entries) == len(set(entries)) == 8
+
+
+def test_without_rows_to_learn_from_no_training_is_described(samples):
+    folder = build(train_split=0).folder
+    assert not (folder / "llamafactory.yaml").exists() and not (folder / "axolotl.yaml").exists()
+    assert "axolotl" not in (folder / "README.md").read_text().partition("## How to load")[2].partition("##")[0]
+
+
+def test_an_export_of_an_earlier_version_keeps_its_files(samples, as_reviewer):
+    made = build("alpaca")
+    for name in ("README.md", "SHA256SUMS", "axolotl.yaml", "llamafactory.yaml", "load.py"):
+        (made.folder / name).unlink()
+    manifest = exports.read_manifest(made.export)
+    del manifest["checksums"], manifest["dataset"]
+    kept = {"ocl_First-try_alpaca.train.jsonl": "alpaca.train.jsonl", "dataset_info.json": "dataset_info.json"}
+    manifest["files"] = [{**file, "name": kept[file["name"]]} for file in manifest["files"] if file["name"] in kept]
+    for name, before in kept.items():
+        (made.folder / name).rename(made.folder / before)
+    data = orjson.dumps(manifest)
+    (made.folder / "manifest.json").write_bytes(data)
+    checksum = hashlib.sha256(data).hexdigest()
+    DatasetExport.objects.update(manifest_json=data.decode(), checksum=checksum)
+    export = DatasetExport.objects.get()
+    assert [file.name for file in exports.promised(export)] == [*kept.values(), "manifest.json"]
+    page = as_reviewer.get(export.get_absolute_url()).text
+    assert "alpaca.train.jsonl" in page and "SHA256SUMS" not in page
+    answer = as_reviewer.get(f"/exports/{export.id}/files/alpaca.train.jsonl")
+    assert len(b"".join(answer.streaming_content)) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("First try", "First-try"),
+        ("v2_final", "v2_final"),
+        ("Crème brûlée", "Creme-brulee"),
+        ("训练 v2", "v2"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("训练", "d0e1a0a3"),
+    ],
+)
+def test_names_become_ascii(name, slug):
+    found = naming.slug(name)
+    assert found == slug or (re.fullmatch("[0-9a-f]{8}", slug) and re.fullmatch("[0-9a-f]{8}", found))
+
+
+@given(st.text(min_size=1, max_size=120))
+def test_every_name_becomes_one_that_files_can_have(name):
+    assert re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?", naming.slug(name))
+    assert naming.slug(name) == naming.slug(name)
