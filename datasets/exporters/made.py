@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .changes import NONE, Changes
+from .prompts import NOTHING, Given
 from .samples import ExportSample
 
 Row = dict[str, Any]
@@ -14,10 +15,15 @@ NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "b
 
 @dataclass(slots=True)
 class Made:
-    """A row with what was done to it, and other samples that it teaches too; or `left_out`, and no row."""
+    """A row with what was done to it, and other samples that it teaches too; or `left_out`, and no row.
+
+    `given` is what its model was given; `is_undescribed`: it calls a tool that `given` does not describe.
+    """
 
     sample: ExportSample
     row: Row | None
     changes: Changes = NONE
     others: Sequence[ExportSample] = ()
     left_out: str = ""
+    given: Given = NOTHING
+    is_undescribed: bool = False

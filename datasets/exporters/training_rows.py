@@ -1,13 +1,14 @@
 """Which exporter makes the rows of a format and task."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from .changes import NONE
 from .conversations import histories, walks
-from .conversations.turns import Said
+from .conversations.turns import LIST, Said
 from .formats import alpaca, gate, sharegpt
 from .made import Made
+from .prompts import Given, nothing
 from .samples import ExportSample
 
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
@@ -19,7 +20,7 @@ class Shape:
 
     `history`: what stands before a reply, one of histories.HISTORIES. `gate_output`: how a decision is spelled, one of
     gate.OUTPUTS. A turn with a change of `withheld` goes into no
-    row but its own.
+    row but its own. `parallel_calls`: how calls that ran side by side are told, one of turns.PARALLEL.
     """
 
     format: str
@@ -29,6 +30,7 @@ class Shape:
     history: str = histories.EDITED
     gate_output: str = gate.LINES
     withheld: Set[str] = NONE
+    parallel_calls: str = LIST
 
     @property
     def needs_branch(self) -> bool:
@@ -47,8 +49,16 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
     return None if sample.gate.decision in gate.DECISIONS else DECISION_UNKNOWN
 
 
-def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
-    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it."""
+def rows_of(
+    shape: Shape,
+    samples: Iterable[ExportSample],
+    messages: Iterable[Said] = (),
+    given: Callable[[ExportSample], Given] = nothing,
+) -> Iterator[Made]:
+    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it.
+
+    `given` says what the model of a sample was given, and is asked once the messages of its turn have been read.
+    """
     if shape.needs_branch:
         for found in walks.told(
             samples,
@@ -57,9 +67,9 @@ def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Sa
             keep_text=shape.keep_text,
             history=shape.history,
             withheld=shape.withheld,
+            parallel_calls=shape.parallel_calls,
         ):
-            row = None if found.exchanges is None else sharegpt.row(found.sample, found.exchanges)
-            yield Made(found.sample, row, found.changes, found.others, found.left_out)
+            yield _conversation(found, given)
         return
     for sample in samples:
         if shape.task == "reply":
@@ -68,3 +78,14 @@ def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Sa
             exporter = alpaca if shape.format == "alpaca" else sharegpt
             wanted = {"characters": shape.row_characters, "output": shape.gate_output}
             yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
+
+
+def _conversation(found, given):
+    """A row that tells a conversation, or why there is none."""
+    if found.exchanges is None:
+        return Made(found.sample, None, found.changes, left_out=found.left_out)
+    prompt = given(found.sample)
+    row = sharegpt.row(found.sample, found.exchanges, prompt)
+    is_undescribed = any(not exchange.calls <= prompt.names for exchange in found.exchanges)
+    done = found.changes | prompt.changes
+    return Made(found.sample, row, done, found.others, given=prompt, is_undescribed=is_undescribed)

@@ -22,6 +22,7 @@ from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
+from .building.prompts import prompts_for
 from .building.source import LISTED, Source
 from .building.writer import ExportWriter
 from .options import DEFAULT_TYPES, Options, check, check_name, read_options
@@ -178,7 +179,7 @@ def _write(options, folder, progress):
         writer = ExportWriter(options, draft, source.excluded())
         try:
             sessions = source.sessions()
-            for session in with_branches(sessions) if options.shape.needs_branch else sessions:
+            for session in with_branches(sessions, prompts_for(options)) if options.shape.needs_branch else sessions:
                 for seen in writer.add_session(*session):
                     progress.update(seen, total)
             progress.update(writer.seen, total, _("Checking and finishing the files"))

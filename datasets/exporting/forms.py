@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import Agent
 
 from ..exporters.conversations.histories import EDITED
+from ..exporters.conversations.turns import LIST
 from ..exporters.formats.gate import LINES
-from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
+from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, PROMPT_CHARACTERS, ROW_CHARACTERS
+from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, PARALLEL_WORDS, TASK_WORDS
 
 
 class ExportForm(forms.Form):
@@ -60,6 +61,21 @@ class ExportForm(forms.Form):
         initial=ROW_CHARACTERS,
         help_text=_("The oldest turns of longer conversations are left out."),
     )
+    prompt_characters = forms.IntegerField(
+        label=_("Maximum prompt length, in characters"),
+        min_value=0,
+        max_value=MOST_CHARACTERS,
+        initial=PROMPT_CHARACTERS,
+        required=False,
+        help_text=_("For ShareGPT. A longer system prompt or tool list is left out. 0 = leave out all."),
+    )
+    parallel_calls = forms.ChoiceField(
+        label=_("Parallel tool calls"),
+        choices=list(PARALLEL_WORDS.items()),
+        initial=LIST,
+        required=False,
+        help_text=_("For ShareGPT. GLM-4 accepts one call per message."),
+    )
     gate_output = forms.ChoiceField(
         label=_("Decision format"),
         choices=list(GATE_WORDS.items()),
@@ -92,4 +108,8 @@ class ExportForm(forms.Form):
     def choices(self):
         """What datasets.exporting.jobs.start takes."""
         said = self.cleaned_data
+        said["prompt_characters"] = (
+            PROMPT_CHARACTERS if said["prompt_characters"] is None else said["prompt_characters"]
+        )
+        said["parallel_calls"] = said["parallel_calls"] or LIST
         return {**said, "agent": said["agent"] or None, "gate_output": said["gate_output"] or LINES}

@@ -11,6 +11,7 @@ from openclaw_web.errors import Refused
 
 from ..exporters import changes
 from ..exporters.conversations import histories
+from ..exporters.conversations.turns import LIST, PARALLEL
 from ..exporters.formats import gate
 from ..exporters.training_rows import Shape
 from ..models import DatasetExport, DatasetSample
@@ -21,6 +22,7 @@ DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 LONGEST_NAME, LONGEST_SEED = 120, 64
 ROW_CHARACTERS = 32_000
 LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
+PROMPT_CHARACTERS = 32_768  # the longest text of a run that OpenClaw records whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Options:
     include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
     include_cut_off: bool = False
     gate_output: str = gate.LINES
+    prompt_characters: int = PROMPT_CHARACTERS  # a longer system prompt or tool list is left out; 0: all are
+    parallel_calls: str = LIST
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
 
     @property
@@ -52,10 +56,16 @@ class Options:
             task=self.task,
             row_characters=self.row_characters,
             keep_text=self.keep_text,
+            parallel_calls=self.parallel_calls,
             history=self.history or histories.EDITED,
             gate_output=self.gate_output,
             withheld=frozenset(withheld),
         )
+
+    @property
+    def fills_prompts(self) -> bool:
+        """Whether rows get what the model was given: its system prompt and its tools."""
+        return self.prompt_characters > 0 and self.shape.needs_branch
 
     def filters(self) -> dict[str, Any]:
         """As the manifest and `dataset_exports.filters` spell them."""
@@ -65,7 +75,7 @@ class Options:
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
 # What an export did that was asked for before there was the choice, where that is not what it does today.
-BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": ""}
+BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": "", "prompt_characters": 0}
 
 
 def read_options(export: DatasetExport) -> Options:
@@ -84,6 +94,13 @@ def check(options: Options) -> None:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
     _check_choice(options.history, histories.HISTORIES, _("There is no history %(value)s. Choose %(choices)s."))
     _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
+    _check_choice(
+        options.parallel_calls, PARALLEL, _("There is no form of parallel calls %(value)s. Choose %(choices)s.")
+    )
+    if not 0 <= options.prompt_characters <= MOST_CHARACTERS:
+        raise Refused(
+            _("The maximum prompt length must be from 0 to %(most)s characters.") % {"most": f"{MOST_CHARACTERS:,}"}
+        )
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:

@@ -128,6 +128,7 @@ def _contents(export):
         "transformations": [
             (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
         ],
+        "prompts": export_words.prompt_counts(manifest),
         "files": _files(export, manifest),
     }
 
@@ -149,6 +150,7 @@ def _options(export):
         "task": export_words.TASK_WORDS.get(export.task, export.task),
         "history": _history(chosen),
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
+        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.shape.needs_branch else None,
         "included": list(_included(chosen)),
         "chosen": chosen,
     }

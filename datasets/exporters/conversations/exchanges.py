@@ -37,7 +37,7 @@ class Exchange:
     `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
     """
 
-    __slots__ = ("broken", "changes", "json", "messages", "size")
+    __slots__ = ("broken", "calls", "changes", "json", "messages", "size")
 
     def __init__(self, messages: list[Message], changes: Iterable[str], train: bool | None = None):
         if train is not None:
@@ -47,6 +47,7 @@ class Exchange:
         self.size = size_of(messages)
         self.changes: Changes = frozenset([*changes, CHARACTERS_REPLACED] if is_cleaned else changes)
         self.broken = broken_messages(self.messages)
+        self.calls = called_in(self.messages)  # names of tools
 
 
 @dataclass(slots=True)
@@ -83,6 +84,11 @@ def size_of(messages: Iterable[Message]) -> int:
     return sum(len(message["value"]) for message in messages)
 
 
+def called_in(messages: Iterable[Message]) -> frozenset[str]:
+    """The names of the tools that messages call, of those that can be read."""
+    return frozenset().union(*[_called(message["value"]) or () for message in messages if message["from"] == CALL])
+
+
 def broken_messages(messages: object) -> list[Broken]:
     """The rules that the messages of a conversation break."""
     if not isinstance(messages, list) or not messages or len(messages) % 2:
@@ -114,18 +120,19 @@ def _misplaced(role, number, before):
 def _empty_or_no_call(role, value):
     """The rule about texts that a message breaks; None when it breaks none."""
     if role == CALL:
-        return None if _is_call(value) else "call"
+        return None if _called(value) else "call"
     return "empty" if role != RESULT and (not value or value.isspace()) else None
 
 
 @lru_cache(maxsize=16)  # a turn is an exchange twice: with the reply to learn, and in the history of what follows
-def _is_call(value):
+def _called(value):
+    """The names of the tools that a message calls; None when no trainer could read it."""
     try:
         calls = orjson.loads(THOUGHT.sub("", value, count=1) if value.startswith(THINK[0]) else value)
     except orjson.JSONDecodeError:
-        return False
+        return None
     calls = calls if isinstance(calls, list) else [calls]
-    return bool(calls) and all(
+    is_sound = all(
         isinstance(call, dict)
         and list(call) == ["name", "arguments"]
         and isinstance(call["name"], str)
@@ -133,3 +140,4 @@ def _is_call(value):
         and isinstance(call["arguments"], dict)
         for call in calls
     )
+    return frozenset(call["name"] for call in calls) if calls and is_sound else None

@@ -15,6 +15,9 @@ from .. import changes
 from ..cleaning import clean
 from .exchanges import CALL, RESULT, THINK, Message
 
+# How calls that ran side by side are told: as one list with one answer, or one after the other.
+LIST, SPLIT = PARALLEL = ("list", "split")
+
 
 class Call(Protocol):
     """A tool call as the transcript has it."""
@@ -60,10 +63,13 @@ class Turn:
     changes: set[str] = field(default_factory=set)
 
 
-def turns_of(messages: Iterable[Said], *, keep_text: bool = False) -> Iterator[Turn]:
-    """The turns of a branch, one at a time. `keep_text`: what the agent said before a call stays, as its thought."""
+def turns_of(messages: Iterable[Said], *, keep_text: bool = False, parallel_calls: str = LIST) -> Iterator[Turn]:
+    """The turns of a branch, one at a time. `keep_text`: what the agent said before a call stays, as its thought.
+
+    `parallel_calls`: one of PARALLEL.
+    """
     turn: Turn | None = None
-    reader = _Reader(keep_text)
+    reader = _Reader(keep_text, parallel_calls)
     has_opening = False
     for message in messages:
         if message.role == "user":
@@ -94,8 +100,9 @@ def call_value(calls: list[Call]) -> str:
 class _Reader:
     """Reads what follows a user message. Calls stay open until the next message after their results."""
 
-    def __init__(self, keep_text):
+    def __init__(self, keep_text, parallel_calls):
         self.keep_text = keep_text
+        self.is_split = parallel_calls == SPLIT
         self.steps: list[Step] = []
         self.texts: list[str] = []
         self.calls: list[Call] = []
@@ -151,10 +158,16 @@ class _Reader:
     def _write(self, step, turn):
         """Put a step into a turn as messages."""
         turn.changes |= step.changes
+        thought = self._thought(step.words, turn)
         if len(step.calls) > 1:
-            turn.changes.add(changes.TOOL_RESULTS_MERGED)
-        value = self._thought(step.words, turn) + call_value(step.calls)
-        turn.steps += [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(step.results)}]
+            turn.changes.add(changes.CALLS_SPLIT if self.is_split else changes.TOOL_RESULTS_MERGED)
+        if not self.is_split:
+            value = thought + call_value(step.calls)
+            turn.steps += [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(step.results)}]
+            return
+        for call, result in zip(step.calls, step.results, strict=True):
+            turn.steps += [{"from": CALL, "value": thought + call_value([call])}, {"from": RESULT, "value": result}]
+            thought = ""
 
     def _thought(self, words, turn):
         """What was said before a call: it has no place of its own in the format."""

@@ -9,7 +9,7 @@ from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, SAME_TURN
 from ..samples import ExportSample, Pair
 from . import histories
 from .exchanges import AGENT, HUMAN, RESULT, Exchange, Message, size_of
-from .turns import Said, Turn, turns_of
+from .turns import LIST, Said, Turn, turns_of
 
 SHORTEST_RESULT = 200
 CUT = "\n[… {count} characters left out …]"
@@ -34,6 +34,7 @@ def told(
     keep_text: bool = False,
     history: str = histories.EDITED,
     withheld: Set[str] = NONE,
+    parallel_calls: str = LIST,
 ) -> Iterator[Told]:
     """What becomes of each sample of one session: see `histories` for what stands before its reply.
 
@@ -42,7 +43,7 @@ def told(
     a change of `withheld` is in no other turn's row.
     """
     walk = WALKS[history](characters, withheld)
-    turns = turns_of(messages, keep_text=keep_text)
+    turns = turns_of(messages, keep_text=keep_text, parallel_calls=parallel_calls)
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:

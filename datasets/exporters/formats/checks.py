@@ -6,10 +6,9 @@ of HF `datasets` (the same keys in the same order, texts only).
 
 from typing import Any
 
-import orjson
-
 from ..conversations.exchanges import Broken, Conversation, broken_messages
 from . import alpaca, sharegpt
+from .tools import are_functions
 
 COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS}
 
@@ -31,13 +30,4 @@ def _alpaca(row):
 def _sharegpt(row):
     said = row["conversations"]
     broken = said.broken if isinstance(said, Conversation) else broken_messages(said)
-    if row["tools"] != "[]" and not _is_tool_list(row["tools"]):
-        return [*broken, Broken("tools")]
-    return broken
-
-
-def _is_tool_list(value):
-    try:
-        return isinstance(orjson.loads(value), list)
-    except orjson.JSONDecodeError:
-        return False
+    return broken if row["tools"] == "[]" or are_functions(row["tools"]) else [*broken, Broken("tools")]

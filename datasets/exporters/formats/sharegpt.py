@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ..changes import Changes
 from ..conversations.exchanges import AGENT, HUMAN, Conversation, Exchange
 from ..made import Row
+from ..prompts import NOTHING, SYSTEM, TOOLS, Given
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
@@ -21,12 +22,12 @@ def gate_row(
     return row(sample, [Exchange([question, {"from": AGENT, "value": answer}], done)]), more
 
 
-def row(sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:
-    """The conversation that ends with the reply of a sample."""
+def row(sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTHING) -> Row:
+    """The conversation that ends with the reply of a sample, and what the model was given before it."""
     return {
         "conversations": Conversation(list(exchanges)),
-        "system": "",
-        "tools": "[]",
+        "system": given.text(SYSTEM),
+        "tools": given.text(TOOLS),
         **metadata.place(sample),
         **metadata.judgement(sample),
     }

@@ -18,12 +18,15 @@ from ...exporters.files import writing
 from ...exporters.files.dataset_info import dataset_info, file_name, masked_history
 from ...exporters.files.lines import as_line
 from ...exporters.formats.checks import COLUMNS, broken_rules
+from ...exporters.prompts import nothing
 from ...exporters.samples import ExportSample, Unreadable, read_sample
 from ...exporters.training_rows import rows_of, unfit
 from ...models import DatasetSample
 from .. import words
 from ..options import Options
 from . import splits
+from .prompt_counts import PromptCounts
+from .prompts import SessionPrompts
 from .source import LISTED
 
 PROFILE = "strict"
@@ -43,17 +46,23 @@ class ExportWriter:
         self.seen = self.rows = self.samples = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
         self.changes: Counter[str] = Counter()
+        self.prompts = PromptCounts()
         self.broken: list[dict[str, str]] = []
         self.broken_rows = 0
 
     def add_session(
-        self, agent_id: str, session_id: str, rows: Iterable[dict[str, Any]], messages: Iterable[Said] = ()
+        self,
+        agent_id: str,
+        session_id: str,
+        rows: Iterable[dict[str, Any]],
+        messages: Iterable[Said] = (),
+        prompts: SessionPrompts | None = None,
     ) -> Iterator[int]:
         """Write the rows of one session's samples; yields now and then how many samples were seen."""
         share = self.options.train_split
         side = splits.side(agent_id, session_id, seed=self.options.seed, train_share=share)
         before, reported = self.rows, self.seen
-        for made in rows_of(self.shape, self._fitting(rows), messages):
+        for made in rows_of(self.shape, self._fitting(rows), messages, prompts.given if prompts else nothing):
             self._add(side, made)
             if self.seen >= reported + STEP:
                 reported = self.seen
@@ -114,6 +123,7 @@ class ExportWriter:
         self._file(side).add(line, row)
         self.rows += 1
         self.changes.update(done)
+        self.prompts.count(made)
         for taught in (*made.others, sample):
             self._count(taught)
 
@@ -167,6 +177,7 @@ class ExportWriter:
             "empty_sides": [side for side in splits.SIDES if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "transformations": dict(sorted(self.changes.items())),
+            **({"prompts": self.prompts.as_json()} if self.options.fills_prompts else {}),
         }
 
     def _counts(self, written):
