@@ -97,7 +97,7 @@ class ExportForm(forms.Form):
         choices=list(TOOL_WORDS.items()),
         initial=LEAVE_OUT,
         required=False,
-        help_text=_("For Alpaca and the task “Reply”. Without the results, such rows teach made-up ones."),
+        help_text=_("For Alpaca and the task “Reply”. A row without the results teaches invented ones."),
     )
     keep_text = forms.BooleanField(
         label=_("Keep the agent's text before a tool call as its thought"),
