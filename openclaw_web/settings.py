@@ -293,6 +293,7 @@ JOB_KINDS = {
     "artifact_gc": "operations.clearing.services.JOB",
     "collect": "collecting.collect.JOB",
     "export": "datasets.exporting.jobs.JOB",
+    "signatures": "datasets.likeness.job.JOB",
     "stash_outputs": "ledger.outputs.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",

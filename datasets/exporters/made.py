@@ -10,6 +10,7 @@ from .samples import ExportSample
 Row = dict[str, Any]
 # Why a sample is in no row, beside what `training_rows.unfit` says of it alone.
 NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "beyond_row", "same_turn"
+DUPLICATE = "duplicate"
 
 
 @dataclass(slots=True)

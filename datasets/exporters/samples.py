@@ -38,6 +38,7 @@ class ExportSample:
     is_gate_wrong: bool = False  # somebody said so, and nobody said what would be right
     quality_score: float | None = None
     is_approved: bool = False
+    is_duplicate: bool = False  # the export has another sample that says the same
 
     @property
     def reply(self) -> str:

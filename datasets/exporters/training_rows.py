@@ -7,7 +7,7 @@ from .changes import NONE
 from .conversations import histories, walks
 from .conversations.turns import Said
 from .formats import alpaca, gate, sharegpt
-from .made import Made
+from .made import DUPLICATE, Made
 from .samples import ExportSample
 
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
@@ -62,7 +62,9 @@ def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Sa
             yield Made(found.sample, row, found.changes, found.others, found.left_out)
         return
     for sample in samples:
-        if shape.task == "reply":
+        if sample.is_duplicate:
+            yield Made(sample, None, left_out=DUPLICATE)
+        elif shape.task == "reply":
             yield Made(sample, *alpaca.reply_row(sample))
         elif sample.gate:
             exporter = alpaca if shape.format == "alpaca" else sharegpt

@@ -22,6 +22,7 @@ from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
+from .building.planning import planned
 from .building.source import LISTED, Source
 from .building.writer import ExportWriter
 from .options import DEFAULT_TYPES, Options, check, check_name, read_options
@@ -173,9 +174,10 @@ def _write(options, folder, progress):
     source = Source(options)
     turn_facts.fill(source.scope)
     total = source.chosen.count()
-    progress.update(0, total, _("Writing rows"))
     with drafts.draft_of(folder) as draft:
-        writer = ExportWriter(options, draft, source.excluded())
+        plan = planned(source, options, draft, lambda count: progress.update(0, total, _compared(count)))
+        progress.update(0, total, _("Writing rows"))
+        writer = ExportWriter(options, draft, source.excluded(), plan)
         try:
             sessions = source.sessions()
             for session in with_branches(sessions) if options.shape.needs_branch else sessions:
@@ -186,6 +188,10 @@ def _write(options, folder, progress):
         finally:
             writer.close()
         drafts.publish(draft, folder)
+
+
+def _compared(count):
+    return _("Comparing samples: %(count)s so far") % {"count": f"{count:,}"}
 
 
 @contextmanager

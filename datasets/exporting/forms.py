@@ -7,8 +7,9 @@ from agents.models import Agent
 
 from ..exporters.conversations.histories import EDITED
 from ..exporters.formats.gate import LINES
+from ..likeness.plan import ONE
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
+from .words import DUPLICATE_WORDS, FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
 
 
 class ExportForm(forms.Form):
@@ -39,6 +40,22 @@ class ExportForm(forms.Form):
         initial=0.8,
         help_text=_("Share of sessions used for training, from 0 to 1. A session is never split."),
         widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    validation_split = forms.FloatField(
+        label=_("Validation share"),
+        min_value=0,
+        max_value=1,
+        initial=0,
+        required=False,
+        help_text=_("Share of sessions used for validation. What is left is for testing."),
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    duplicates = forms.ChoiceField(
+        label=_("Samples that say the same, or nearly"),
+        choices=list(DUPLICATE_WORDS.items()),
+        initial=ONE,
+        required=False,
+        help_text=_("Nothing is used for both training and testing."),
     )
     seed = forms.CharField(
         label=_("Seed"),
@@ -92,4 +109,10 @@ class ExportForm(forms.Form):
     def choices(self):
         """What datasets.exporting.jobs.start takes."""
         said = self.cleaned_data
-        return {**said, "agent": said["agent"] or None, "gate_output": said["gate_output"] or LINES}
+        return {
+            **said,
+            "agent": said["agent"] or None,
+            "gate_output": said["gate_output"] or LINES,
+            "validation_split": said["validation_split"] or 0.0,
+            "duplicates": said["duplicates"] or ONE,
+        }

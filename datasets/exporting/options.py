@@ -13,6 +13,7 @@ from ..exporters import changes
 from ..exporters.conversations import histories
 from ..exporters.formats import gate
 from ..exporters.training_rows import Shape
+from ..likeness.plan import DUPLICATES, ONE
 from ..models import DatasetExport, DatasetSample
 
 FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
@@ -20,6 +21,7 @@ TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 LONGEST_NAME, LONGEST_SEED = 120, 64
 ROW_CHARACTERS = 32_000
+ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
 
 
@@ -31,6 +33,7 @@ class Options:
     task: str
     only_approved: bool = True
     train_split: float = 0.8
+    validation_split: float = 0.0
     seed: str = "0"
     agent: str | None = None
     sample_types: tuple[str, ...] = DEFAULT_TYPES
@@ -42,6 +45,7 @@ class Options:
     include_cut_off: bool = False
     gate_output: str = gate.LINES
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
+    duplicates: str = ONE  # of samples that say the same; "": the export is older than the choice
 
     @property
     def shape(self) -> Shape:
@@ -65,7 +69,7 @@ class Options:
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
 # What an export did that was asked for before there was the choice, where that is not what it does today.
-BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": ""}
+BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": "", "duplicates": ""}
 
 
 def read_options(export: DatasetExport) -> Options:
@@ -84,10 +88,15 @@ def check(options: Options) -> None:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
     _check_choice(options.history, histories.HISTORIES, _("There is no history %(value)s. Choose %(choices)s."))
     _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
+    _check_choice(options.duplicates, DUPLICATES, _("There is no choice %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:
         raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
+    if not 0 <= options.validation_split <= 1:
+        raise Refused(_("The validation share must be a number from 0 to 1, such as 0.1."))
+    if options.train_split + options.validation_split > 1 + ROUNDING:
+        raise Refused(_("The training and the validation share together must be at most 1."))
     if options.min_quality is not None and not 0 <= options.min_quality <= 1:
         raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
     if not LEAST_CHARACTERS <= options.row_characters <= MOST_CHARACTERS:

@@ -149,6 +149,7 @@ def _options(export):
         "task": export_words.TASK_WORDS.get(export.task, export.task),
         "history": _history(chosen),
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
+        "duplicates": export_words.DUPLICATE_WORDS.get(chosen.duplicates),
         "included": list(_included(chosen)),
         "chosen": chosen,
     }

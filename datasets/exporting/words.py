@@ -11,8 +11,9 @@ from openclaw_web.pages import states
 from ..exporters import changes
 from ..exporters.conversations import histories
 from ..exporters.formats import gate
-from ..exporters.made import AFTER_GAP, BEYOND_ROW, SAME_TURN
+from ..exporters.made import AFTER_GAP, BEYOND_ROW, DUPLICATE, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
+from ..likeness.plan import KEEP, ONE
 from ..models import DatasetExport
 
 FORMAT_WORDS = {
@@ -29,6 +30,10 @@ HISTORY_WORDS = {
     histories.CONTEXT: gettext_lazy("All earlier turns, marked as not to be learned"),
 }
 GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
+DUPLICATE_WORDS = {
+    ONE: gettext_lazy("Export one of each group"),
+    KEEP: gettext_lazy("Export all, with their sessions on the same side"),
+}
 RULES = {
     "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
     "empty": gettext_lazy("A text is empty (%(place)s). Reject the sample, or edit its reply."),
@@ -63,6 +68,8 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
+    DUPLICATE: gettext_lazy("Says the same as another sample, or nearly"),
+    "changed": gettext_lazy("Edited or approved while the export was being created"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),
 }
@@ -74,6 +81,7 @@ CHANGES = {
     changes.HISTORY_WITHHELD: gettext_lazy(
         "Earlier turns left out because an output is missing or may contain secrets"
     ),
+    changes.HISTORY_AFTER_DUPLICATE: gettext_lazy("Earlier turns left out because a turn is a duplicate"),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
         "Tool results of the last turn shortened to fit the maximum row length"
     ),

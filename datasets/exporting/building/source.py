@@ -1,6 +1,6 @@
 """The samples of an export, read in the order of their places."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -64,6 +64,11 @@ class Source:
             for session_id, rows in groupby(self._rows(agent_id), key=itemgetter("session_id")):
                 yield agent_id, session_id, rows
 
+    def batches(self, columns: Sequence[str], long_column: str) -> Iterator[list[Row]]:
+        """All samples in the same order, in batches of rows with these columns; the longest tells how many fit."""
+        for agent_id in self._agent_ids():
+            yield from self._batches(agent_id, columns, long_column)
+
     def _agent_ids(self):
         if self.options.agent is not None:
             return [self.options.agent]
@@ -82,19 +87,23 @@ class Source:
         yield "no_turn", Q(turn_number=None)
 
     def _rows(self, agent_id) -> Iterator[Row]:
+        for batch in self._batches(agent_id, COLUMNS, "content"):
+            yield from batch
+
+    def _batches(self, agent_id, columns, long_column) -> Iterator[list[Row]]:
         """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
-        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*COLUMNS)
-        reader = PlainRows(COLUMNS.index("content"))
+        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*columns)
+        reader = PlainRows(columns.index(long_column))
         batch, is_more = reader.batch(chosen)
         while batch:
-            for row in batch:
-                yield dict(zip(COLUMNS, row, strict=True))
-            batch, is_more = reader.batch(chosen.filter(_after(batch[-1]))) if is_more else ([], False)
+            rows = [dict(zip(columns, row, strict=True)) for row in batch]
+            yield rows
+            batch, is_more = reader.batch(chosen.filter(_after(rows[-1]))) if is_more else ([], False)
 
 
 def _after(row):
     """Behind `row` in ORDER, within one agent."""
-    session, turn, sample = (row[COLUMNS.index(name)] for name in ORDER)
+    session, turn, sample = (row[name] for name in ORDER)
     # session >= x AND (session > x OR ...): the first half lets SQLite seek in the index.
     return Q(session_id__gte=session) & (
         Q(session_id__gt=session) | Q(turn_number__gt=turn) | Q(turn_number=turn, id__gt=sample)

@@ -20,6 +20,9 @@ from ...exporters.files.lines import as_line
 from ...exporters.formats.checks import COLUMNS, broken_rules
 from ...exporters.samples import ExportSample, Unreadable, read_sample
 from ...exporters.training_rows import rows_of, unfit
+from ...likeness import signatures
+from ...likeness.plan import DUPLICATE, Plan
+from ...likeness.texts import identity
 from ...models import DatasetSample
 from .. import words
 from ..options import Options
@@ -27,6 +30,7 @@ from . import splits
 from .source import LISTED
 
 PROFILE = "strict"
+CHANGED = "changed"  # why a sample is in no row: the plan was made without it
 RULES = 2  # what may be taught; exports without the number may teach the words of people as results of tools
 STEP = 100  # samples between two reports of progress
 
@@ -34,8 +38,10 @@ STEP = 100  # samples between two reports of progress
 class ExportWriter:
     """Writes one export into a folder, session by session, and keeps count."""
 
-    def __init__(self, options: Options, folder: Path, excluded: dict[str, dict[str, Any]]):
+    def __init__(self, options: Options, folder: Path, excluded: dict[str, dict[str, Any]], plan: Plan):
         self.options = options
+        self.plan = plan
+        self.side = splits.TRAIN  # of the session that is being written
         self.shape = options.shape
         self.folder = folder
         self.excluded = excluded
@@ -47,14 +53,12 @@ class ExportWriter:
         self.broken_rows = 0
 
     def add_session(
-        self, agent_id: str, session_id: str, rows: Iterable[dict[str, Any]], messages: Iterable[Said] = ()
+        self, _agent_id: str, _session_id: str, rows: Iterable[dict[str, Any]], messages: Iterable[Said] = ()
     ) -> Iterator[int]:
         """Write the rows of one session's samples; yields now and then how many samples were seen."""
-        share = self.options.train_split
-        side = splits.side(agent_id, session_id, seed=self.options.seed, train_share=share)
         before, reported = self.rows, self.seen
         for made in rows_of(self.shape, self._fitting(rows), messages):
-            self._add(side, made)
+            self._add(made)
             if self.seen >= reported + STEP:
                 reported = self.seen
                 yield reported
@@ -97,9 +101,21 @@ class ExportWriter:
                 self._note_excluded(reason, sample.sample_id)
                 continue
             sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
-            yield sample
+            if self._is_planned(sample):
+                yield sample
 
-    def _add(self, side, made):
+    def _is_planned(self, sample):
+        """Whether the plan knows the sample as it is. What is new or edited since it was made is left out."""
+        fate = self.plan.fate(sample.sample_id, identity(*signatures.pair(sample)))
+        if fate is None:
+            self._note_excluded(CHANGED, sample.sample_id)
+        elif fate == DUPLICATE:
+            sample.is_duplicate = True
+        else:
+            self.side = splits.SIDES[fate]  # the same for all of a session
+        return fate is not None
+
+    def _add(self, made):
         sample = made.sample
         if made.row is None:
             self._note_excluded(made.left_out, sample.sample_id)
@@ -111,7 +127,7 @@ class ExportWriter:
         if broken := broken_rules(self.shape.format, row):
             self._note_broken(sample.sample_id, broken)
             return
-        self._file(side).add(line, row)
+        self._file(self.side).add(line, row)
         self.rows += 1
         self.changes.update(done)
         for taught in (*made.others, sample):
@@ -164,7 +180,7 @@ class ExportWriter:
             "options": options,
             "counts": self._counts(written),
             "files": [facts.as_json() for facts in (*written.values(), *described)],
-            "empty_sides": [side for side in splits.SIDES if side not in written],
+            "empty_sides": [side for side in splits.wanted(self.options.validation_split) if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "transformations": dict(sorted(self.changes.items())),
         }

@@ -11,6 +11,7 @@ from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS, Options
+from ...likeness.plan import DUPLICATES, ONE
 
 
 class Command(Verb):
@@ -33,6 +34,15 @@ class Command(Verb):
         )
         parser.add_argument(
             "--split", type=float, default=0.8, metavar="SHARE", help=_("share used for training, 0 to 1 (0.8)")
+        )
+        parser.add_argument(
+            "--validation-split", type=float, default=0.0, metavar="SHARE", help=_("share used for validation (0)")
+        )
+        parser.add_argument(
+            "--duplicates",
+            choices=DUPLICATES,
+            default=ONE,
+            help=_("samples that say the same, or nearly: one of each group, or all, on the same side (one)"),
         )
         parser.add_argument("--seed", default="0", help=_("the same seed gives the same split (0)"))
         parser.add_argument("--agent", help=_("only samples of this agent"))

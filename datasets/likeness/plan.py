@@ -1,0 +1,171 @@
+"""Which samples of an export say the same, which of them it keeps, and which side each session is on."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..exporters.samples import read_sample
+from ..models import DatasetSample
+from . import alike, signatures
+from .gathered import Gathered, Row, gather, key
+from .numbers import Numbers
+from .texts import grams, identity, words_of
+
+ONE, KEEP = DUPLICATES = ("one", "keep")
+DUPLICATE = 255  # instead of the number of a side
+TEXTS_KEPT = 200
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was decided of each sample, 9 bytes for each: in `keys`, sorted, and beside it in `fates`."""
+
+    keys: "array[int]"
+    fates: bytes
+
+    def fate(self, sample_id: str, made_from: bytes) -> int | None:
+        """The number of its side, or DUPLICATE; None for a sample that was not there, or said something else."""
+        wanted = key(sample_id, made_from)
+        place = bisect_left(self.keys, wanted)
+        return self.fates[place] if place < len(self.keys) and self.keys[place] == wanted else None
+
+
+def plan(
+    batches: Iterable[list[Row]],
+    *,
+    folder: Path,
+    seed: str,
+    duplicates: str,
+    side_of: Callable[[int], int],
+    hear: Callable[[int], None],
+) -> Plan:
+    """Compare samples (rows of gathered.COLUMNS in the order of their places) and decide.
+
+    `duplicates`: ONE keeps one of those that are alike; KEEP keeps all, and puts their sessions on the same side.
+    `side_of` gives the number of the side for a number of 64 bits. In `folder` is room for 512 bytes a sample.
+    """
+    numbers = Numbers(folder)
+    try:
+        found = Gathered(numbers, seed)
+        gather(batches, found, hear)
+        groups = (_One if duplicates == ONE else _Kept)(found)
+        _find(found, groups)
+    finally:
+        numbers.close()
+    return _decided(found, groups, side_of)
+
+
+class _One:
+    """Of what is alike, the first is kept: a sample that is left out has a better one that is like it."""
+
+    def __init__(self, found: Gathered):
+        self.is_kept = np.ones(len(found.keys), dtype=bool)
+
+    def is_worth(self, _place: int, others: Array) -> Array:
+        return self.is_kept[others]
+
+    def is_open(self, places: Array) -> Array:
+        return self.is_kept[places]
+
+    def join(self, _place: int, others: Array) -> None:
+        self.is_kept[others] = False
+
+    def sides(self, keys: Array) -> Array:
+        """The number that decides the side of each session, from the smallest of what it keeps."""
+        return keys
+
+
+class _Kept:
+    """Everything is kept, and sessions that have something alike are one set."""
+
+    def __init__(self, found: Gathered):
+        self.is_kept = np.ones(len(found.keys), dtype=bool)
+        self.sessions = found.column("sessions")
+        self.parents = np.arange(len(found.contents))  # of each session one of its set, at last the set's first
+
+    def is_worth(self, place: int, others: Array) -> Array:
+        return self._sets(others) != self._sets(np.array([place]))
+
+    def is_open(self, places: Array) -> Array:
+        sets = self._sets(places)
+        return np.full(len(places), len(sets) > 0 and bool((sets != sets[0]).any()))
+
+    def join(self, place: int, others: Array) -> None:
+        sets = self._sets(np.append(others, place))
+        self.parents[sets] = sets.min()
+
+    def sides(self, keys: Array) -> Array:
+        """The number that decides the side of each session: the smallest of its set."""
+        sets = self._firsts(np.arange(len(keys)))
+        smallest = keys.copy()
+        np.minimum.at(smallest, sets, keys)
+        return smallest[sets]
+
+    def _sets(self, places):
+        return self._firsts(self.sessions[places])
+
+    def _firsts(self, sessions):
+        found = self.parents[sessions]
+        while ((further := self.parents[found]) != found).any():
+            found = further
+        self.parents[sessions] = found
+        return found
+
+
+class _Texts:
+    """The grams of samples, read when they are asked for; a few are kept, as the better one of many is asked often."""
+
+    def __init__(self, found: Gathered):
+        self.handles = found.column("handles")
+        self.pairs = found.pairs
+        self.kept: dict[int, Array] = {}
+
+    def grams_of(self, places: list[int]) -> list[Array]:
+        """The grams of the samples at these places, as sorted numbers."""
+        if len(self.kept) > TEXTS_KEPT:
+            self.kept = {}
+        missing = [place for place in places if place not in self.kept]
+        if missing:
+            self.kept |= self._read(missing)
+        return [self.kept[place] for place in places]
+
+    def _read(self, places):
+        by_handle = {int(self.handles[place]): place for place in places}
+        found = {place: np.empty(0, dtype=np.int64) for place in places}  # of one that was removed or edited since
+        rows = DatasetSample.objects.filter(signature__in=by_handle).values("signature__id", *signatures.SAMPLE_COLUMNS)
+        for row in rows:
+            place = by_handle[row.pop("signature__id")]
+            prompt, reply = signatures.pair(read_sample(row))
+            if int.from_bytes(identity(prompt, reply)[:8]) == self.pairs[place]:
+                hashed = {hash(gram) for gram in grams(words_of(prompt, reply))}
+                found[place] = np.sort(np.fromiter(hashed, dtype=np.int64, count=len(hashed)))
+        return found
+
+
+def _find(found, groups):
+    """Tell `groups` of everything that is alike: first what has the same words, then what has nearly the same."""
+    order = found.best_first()
+    is_first = np.ones(len(order), dtype=bool)
+    for places in alike.buckets(found.column("words")[order], order):
+        groups.join(places[0], places[1:])
+        is_first[places[1:]] = False
+    is_first &= found.column("has_numbers").astype(bool)
+    alike.compare(found.numbers, order[is_first[order]], _Texts(found).grams_of, groups)
+
+
+def _decided(found, groups, side_of):
+    sessions, keys = found.column("sessions"), found.column("sides").copy()
+    keys[~groups.is_kept] = np.iinfo(np.uint64).max
+    smallest = np.full(len(found.contents), np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(smallest, sessions, keys)
+    sides = np.fromiter(map(side_of, groups.sides(smallest).tolist()), dtype=np.uint8, count=len(smallest))
+    fates = sides[sessions] if len(sessions) else np.empty(0, dtype=np.uint8)
+    fates[~groups.is_kept] = DUPLICATE
+    order = np.argsort(found.column("keys"))
+    return Plan(array("Q", found.column("keys")[order].tobytes()), fates[order].tobytes())
