@@ -189,7 +189,7 @@ class SampleSignature(models.Model):
     made_from = models.BinaryField(help_text="SHA-256 of prompt and reply, the reply as a person edited it")
     words = models.BinaryField(help_text="hash of their normalised words: the same words, the same sample")
     numbers = models.BinaryField(help_text="MinHash of every five words, 128 numbers of four bytes; empty: no words")
-    checksum = models.BinaryField(help_text="of everything above and of the sample's id")
+    checksum = Count(help_text="CRC-32 of everything above and of the sample's id")
 
     class Meta:
         db_table = "sample_signatures"

@@ -13,8 +13,8 @@ from .numbers import AT_ONCE, BANDS, WIDTH, Numbers
 from .texts import ALIKE
 
 Array = np.ndarray[Any, Any]
-# Equal numbers of 128 from which the texts are read: of pairs whose Jaccard is 0.8, one in 200 million has fewer.
-LEAST = 77
+# Equal numbers of 128 from which the texts are read: of pairs whose Jaccard is 0.8, one in a million has fewer.
+LEAST = 80
 TEXTS_AT_ONCE = 50
 
 

@@ -1,6 +1,7 @@
 """The signatures of many samples in a file without a name: a million of them are 512 MB, of which few are in memory."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -24,7 +25,7 @@ class Numbers:
         self.count = 0
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
 
-    def add(self, signatures: list[bytes]) -> None:
+    def add(self, signatures: Sequence[bytes]) -> None:
         """Append signatures; an empty one takes the room of one."""
         self._file.write(b"".join([found or bytes(BYTES) for found in signatures]))
         self.count += len(signatures)

@@ -1,5 +1,6 @@
 """Which samples of an export say the same, which of them it keeps, and which side each session is on."""
 
+import hashlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
@@ -12,13 +13,13 @@ import numpy as np
 from ..exporters.samples import read_sample
 from ..models import DatasetSample
 from . import alike, signatures
-from .gathered import Gathered, Row, gather, key
+from .gathered import Gathered, Row, gather, key, spread
 from .numbers import Numbers
 from .texts import grams, identity, words_of
 
 ONE, KEEP = DUPLICATES = ("one", "keep")
 DUPLICATE = 255  # instead of the number of a side
-TEXTS_KEPT = 200
+GRAMS_KEPT = 500_000  # 4 MB
 Array = np.ndarray[Any, Any]
 
 
@@ -52,20 +53,20 @@ def plan(
     """
     numbers = Numbers(folder)
     try:
-        found = Gathered(numbers, seed)
+        found = Gathered(numbers)
         gather(batches, found, hear)
         groups = (_One if duplicates == ONE else _Kept)(found)
         _find(found, groups)
     finally:
         numbers.close()
-    return _decided(found, groups, side_of)
+    return _decided(found, groups, seed, side_of)
 
 
 class _One:
     """Of what is alike, the first is kept: a sample that is left out has a better one that is like it."""
 
     def __init__(self, found: Gathered):
-        self.is_kept = np.ones(len(found.keys), dtype=bool)
+        self.is_kept = np.ones(len(found), dtype=bool)
 
     def is_worth(self, _place: int, others: Array) -> Array:
         return self.is_kept[others]
@@ -85,9 +86,9 @@ class _Kept:
     """Everything is kept, and sessions that have something alike are one set."""
 
     def __init__(self, found: Gathered):
-        self.is_kept = np.ones(len(found.keys), dtype=bool)
-        self.sessions = found.column("sessions")
-        self.parents = np.arange(len(found.contents))  # of each session one of its set, at last the set's first
+        self.is_kept = np.ones(len(found), dtype=bool)
+        self.sessions = found.column("session")
+        self.parents = np.arange(found.session_count)  # of each session one of its set, at last the set's first
 
     def is_worth(self, place: int, others: Array) -> Array:
         return self._sets(others) != self._sets(np.array([place]))
@@ -119,20 +120,23 @@ class _Kept:
 
 
 class _Texts:
-    """The grams of samples, read when they are asked for; a few are kept, as the better one of many is asked often."""
+    """The grams of samples, read when they are asked for; some are kept, as the better one of many is asked often."""
 
     def __init__(self, found: Gathered):
-        self.handles = found.column("handles")
-        self.pairs = found.pairs
+        self.handles = found.column("handle")
+        self.pairs = found.column("pair")
         self.kept: dict[int, Array] = {}
+        self.size = 0
 
     def grams_of(self, places: list[int]) -> list[Array]:
         """The grams of the samples at these places, as sorted numbers."""
-        if len(self.kept) > TEXTS_KEPT:
-            self.kept = {}
+        if self.size > GRAMS_KEPT:
+            self.kept, self.size = {}, 0
         missing = [place for place in places if place not in self.kept]
         if missing:
-            self.kept |= self._read(missing)
+            found = self._read(missing)
+            self.kept |= found
+            self.size += sum(map(len, found.values()))
         return [self.kept[place] for place in places]
 
     def _read(self, places):
@@ -159,13 +163,17 @@ def _find(found, groups):
     alike.compare(found.numbers, order[is_first[order]], _Texts(found).grams_of, groups)
 
 
-def _decided(found, groups, side_of):
-    sessions, keys = found.column("sessions"), found.column("sides").copy()
-    keys[~groups.is_kept] = np.iinfo(np.uint64).max
-    smallest = np.full(len(found.contents), np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(smallest, sessions, keys)
+def _decided(found, groups, seed, side_of):
+    sessions, kept = found.column("session"), np.flatnonzero(groups.is_kept)
+    smallest = np.full(found.session_count, np.iinfo(np.uint64).max, dtype=np.uint64)
+    keys = spread(found.column("pair")[kept] ^ _number(seed))
+    np.minimum.at(smallest, sessions[kept], keys)
     sides = np.fromiter(map(side_of, groups.sides(smallest).tolist()), dtype=np.uint8, count=len(smallest))
-    fates = sides[sessions] if len(sessions) else np.empty(0, dtype=np.uint8)
+    fates = sides[sessions]
     fates[~groups.is_kept] = DUPLICATE
-    order = np.argsort(found.column("keys"))
-    return Plan(array("Q", found.column("keys")[order].tobytes()), fates[order].tobytes())
+    order = np.argsort(found.column("key"))
+    return Plan(array("q", found.column("key")[order].tobytes()), fates[order].tobytes())
+
+
+def _number(seed):
+    return np.uint64(int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8]))

@@ -6,6 +6,7 @@ damaged is found by whoever reads it, and costs nothing but the time to make it 
 
 import hashlib
 import logging
+import zlib
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ class Signature(NamedTuple):
     made_from: bytes
     words: bytes
     numbers: bytes
-    checksum: bytes
+    checksum: int
 
 
 def of_row(row: dict[str, Any]) -> Signature:
@@ -109,11 +110,15 @@ def keep(made: Collection[tuple[dict[str, Any], Signature]]) -> None:
         )
 
 
+def forget(sample_id: str, *, unless: bytes) -> None:
+    """Remove the signature of a sample, unless it was made from what the sample says: the next one will be."""
+    SampleSignature.objects.filter(sample=sample_id).exclude(made_from=unless).delete()
+
+
 def missing(samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
     """Those of these samples that have no signature, or one of other rules."""
     return samples.exclude(signature__rule=RULE)
 
 
-def _checksum(sample_id, rule, *parts):
-    known = b"\x00".join([sample_id.encode(errors="surrogatepass"), str(rule).encode(), *parts])
-    return hashlib.blake2b(known, digest_size=8).digest()
+def _checksum(sample_id, rule, made_from, words, numbers):
+    return zlib.crc32(b"%d %b %b %b %b" % (rule, sample_id.encode(errors="surrogatepass"), made_from, words, numbers))

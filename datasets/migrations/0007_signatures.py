@@ -47,7 +47,10 @@ class Migration(migrations.Migration):
                         help_text="MinHash of every five words, 128 numbers of four bytes; empty: no words"
                     ),
                 ),
-                ("checksum", models.BinaryField(help_text="of everything above and of the sample's id")),
+                (
+                    "checksum",
+                    openclaw_web.sqlite.fields.Count(help_text="CRC-32 of everything above and of the sample's id"),
+                ),
                 (
                     "sample",
                     models.OneToOneField(

@@ -9,7 +9,8 @@ from ...likeness import gathered
 from ...likeness.plan import Plan, plan
 from ..options import Options
 from . import splits
-from .source import COLUMNS, Row, Source
+from .plain_rows import PlainRow
+from .source import COLUMNS, Source
 
 
 def planned(source: Source, options: Options, folder: Path, hear: Callable[[int], None]) -> Plan:
@@ -28,18 +29,18 @@ def planned(source: Source, options: Options, folder: Path, hear: Callable[[int]
     )
 
 
-def _batches(source, shape: Shape) -> Iterator[list[Row]]:
+def _batches(source, shape: Shape) -> Iterator[list[PlainRow]]:
     """The samples to compare, without those that have nothing to teach for the task."""
     if shape.task != "gate":
         yield from source.batches(gathered.COLUMNS, gathered.LONG_COLUMN)
         return
-    columns = tuple(dict.fromkeys((*gathered.COLUMNS, *COLUMNS)))
-    for batch in source.batches(columns, "content"):
-        yield [row for row in batch if _teaches(row, shape)]
+    own = len(gathered.COLUMNS)
+    for batch in source.batches((*gathered.COLUMNS, *COLUMNS), "content"):
+        yield [row[:own] for row in batch if _teaches(row[own:], shape)]
 
 
 def _teaches(row, shape):
     try:
-        return unfit(shape, read_sample(row)) is None
+        return unfit(shape, read_sample(dict(zip(COLUMNS, row, strict=True)))) is None
     except Unreadable:
         return False

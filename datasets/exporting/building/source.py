@@ -10,14 +10,13 @@ from django.db.models import Q, QuerySet
 from ...models import DatasetSample
 from ...turn_facts import CUT_OFF
 from ..options import Options
-from .plain_rows import PlainRows
+from .plain_rows import PlainRow, PlainRows
 
+ORDER = ("session_id", "turn_number", "id")
 COLUMNS = (
-    "id",
+    *ORDER,
     "sample_type",
     "agent_id",
-    "session_id",
-    "turn_number",
     "content",
     "output",
     "quality_score",
@@ -25,7 +24,6 @@ COLUMNS = (
     "gate_label",
     "gate_corrected_output",
 )
-ORDER = ("session_id", "turn_number", "id")
 LISTED = 200
 Samples = QuerySet[DatasetSample]
 Row = dict[str, Any]
@@ -64,8 +62,11 @@ class Source:
             for session_id, rows in groupby(self._rows(agent_id), key=itemgetter("session_id")):
                 yield agent_id, session_id, rows
 
-    def batches(self, columns: Sequence[str], long_column: str) -> Iterator[list[Row]]:
-        """All samples in the same order, in batches of rows with these columns; the longest tells how many fit."""
+    def batches(self, columns: Sequence[str], long_column: str) -> Iterator[list[PlainRow]]:
+        """All samples in the same order, in batches of their values of these columns; the longest tells how many fit.
+
+        The columns begin with those of ORDER.
+        """
         for agent_id in self._agent_ids():
             yield from self._batches(agent_id, columns, long_column)
 
@@ -88,22 +89,22 @@ class Source:
 
     def _rows(self, agent_id) -> Iterator[Row]:
         for batch in self._batches(agent_id, COLUMNS, "content"):
-            yield from batch
+            for row in batch:
+                yield dict(zip(COLUMNS, row, strict=True))
 
-    def _batches(self, agent_id, columns, long_column) -> Iterator[list[Row]]:
+    def _batches(self, agent_id, columns, long_column) -> Iterator[list[PlainRow]]:
         """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
         chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*columns)
         reader = PlainRows(columns.index(long_column))
         batch, is_more = reader.batch(chosen)
         while batch:
-            rows = [dict(zip(columns, row, strict=True)) for row in batch]
-            yield rows
-            batch, is_more = reader.batch(chosen.filter(_after(rows[-1]))) if is_more else ([], False)
+            yield batch
+            batch, is_more = reader.batch(chosen.filter(_after(batch[-1]))) if is_more else ([], False)
 
 
 def _after(row):
     """Behind `row` in ORDER, within one agent."""
-    session, turn, sample = (row[name] for name in ORDER)
+    session, turn, sample = row[: len(ORDER)]
     # session >= x AND (session > x OR ...): the first half lets SQLite seek in the index.
     return Q(session_id__gte=session) & (
         Q(session_id__gt=session) | Q(turn_number__gt=turn) | Q(turn_number=turn, id__gt=sample)

@@ -106,9 +106,11 @@ class ExportWriter:
 
     def _is_planned(self, sample):
         """Whether the plan knows the sample as it is. What is new or edited since it was made is left out."""
-        fate = self.plan.fate(sample.sample_id, identity(*signatures.pair(sample)))
+        made_from = identity(*signatures.pair(sample))
+        fate = self.plan.fate(sample.sample_id, made_from)
         if fate is None:
             self._note_excluded(CHANGED, sample.sample_id)
+            signatures.forget(sample.sample_id, unless=made_from)
         elif fate == DUPLICATE:
             sample.is_duplicate = True
         else:

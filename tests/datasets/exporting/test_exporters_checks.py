@@ -169,4 +169,4 @@ KEYS = [key * 2**64 // 2_000 for key in range(2_000)]
 )
 def test_sides_are_filled_by_their_shares(train, validation, counts):
     found = [side(key, train=train, validation=validation) for key in [*KEYS[:-1], 2**64 - 1]]
-    assert tuple(map(found.count, SIDES)) == counts
+    assert tuple(map(found.count, SIDES)) == pytest.approx(counts, abs=1)
