@@ -1,5 +1,8 @@
 """Samples that say the same, or nearly: which are exported, on which side, and what that does to other rows."""
 
+import re
+from html import unescape
+
 import orjson
 import pytest
 from django.core.management import call_command
@@ -126,7 +129,7 @@ def values(row):
 def twins(ada):
     """Two sessions whose turn in the middle is nearly the same; that of s1 is kept."""
     told("s1", "First of one.", near(), "Last of one.")
-    told("s2", "First of two.", near(30), "Last of two.", "And more of two.")
+    told("s2", "First of two.", near(), "Last of two.", "And more of two.")
     DatasetSample.objects.filter(id="s1-2").update(quality_score=1)
 
 
@@ -139,8 +142,7 @@ def test_a_duplicate_is_not_taught_before_another_reply(twins):
     assert left_out(export) == {"duplicate": ["s2-2"]}
     assert of_session(export, "s2") == [["First of two."], ["Last of two."], ["Last of two.", "And more of two."]]
     assert of_session(export, "s1")[-1] == ["First of one.", near(), "Last of one."]
-    changes = DatasetExport.objects.get().manifest_json
-    assert orjson.loads(changes)["transformations"] == {"history_begins_after_duplicate": 2}
+    assert orjson.loads(export.manifest_json)["transformations"] == {"history_begins_after_duplicate": 2}
 
 
 def test_a_duplicate_divides_the_row_of_its_session(twins):
@@ -153,7 +155,7 @@ def test_a_duplicate_divides_the_row_of_its_session(twins):
 
 def test_what_is_not_learned_may_be_a_duplicate(twins):
     export = build("sharegpt", train_split=1, history="context")
-    assert of_session(export, "s2")[1] == ["First of two.", near(30), "Last of two."]
+    assert of_session(export, "s2")[1] == ["First of two.", near(), "Last of two."]
     for row in rows(export)["train"]:
         assert all(message["train"] is False for message in row["conversations"][:-1])
 
@@ -219,8 +221,8 @@ def test_the_page_asks_for_it_and_tells_what_came_of_it(as_reviewer):
     assert "alpaca.validation.jsonl" in page and "For validation" in page
     assert "The training part is empty" in page and "The test part is empty" in page
     assert "Says the same as another sample, or nearly" in page
-    again = as_reviewer.get(page.partition('href="/exports/?')[2].partition("#new")[0].join(["/exports/?", ""])).text
-    assert 'name="validation_split" value="1.0"' in again
+    again = unescape(re.search(r'href="(/exports/\?.*?)#new"', page)[1])
+    assert 'name="validation_split" value="1.0"' in as_reviewer.get(again).text
 
 
 def test_an_empty_validation_part_is_said(as_reviewer, capsys):
@@ -261,10 +263,6 @@ def test_shares_that_come_to_more_than_one_are_refused(as_reviewer):
 # Whatever there is
 
 
-def texts(draw_words):
-    return " ".join(draw_words)
-
-
 STORIES = [[f"{letter}{word}" for word in range(40)] for letter in "abc"]
 SAID = st.lists(
     st.tuples(
@@ -288,14 +286,9 @@ def put(said, session_names, order):
     for number, (story, changed, session, status, quality) in enumerate(said):
         turns[session] += 1
         words = [f"new{place % 3}" if place in changed else word for place, word in enumerate(STORIES[story])]
+        judged = {"quality_score": quality, "annotation_status": status}
         place = {"session": session_names[session], "turn": turns[session]}
-        rows.append(
-            (
-                f"{session_names[session]}-{number}",
-                " ".join(words),
-                {**place, "quality_score": quality, "annotation_status": status},
-            )
-        )
+        rows.append((f"{session_names[session]}-{number}", " ".join(words), place | judged))
     for number in order:
         sample_id, reply, columns = rows[number]
         add(sample_id, reply, prompt="Tell.", **columns)
@@ -313,8 +306,6 @@ def test_no_two_rows_are_alike(said):
     found = outputs(build(train_split=0.4, validation_split=0.3))
     kept = [f"Tell. {text}" for texts in found.values() for text in texts]
     assert kept and not alike(kept)
-    everything = [f"Tell. {reply}" for reply in DatasetSample.objects.values_list("content", flat=True)]
-    assert len(kept) <= len(everything)
 
 
 @sometimes
