@@ -382,10 +382,7 @@ def test_progress_goes_from_nothing_to_everything():
     export = exports.request("one", "alpaca", "reply", by="root")
     steps = Steps()
     exports.build(export.id, steps)
-    assert [step for step in steps if step[2]][:2] == [
-        (0, 250, "Comparing samples: 100 so far"),
-        (0, 250, "Comparing samples: 200 so far"),
-    ]
+    assert steps[0] == (0, 250, "Comparing samples: 100 so far")
     assert (0, 250, "Writing rows") in steps
     assert [done for done, _, _ in steps] == sorted(done for done, _, _ in steps)
     assert steps[-1][0] == steps[-1][1] == 250
