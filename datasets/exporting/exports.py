@@ -22,7 +22,6 @@ from ..exporters.changes import OUTPUT_FLAGGED
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
-from .building.planning import planned
 from .building.source import LISTED, Source
 from .building.writer import ExportWriter
 from .options import DEFAULT_TYPES, Options, check, check_name, read_options
@@ -171,6 +170,8 @@ def _options(format, task, sample_types, choices):
 
 
 def _write(options, folder, progress):
+    from .building.planning import planned  # numpy: 14 MB that only a process that builds exports needs
+
     source = Source(options)
     turn_facts.fill(source.scope)
     total = source.chosen.count()

@@ -7,7 +7,7 @@ from agents.models import Agent
 
 from ..exporters.conversations.histories import EDITED
 from ..exporters.formats.gate import LINES
-from ..likeness.plan import ONE
+from ..likeness.fates import ONE
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
 from .words import DUPLICATE_WORDS, FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS
 

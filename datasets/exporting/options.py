@@ -13,7 +13,7 @@ from ..exporters import changes
 from ..exporters.conversations import histories
 from ..exporters.formats import gate
 from ..exporters.training_rows import Shape
-from ..likeness.plan import DUPLICATES, ONE
+from ..likeness.fates import DUPLICATES, ONE
 from ..models import DatasetExport, DatasetSample
 
 FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)

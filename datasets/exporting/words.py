@@ -13,7 +13,7 @@ from ..exporters.conversations import histories
 from ..exporters.formats import gate
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, DUPLICATE, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
-from ..likeness.plan import KEEP, ONE
+from ..likeness.fates import KEEP, ONE
 from ..models import DatasetExport
 
 FORMAT_WORDS = {

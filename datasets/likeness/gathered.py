@@ -8,6 +8,7 @@ import numpy as np
 
 from ..models import DatasetSample, SampleSignature
 from . import signatures
+from .fates import key
 from .numbers import Numbers
 from .signatures import Signature
 
@@ -30,7 +31,7 @@ class Gathered:
         self._columns = {
             name: array(kind)
             for name, kind in {
-                "key": "q",  # see `key`
+                "key": "q",  # see fates.key
                 "pair": "Q",  # of the hash of prompt and reply
                 "words": "Q",  # of the hash of their words
                 "handle": "q",  # the id of the signature
@@ -102,11 +103,6 @@ def gather(batches: Iterable[list[Row]], into: Gathered, hear: Callable[[int], N
                 into.add(sound)
             count += len(rows)
             hear(count)
-
-
-def key(sample_id: str, made_from: bytes) -> int:
-    """The number of a sample with the words that it has, as long as this process lives."""
-    return hash((sample_id, made_from))
 
 
 def spread(values: Array) -> Array:

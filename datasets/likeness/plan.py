@@ -2,9 +2,7 @@
 
 import hashlib
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +14,13 @@ from openclaw_web.sqlite import statements
 from ..exporters.samples import read_sample
 from ..models import DatasetSample
 from . import alike, signatures
-from .gathered import Gathered, Row, gather, key, spread
+from .fates import DUPLICATE, ONE, Plan
+from .gathered import Gathered, Row, gather, spread
 from .numbers import Numbers
 from .texts import grams, identity, words_of
 
-ONE, KEEP = DUPLICATES = ("one", "keep")
-DUPLICATE = 255  # instead of the number of a side
 GRAMS_KEPT = 500_000  # 4 MB
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What was decided of each sample, 9 bytes for each: in `keys`, sorted, and beside it in `fates`."""
-
-    keys: "array[int]"
-    fates: bytes
-
-    def fate(self, sample_id: str, made_from: bytes) -> int | None:
-        """The number of its side, or DUPLICATE; None for a sample that was not there, or said something else."""
-        wanted = key(sample_id, made_from)
-        place = bisect_left(self.keys, wanted)
-        return self.fates[place] if place < len(self.keys) and self.keys[place] == wanted else None
 
 
 def plan(

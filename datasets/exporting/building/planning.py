@@ -6,7 +6,8 @@ from pathlib import Path
 from ...exporters.samples import Unreadable, read_sample
 from ...exporters.training_rows import Shape, unfit
 from ...likeness import gathered
-from ...likeness.plan import Plan, plan
+from ...likeness.fates import Plan
+from ...likeness.plan import plan
 from ..options import Options
 from . import splits
 from .plain_rows import PlainRow

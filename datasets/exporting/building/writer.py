@@ -21,7 +21,7 @@ from ...exporters.formats.checks import COLUMNS, broken_rules
 from ...exporters.samples import ExportSample, Unreadable, read_sample
 from ...exporters.training_rows import rows_of, unfit
 from ...likeness import signatures
-from ...likeness.plan import DUPLICATE, Plan
+from ...likeness.fates import DUPLICATE, Plan
 from ...likeness.texts import identity
 from ...models import DatasetSample
 from .. import words

@@ -11,7 +11,7 @@ from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS, Options
-from ...likeness.plan import DUPLICATES, ONE
+from ...likeness.fates import DUPLICATES, ONE
 
 
 class Command(Verb):

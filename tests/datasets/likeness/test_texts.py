@@ -1,5 +1,6 @@
 """The words that samples are compared by, and their signatures."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,3 +86,13 @@ def test_what_else_the_library_needs_is_not_loaded():
     code = "import sys; from datasets.likeness.minhash import signature; signature({('a',)}); print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True)
     assert "datasketch.minhash" in told.stdout.split() and "scipy" not in told.stdout.split()
+
+
+def test_pages_need_no_numpy():
+    """Only samples that are made and exports that are built do: it takes 14 MB of each process."""
+    code = "import django, sys; django.setup(); import openclaw_web.urls; print(*sys.modules)"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "openclaw_web.settings_test"}
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True, text=True
+    )
+    assert "numpy" not in told.stdout.split()
