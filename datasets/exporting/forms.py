@@ -51,11 +51,11 @@ class ExportForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
     duplicates = forms.ChoiceField(
-        label=_("Samples that say the same, or nearly"),
+        label=_("Duplicates"),
         choices=list(DUPLICATE_WORDS.items()),
         initial=ONE,
         required=False,
-        help_text=_("Nothing is used for both training and testing."),
+        help_text=_("Samples that say the same, or nearly. None is on both sides of the split."),
     )
     seed = forms.CharField(
         label=_("Seed"),

@@ -68,7 +68,7 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
-    DUPLICATE: gettext_lazy("Says the same as another sample, or nearly"),
+    DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
     "changed": gettext_lazy("Edited or approved while the export was being created"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),

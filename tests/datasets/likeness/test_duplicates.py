@@ -220,7 +220,7 @@ def test_the_page_asks_for_it_and_tells_what_came_of_it(as_reviewer):
     assert "0.0 for training, 1.0 for validation, seed 0" in page and "Export one of each group" in page
     assert "alpaca.validation.jsonl" in page and "For validation" in page
     assert "The training part is empty" in page and "The test part is empty" in page
-    assert "Says the same as another sample, or nearly" in page
+    assert "Duplicates: they say the same as another sample, or nearly" in page
     again = unescape(re.search(r'href="(/exports/\?.*?)#new"', page)[1])
     assert 'name="validation_split" value="1.0"' in as_reviewer.get(again).text
 
