@@ -221,7 +221,7 @@ def export(wanted):
     from jobs.progress import Progress
 
     kind, _, quality = wanted.partition(" ")
-    chosen = {"min_quality": float(quality) if quality else None, "include_flagged": True}
+    chosen = {"min_quality": float(quality) if quality else None, "include_flagged": True, "duplicates": "keep"}
     row = exports.request("benchmark", kind, "reply", by="benchmark", **chosen)
     started, worked = time.perf_counter(), time.process_time()
     manifest = exports.build(row.id, Progress())

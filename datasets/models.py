@@ -182,6 +182,27 @@ class SampleLabel(models.Model):
         return f"{self.sample_id} {self.status}"
 
 
+class SampleSignature(models.Model):
+    """What a sample is compared by: derived from its words, and made again where it is missing or damaged.
+
+    A trigger removes the row when the content or the reply of its sample changes.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    sample = models.OneToOneField(DatasetSample, models.CASCADE, related_name="signature")
+    rule = Count(help_text="the version of the rules it follows: likeness.signatures.RULE")
+    made_from = models.BinaryField(help_text="SHA-256 of prompt and reply, the reply as a person edited it")
+    words = models.BinaryField(help_text="hash of their normalised words: the same words, the same sample")
+    numbers = models.BinaryField(help_text="MinHash of every five words, 128 numbers of four bytes; empty: no words")
+    checksum = Count(help_text="CRC-32 of everything above and of the sample's id")
+
+    class Meta:
+        db_table = "sample_signatures"
+
+    def __str__(self):
+        return self.sample_id
+
+
 class SampleClaim(models.Model):
     """Who has a sample on the screen, and until when. Whoever wants it meanwhile gets another one."""
 

@@ -18,7 +18,8 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from . import annotated_turns, turn_facts
-from .models import DatasetSample
+from .likeness import signatures
+from .models import DatasetSample, SampleSignature
 
 MOST_TURNS = 500
 BATCH = 50
@@ -121,7 +122,8 @@ def _make_batch(agent, session_id, moments, result):
         _sample(agent, turn, said[turn.id], contexts[turn.id], gate.get(turn.id), moments[turn.turn_number])
         for turn in usable
     ]
-    _add_where_here(agent, rows, result)
+    made = {row.id: signatures.of_sample(row) for row in rows}
+    _add_where_here(agent, rows, made, result)
 
 
 def _keep_contexts(agent, turns):
@@ -149,7 +151,7 @@ def _sample(agent, turn, said, context, decision, moment):
     )
 
 
-def _add_where_here(agent, rows, result):
+def _add_where_here(agent, rows, made, result):
     """Under the write lock of the agent's file, under which whoever removes a session looks whether it has samples."""
     with transaction.atomic(using=agent.db):
         turns = ConversationTurn.objects.using(agent.db).filter(id__in=[row.turn_id for row in rows])
@@ -157,13 +159,15 @@ def _add_where_here(agent, rows, result):
         for row in rows:
             if row.turn_id not in here:
                 result.skip(row.turn_number, _("There is no such turn."))
-        _add([row for row in rows if row.turn_id in here], result)
+        _add([row for row in rows if row.turn_id in here], made, result)
 
 
-def _add(rows, result):
+def _add(rows, made, result):
     with transaction.atomic():
         known = set(DatasetSample.objects.filter(id__in=[row.id for row in rows]).values_list("id", flat=True))
-        DatasetSample.objects.bulk_create([row for row in rows if row.id not in known])
+        new = [row for row in rows if row.id not in known]
+        DatasetSample.objects.bulk_create(new)
+        SampleSignature.objects.bulk_create([signatures.row_of(row.id, made[row.id]) for row in new])
     result.made.extend(row.id for row in rows if row.id not in known)
     result.existing.extend(row.id for row in rows if row.id in known)
 

@@ -4,6 +4,7 @@ Each run is a job like those that people start, so that its row tells what it di
 every half minute. A kind is due when its interval is set and over since its last run.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -32,10 +33,10 @@ class State:
         return job_kinds.label_of(self.kind)
 
 
-def states() -> list[State]:
-    """Every kind that runs by itself as it stands now."""
+def states(settings: Collection[str] = configuration.KEYS) -> list[State]:
+    """Every kind that runs by itself, by one of these settings, as it stands now."""
     values = configuration.several(*configuration.KEYS)
-    return [_state(kind, every, values) for kind, every in job_kinds.by_themselves()]
+    return [_state(kind, every, values) for kind, every in job_kinds.by_themselves() if every.setting in settings]
 
 
 def start_due() -> list[JobRun]:

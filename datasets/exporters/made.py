@@ -13,6 +13,7 @@ Row = dict[str, Any]
 NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "beyond_row", "same_turn"
 # Without what tools returned, a reply that uses it would teach to make results up.
 RESTS_ON_TOOLS = "rests_on_tools"
+DUPLICATE = "duplicate"
 
 
 @dataclass(slots=True)

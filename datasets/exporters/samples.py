@@ -45,6 +45,7 @@ class ExportSample:
     is_approved: bool = False
     stored: dict[str, Any] | None = None  # its row, for the formats that write a sample as it is
     traits: frozenset[str] = frozenset()
+    is_duplicate: bool = False  # the export has another sample that says the same
 
     @property
     def reply(self) -> str:

@@ -8,7 +8,7 @@ from .changes import NONE, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
 from .conversations import folding, histories, walks
 from .conversations.turns import LIST, SPLIT, Said
 from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
-from .made import RESTS_ON_TOOLS, Made, Row
+from .made import DUPLICATE, RESTS_ON_TOOLS, Made, Row
 from .prompts import Given, nothing
 from .samples import GONE, TOOLS, ExportSample
 
@@ -76,18 +76,44 @@ def rows_of(
     `given` says what the model of a sample was given, and is asked once the messages of its turn have been read.
     The changes of a row name the kinds of secrets in it (changes.secret), whether they count or not.
     """
-    if shape.is_stored:
-        found = (Made(sample, STORED[shape.format](sample)) for sample in samples)
-    elif shape.has_history:
-        found = _conversations(shape, samples, messages, given)
-    elif shape.task == "reply":
-        found = _replies(shape, samples, messages)
-    else:
-        found = _decisions(shape, samples)
-    for made in found:
+    for made in _made(shape, samples, messages, given):
         if made.row is not None:
             made.changes |= metadata.note(made)
         yield made
+
+
+def _made(shape, samples, messages, given):
+    if shape.has_history:  # where the turn of a duplicate is not history either
+        yield from _conversations(shape, samples, messages, given)
+        return
+    kept = _Kept(samples)
+    if shape.is_stored:
+        found = (Made(sample, STORED[shape.format](sample)) for sample in kept)
+    else:
+        found = _replies(shape, kept, messages) if shape.task == "reply" else _decisions(shape, kept)
+    for made in found:
+        yield from kept.passed()
+        yield made
+    yield from kept.passed()
+
+
+class _Kept:
+    """Samples without those that another one of the export is like; `passed` says of these why they have no row."""
+
+    def __init__(self, samples):
+        self.samples = samples
+        self.duplicates: list[ExportSample] = []
+
+    def __iter__(self):
+        for sample in self.samples:
+            if sample.is_duplicate:
+                self.duplicates.append(sample)
+            else:
+                yield sample
+
+    def passed(self):
+        while self.duplicates:
+            yield Made(self.duplicates.pop(0), None, left_out=DUPLICATE)
 
 
 def _decisions(shape, samples):

@@ -191,14 +191,17 @@ def _options(format, task, sample_types, choices):
 
 
 def _write(export, folder, progress):
+    from .building.planning import planned  # numpy: 14 MB that only a process that builds exports needs
+
     options = read_options(export)
     source = Source(options)
     turn_facts.fill(source.scope)
     kinds = flagging.counted()
     total = source.chosen.count()
-    progress.update(0, total, _("Writing rows"))
     with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
-        writer = ExportWriter(options, draft, source.excluded(), export.export_name, kinds)
+        plan = planned(source, options, draft, lambda count: progress.update(0, total, _compared(count)))
+        progress.update(0, total, _("Writing rows"))
+        writer = ExportWriter(options, draft, source.excluded(), export.export_name, plan, kinds)
         try:
             sessions = source.sessions()
             prompts = prompts_for(options)
@@ -210,6 +213,10 @@ def _write(export, folder, progress):
         finally:
             writer.close()
         drafts.publish(draft, folder)
+
+
+def _compared(count):
+    return _("Comparing samples: %(count)s so far") % {"count": f"{count:,}"}
 
 
 @contextmanager

@@ -9,8 +9,10 @@ from ..exporters.conversations.histories import EDITED
 from ..exporters.conversations.turns import KEEP, LIST
 from ..exporters.formats.gate import LINES
 from ..exporters.training_rows import LEAVE_OUT
+from ..likeness.fates import ONE
 from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, PROMPT_CHARACTERS, ROW_CHARACTERS
 from .words import (
+    DUPLICATE_WORDS,
     FORMAT_WORDS,
     GATE_WORDS,
     HISTORY_WORDS,
@@ -49,6 +51,22 @@ class ExportForm(forms.Form):
         initial=0.8,
         help_text=_("Share of sessions used for training, from 0 to 1. A session is never split."),
         widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    validation_split = forms.FloatField(
+        label=_("Validation share"),
+        min_value=0,
+        max_value=1,
+        initial=0,
+        required=False,
+        help_text=_("Share of sessions used for validation. What is left is for testing."),
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    duplicates = forms.ChoiceField(
+        label=_("Duplicates"),
+        choices=list(DUPLICATE_WORDS.items()),
+        initial=ONE,
+        required=False,
+        help_text=_("Samples that say the same, or nearly. None is on both sides of the split."),
     )
     seed = forms.CharField(
         label=_("Seed"),
@@ -133,6 +151,13 @@ class ExportForm(forms.Form):
         said = self.cleaned_data
         if said["prompt_characters"] is None:
             said["prompt_characters"] = PROMPT_CHARACTERS
-        defaults = {"gate_output": LINES, "tool_results": LEAVE_OUT, "tool_calls": KEEP, "parallel_calls": LIST}
+        defaults = {
+            "gate_output": LINES,
+            "tool_results": LEAVE_OUT,
+            "tool_calls": KEEP,
+            "parallel_calls": LIST,
+            "validation_split": 0.0,
+            "duplicates": ONE,
+        }
         known = {name: said[name] or default for name, default in defaults.items()}
         return {**said, **known, "agent": said["agent"] or None}

@@ -15,6 +15,7 @@ from ..exporters.conversations.turns import LIST, PARALLEL
 from ..exporters.formats import gate
 from ..exporters.made import RESTS_ON_TOOLS
 from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS, Shape
+from ..likeness.fates import DUPLICATES, ONE
 from ..models import DatasetExport, DatasetSample
 
 FORMATS = DatasetExport.Format
@@ -22,6 +23,7 @@ TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 LONGEST_NAME, LONGEST_SEED = 120, 64
 ROW_CHARACTERS = 32_000
+ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
 PROMPT_CHARACTERS = 32_768  # the longest text of a run that OpenClaw records whole
 
@@ -34,6 +36,7 @@ class Options:
     task: str
     only_approved: bool = True
     train_split: float = 0.8
+    validation_split: float = 0.0
     seed: str = "0"
     agent: str | None = None
     sample_types: tuple[str, ...] = DEFAULT_TYPES
@@ -49,6 +52,7 @@ class Options:
     parallel_calls: str = LIST
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
     tool_calls: str = turns.KEEP
+    duplicates: str = ONE  # of samples that say the same; "": the export is older than the choice
 
     @property
     def shape(self) -> Shape:
@@ -87,6 +91,7 @@ BEFORE: dict[str, Any] = {
     "history": "",
     "tool_results": "",
     "prompt_characters": 0,
+    "duplicates": "",
 }
 
 
@@ -115,10 +120,15 @@ def check(options: Options) -> None:
         raise Refused(
             _("The maximum prompt length must be from 0 to %(most)s characters.") % {"most": f"{MOST_CHARACTERS:,}"}
         )
+    _check_choice(options.duplicates, DUPLICATES, _("There is no choice %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:
         raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
+    if not 0 <= options.validation_split <= 1:
+        raise Refused(_("The validation share must be a number from 0 to 1, such as 0.1."))
+    if options.train_split + options.validation_split > 1 + ROUNDING:
+        raise Refused(_("The training and the validation share together must be at most 1."))
     if options.min_quality is not None and not 0 <= options.min_quality <= 1:
         raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
     if not LEAST_CHARACTERS <= options.row_characters <= MOST_CHARACTERS:

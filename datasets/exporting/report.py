@@ -38,6 +38,7 @@ def in_words(export: DatasetExport) -> str:
     lines += [f"  {_file_line(file)}" for file in manifest["files"]]
     empty = {
         "train": _("  The training part is empty and was not written."),
+        "validation": _("  The validation part is empty and was not written."),
         "test": _("  The test part is empty and was not written."),
     }
     lines += [empty[side] for side in manifest["empty_sides"]]

@@ -29,6 +29,12 @@ class ExportIn(Body):
         True, description="false: also samples not reviewed yet; rejected samples are never included"
     )
     train_split: float = Field(0.8, ge=0, le=1)
+    validation_split: float = Field(0.0, ge=0, le=1, description="what is left of both shares is for testing")
+    duplicates: Literal["one", "keep"] = Field(
+        "one",
+        description="samples that say the same, or nearly: export one of each group, or all with their sessions on "
+        "the same side",
+    )
     seed: str = Field("0", max_length=LONGEST_SEED)
     agent: str | None = Field(None, max_length=56)
     sample_types: list[Annotated[str, Field(max_length=40)]] = Field(
@@ -78,6 +84,8 @@ class ExportIn(Body):
 class OptionsOut(Schema):
     only_approved: bool
     train_split: float
+    validation_split: float
+    duplicates: str = Field(description="one or keep; empty for exports made before there was a choice")
     seed: str
     agent: str | None
     sample_types: list[str]

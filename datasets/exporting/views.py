@@ -163,6 +163,7 @@ def _options(export):
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
         "tool_results": export_words.TOOL_WORDS.get(chosen.tool_results) if _has_inputs(chosen) else None,
         "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.fills_prompts else None,
+        "duplicates": export_words.DUPLICATE_WORDS.get(chosen.duplicates),
         "included": list(_included(chosen)),
         "chosen": chosen,
     }

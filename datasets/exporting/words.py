@@ -14,8 +14,9 @@ from ..exporters import changes, prompts
 from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, SPLIT
 from ..exporters.formats import gate, openai
-from ..exporters.made import AFTER_GAP, BEYOND_ROW, RESTS_ON_TOOLS, SAME_TURN
+from ..exporters.made import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, INPUT, LEAVE_OUT, NO_DECISION
+from ..likeness.fates import KEEP, ONE
 from ..models import DatasetExport
 
 FORMAT_WORDS = {
@@ -58,6 +59,10 @@ TOOL_WORDS = {
     LEAVE_OUT: gettext_lazy("Left out"),
     INPUT: gettext_lazy("Exported with the tool calls and results as input"),
 }
+DUPLICATE_WORDS = {
+    ONE: gettext_lazy("Export one of each group"),
+    KEEP: gettext_lazy("Export all, with their sessions on the same side"),
+}
 RULES = {
     "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
     "empty": gettext_lazy("A text is empty (%(place)s). Reject the sample, or edit its reply."),
@@ -95,6 +100,8 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
+    DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
+    "changed": gettext_lazy("Edited or approved while the export was being created"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),
     changes.SECRETS_FOUND: gettext_lazy("With a text that may contain secrets"),
@@ -108,6 +115,7 @@ CHANGES = {
         "Earlier turns left out because a turn has a missing output, or may contain secrets"
     ),
     changes.HISTORY_AFTER_TOOLS: gettext_lazy("Earlier turns left out because a reply rests on tool results"),
+    changes.HISTORY_AFTER_DUPLICATE: gettext_lazy("Earlier turns left out because a turn is a duplicate"),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
         "Tool results of the last turn shortened to fit the maximum row length"
     ),

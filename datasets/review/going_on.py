@@ -5,6 +5,7 @@ from typing import Any
 from openclaw_web.sqlite import writing
 from people.audit import log as audit
 
+from ..likeness import signatures
 from ..models import DatasetSample
 from . import claims, skips, verdicts
 from .claims import Claim
@@ -20,7 +21,9 @@ def label_and_take_next(
     """
     with writing.in_turn():
         sample = verdicts.add_verdict(sample_id, by=by, **verdict)
-        return sample, _next(queue, sample_id, ahead, by)
+        claim = _next(queue, sample_id, ahead, by)
+    signatures.complete(sample_id)
+    return sample, claim
 
 
 def skip_and_take_next(queue: Queue, sample_id: str, *, by: str, ahead: str = "") -> Claim | None:

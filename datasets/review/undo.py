@@ -14,6 +14,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, writing
 from people.audit import log as audit
 
+from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
@@ -45,6 +46,8 @@ def undo(by: str) -> Undone:
         done = {"verdict": _take_back_verdict, "skip": _take_back_skip, "bulk": _take_back_bulk}[action.kind](action)
         action.state = ReviewAction.State.UNDONE if isinstance(done, Undone) else ReviewAction.State.OVERTAKEN
         action.save(update_fields=["state"])
+    if action.kind == "verdict":  # which may have edited the reply; many at once never do
+        signatures.complete(action.sample_id)
     if not isinstance(done, Undone):  # after the transaction: that it cannot be taken back is to be remembered
         raise Refused(done)
     return done

@@ -14,6 +14,7 @@ from openclaw_web.sqlite import rows, statements, writing
 from people.audit import log as audit
 
 from ..as_typed import as_typed
+from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleLabel
 from ..versions import version_of
 from ..words import STATUS_WORDS
@@ -51,7 +52,9 @@ class NoSuchSample(Refused):
 def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> DatasetSample:
     """The sample with a verdict added; earlier verdicts stay in its history. `verdict` is as for `add_verdict`."""
     with writing.in_turn():  # from here on nobody else can change the sample
-        return add_verdict(sample_id, status, by=by, **verdict)
+        sample = add_verdict(sample_id, status, by=by, **verdict)
+    signatures.complete(sample_id)
+    return sample
 
 
 def add_verdict(

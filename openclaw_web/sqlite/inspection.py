@@ -16,6 +16,7 @@ TRIGGER_MIGRATIONS = (
     "people.migrations.0001_tables",
     "datasets.migrations.0002_review_queue",
     "datasets.migrations.0003_verdicts_are_never_replaced",
+    "datasets.migrations.0008_signatures",
 )
 TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 

@@ -75,7 +75,7 @@ def _context(form):
         "kept": [(count, choosing.WHY.get(reason, reason)) for reason, count in kept.items()],
         "days": configuration.get(services.SETTING),
         "folder": services.folder(),
-        "tasks": [state for state in ticking.states() if state.every.setting in SHOWN],
+        "tasks": ticking.states(SHOWN),
         "may_change": True,
     }
 

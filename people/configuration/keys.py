@@ -220,6 +220,14 @@ _REVIEW = {
         _("Reasons for a reject"),
         _("One per line: a code, a colon, a label. Empty = reviewers are not asked for a reason."),
     ),
+    "schedule.signatureMinutes": _number(
+        10,
+        0,
+        10080,
+        label=_("Check signatures every"),
+        unit=_("minutes"),
+        help=_("Creates the signatures that older samples lack; exports find duplicates by them. 0 = at each export."),
+    ),
 }
 GROUPS = {
     "import": (_("Import"), _IMPORT),

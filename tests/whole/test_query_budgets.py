@@ -72,7 +72,7 @@ BUDGETS = {
     "ledger:stored_list": 4,
     "ledger:turn_list": 8,
     "operations:artifact_store": 3,
-    "operations:backup_list": 12,
+    "operations:backup_list": 13,
     "operations:checkpoint_detail": 8,
     "operations:component_list": 2,
     "operations:doctor": 13,

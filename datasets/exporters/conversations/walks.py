@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .. import changes
 from ..changes import NONE, Changes
-from ..made import AFTER_GAP, BEYOND_ROW, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
+from ..made import AFTER_GAP, BEYOND_ROW, DUPLICATE, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
 from ..samples import ExportSample, Pair, is_cut
 from . import histories
 from .cutting import share_of, shortened
@@ -47,7 +47,9 @@ def told(
         while turn and (turn.number or 0) < sample.turn_number:
             walk.leave(turn)
             turn = next(turns, None)
-        if turn and turn.number == sample.turn_number:
+        if sample.is_duplicate:
+            yield walk.passed(sample)
+        elif turn and turn.number == sample.turn_number:
             yield from walk.made(sample, turn)
         else:
             yield walk.rebuilt(sample)
@@ -66,13 +68,14 @@ class Edited:
         self.latest = histories.Latest(characters)
         self.begins = ""  # the change to name when earlier turns are left out
         self.approved: tuple[int, Exchange] | None = None
+        self.duplicate: int | None = None  # the number of the last turn whose sample is left out as one
 
     def leave(self, turn: Turn) -> None:
         """Go one turn further down the branch."""
         number, exchange = self.approved or (None, None)
         if not exchange or number != turn.number:
             self.latest.clear()
-            self.begins = changes.HISTORY_BEGINS_LATER
+            self.begins = self._beginning(turn)
         else:
             self._go_past(exchange)
 
@@ -83,6 +86,11 @@ class Edited:
             self.approved = sample.turn_number, own
         yield self._made(sample, own, self.latest)
 
+    def passed(self, sample: ExportSample) -> Told:
+        """A sample that another one of the export is like: its turn is not taught again before other replies."""
+        self.duplicate = sample.turn_number
+        return Told(sample, None, left_out=DUPLICATE)
+
     def rebuilt(self, sample: ExportSample) -> Told:
         """The row of a sample whose turn is not on the branch: what stands before it there is not known."""
         own = self._own(sample, sample.user_text, Turn(None, sample.user_text), {changes.REBUILT})
@@ -92,6 +100,11 @@ class Edited:
     def rest(self) -> Iterable[Told]:
         """What is still to be told of the session."""
         return ()
+
+    def _beginning(self, turn):
+        """The change to name when a turn is not taught, and what follows it begins anew."""
+        is_duplicate = turn.number == self.duplicate
+        return changes.HISTORY_AFTER_DUPLICATE if is_duplicate else changes.HISTORY_BEGINS_LATER
 
     def _made(self, sample, own, latest):
         exchanges, is_shortened = latest.before(own)
@@ -135,21 +148,30 @@ class Edited:
 
 
 class Session(Edited):
-    """One row: the first approved turn and what follows it, up to a turn that is not approved, or as much as fits."""
+    """One row: the first approved turn and what follows it, up to a turn that is not approved, or as much as fits.
+
+    A turn whose sample is left out as a duplicate ends a row, and what follows it begins another one.
+    """
 
     def __init__(self, spelling: Spelling, characters: int, withheld: Set[str]):
         super().__init__(spelling, characters, withheld)
         self.exchanges: list[Exchange] = []
         self.samples: list[ExportSample] = []
         self.size = 0
-        self.ended = ""  # why nothing more comes into the row
+        self.ended = ""  # why nothing more comes into a row
+        self.complete: list[Told] = []
 
     def leave(self, turn: Turn) -> None:
         """Go one turn further down the branch."""
-        if not self.samples:
+        if self.ended or (self.samples and self.samples[-1].turn_number == turn.number):
+            return
+        if turn.number == self.duplicate:
+            self._complete()
+            self.begins = changes.HISTORY_AFTER_DUPLICATE
+        elif not self.samples:
             self.begins = self.begins or changes.HISTORY_BEGINS_LATER
-        elif self.samples[-1].turn_number != turn.number:
-            self.ended = self.ended or AFTER_GAP
+        else:
+            self.ended = AFTER_GAP
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """Take the turn into the row, or say why it is not in it."""
@@ -169,14 +191,21 @@ class Session(Edited):
         self.samples.append(sample)
         self.size += own.size
 
-    def rest(self) -> Iterator[Told]:
-        """The row, when the session has one."""
-        if self.samples:
-            done = {self.begins} if self.begins else set()
-            if any(sample.edited_reply is not None for sample in self.samples):
-                done.add(changes.REPLY_EDITED)
-            *others, last = self.samples
-            yield Told(last, self.exchanges, frozenset(done), others)
+    def rest(self) -> Iterable[Told]:
+        """The rows, when the session has any."""
+        self._complete()
+        return self.complete
+
+    def _complete(self):
+        """Nothing more comes into the row."""
+        if not self.samples:
+            return
+        done = {self.begins} if self.begins else set()
+        if any(sample.edited_reply is not None for sample in self.samples):
+            done.add(changes.REPLY_EDITED)
+        *others, last = self.samples
+        self.complete.append(Told(last, self.exchanges, frozenset(done), others))
+        self.exchanges, self.samples, self.size = [], [], 0
 
     def _why_not(self, sample):
         if self.samples and self.samples[-1].turn_number == sample.turn_number:

@@ -1,6 +1,6 @@
 """The samples of an export, read in the order of their places."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -14,14 +14,13 @@ from ...exporters.training_rows import LEAVE_OUT
 from ...models import DatasetSample
 from ...turn_facts import CUT_OFF
 from ..options import Options
-from .plain_rows import PlainRows
+from .plain_rows import PlainRow, PlainRows
 
+ORDER = ("session_id", "turn_number", "id")
 COLUMNS = (
-    "id",
+    *ORDER,
     "sample_type",
     "agent_id",
-    "session_id",
-    "turn_number",
     "content",
     "output",
     "quality_score",
@@ -31,7 +30,6 @@ COLUMNS = (
     "gate_corrected_output",
 )
 STORED = (*COLUMNS, *(name for name in raw.COLUMNS if name not in COLUMNS))  # all that a sample has
-ORDER = ("session_id", "turn_number", "id")
 LISTED = 200
 Samples = QuerySet[DatasetSample]
 Row = dict[str, Any]
@@ -71,6 +69,14 @@ class Source:
             for session_id, rows in groupby(self._rows(agent_id), key=itemgetter("session_id")):
                 yield agent_id, session_id, rows
 
+    def batches(self, columns: Sequence[str], long_column: str) -> Iterator[list[PlainRow]]:
+        """All samples in the same order, in batches of their values of these columns; the longest tells how many fit.
+
+        The columns begin with those of ORDER.
+        """
+        for agent_id in self._agent_ids():
+            yield from self._batches(agent_id, columns, long_column)
+
     def _agent_ids(self):
         if self.options.agent is not None:
             return [self.options.agent]
@@ -91,19 +97,23 @@ class Source:
         yield "no_turn", Q(turn_number=None)
 
     def _rows(self, agent_id) -> Iterator[Row]:
-        """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
-        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*self.columns)
-        reader = PlainRows(COLUMNS.index("content"))
-        batch, is_more = reader.batch(chosen)
-        while batch:
+        for batch in self._batches(agent_id, self.columns, "content"):
             for row in batch:
                 yield dict(zip(self.columns, row, strict=True))
+
+    def _batches(self, agent_id, columns, long_column) -> Iterator[list[PlainRow]]:
+        """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
+        chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*columns)
+        reader = PlainRows(columns.index(long_column))
+        batch, is_more = reader.batch(chosen)
+        while batch:
+            yield batch
             batch, is_more = reader.batch(chosen.filter(_after(batch[-1]))) if is_more else ([], False)
 
 
 def _after(row):
     """Behind `row` in ORDER, within one agent."""
-    session, turn, sample = (row[COLUMNS.index(name)] for name in ORDER)
+    session, turn, sample = row[: len(ORDER)]
     # session >= x AND (session > x OR ...): the first half lets SQLite seek in the index.
     return Q(session_id__gte=session) & (
         Q(session_id__gt=session) | Q(turn_number__gt=turn) | Q(turn_number=turn, id__gt=sample)

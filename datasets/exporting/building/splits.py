@@ -1,13 +1,18 @@
-"""Which side of a split a session is on: decided by a hash, so that it is the same every time and everywhere."""
+"""Which side of a split a session is on: decided by what it says, so that its names do not matter."""
 
-import hashlib
-
-import orjson
-
-TRAIN, TEST = SIDES = ("train", "test")
+TRAIN, VALIDATION, TEST = SIDES = ("train", "validation", "test")
+NEARLY_ONE = 1 - 1e-9  # 0.1 and 0.9 need not come to 1
 
 
-def side(agent_id: str, session_id: str, *, seed: str, train_share: float) -> str:
-    """`train` or `test` for a whole session: its turns know each other and must not be on both sides."""
-    digest = hashlib.sha256(orjson.dumps([agent_id, session_id, seed])).digest()
-    return TRAIN if int.from_bytes(digest[:8]) / 2**64 < train_share else TEST
+def side(key: int, *, train: float, validation: float = 0.0) -> str:
+    """The side that a number of 64 bits falls on: evenly spread numbers fill the sides by their shares."""
+    place = (key >> 11) * 2.0**-53  # the bits that a float holds: never rounded up to 1
+    if place < train:
+        return TRAIN
+    bound = train + validation
+    return VALIDATION if place < bound or (validation and bound >= NEARLY_ONE) else TEST
+
+
+def wanted(validation: float) -> tuple[str, ...]:
+    """The sides that an export has, filled or empty."""
+    return SIDES if validation else (TRAIN, TEST)

@@ -25,6 +25,9 @@ from ...exporters.formats.checks import COLUMNS, broken_rules
 from ...exporters.prompts import nothing
 from ...exporters.samples import ExportSample, Unreadable, read_sample, read_stored
 from ...exporters.training_rows import rows_of, unfit
+from ...likeness import signatures
+from ...likeness.fates import DUPLICATE, Plan
+from ...likeness.texts import identity
 from ...models import DatasetSample
 from .. import words
 from ..options import Options
@@ -35,6 +38,7 @@ from .prompts import SessionPrompts
 from .source import LISTED
 
 PROFILE, NO_PROFILE = "strict", "stored"
+CHANGED = "changed"  # why a sample is in no row: the plan was made without it
 RULES = 2  # what may be taught; exports without the number may teach the words of people as results of tools
 STEP = 100  # samples between two reports of progress
 
@@ -48,10 +52,13 @@ class ExportWriter:
         folder: Path,
         excluded: dict[str, dict[str, Any]],
         name: str,
+        plan: Plan,
         kinds: Set[str] = frozenset(),
     ):
         self.options = options
         self.name = name
+        self.plan = plan
+        self.side = splits.TRAIN  # of the session that is being written
         self.dataset = dataset_name(name, options.format)
         self.kinds = kinds  # of secrets that count
         withheld = frozenset() if options.include_flagged else frozenset(map(changes.secret, kinds))
@@ -71,18 +78,16 @@ class ExportWriter:
 
     def add_session(
         self,
-        agent_id: str,
-        session_id: str,
+        _agent_id: str,
+        _session_id: str,
         rows: Iterable[dict[str, Any]],
         messages: Iterable[Said] = (),
         prompts: SessionPrompts | None = None,
     ) -> Iterator[int]:
         """Write the rows of one session's samples; yields now and then how many samples were seen."""
-        share = self.options.train_split
-        side = splits.side(agent_id, session_id, seed=self.options.seed, train_share=share)
         before, reported = self.rows, self.seen
         for made in rows_of(self.shape, self._fitting(rows), messages, prompts.given if prompts else nothing):
-            self._add(side, made)
+            self._add(made)
             if self.seen >= reported + STEP:
                 reported = self.seen
                 yield reported
@@ -137,9 +142,23 @@ class ExportWriter:
                 self._note_excluded(reason, sample.sample_id)
                 continue
             sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
-            yield sample
+            if self._is_planned(sample):
+                yield sample
 
-    def _add(self, side, made):
+    def _is_planned(self, sample):
+        """Whether the plan knows the sample as it is. What is new or edited since it was made is left out."""
+        made_from = identity(*signatures.pair(sample))
+        fate = self.plan.fate(sample.sample_id, made_from)
+        if fate is None:
+            self._note_excluded(CHANGED, sample.sample_id)
+            signatures.forget(sample.sample_id, unless=made_from)
+        elif fate == DUPLICATE:
+            sample.is_duplicate = True
+        else:
+            self.side = splits.SIDES[fate]  # the same for all of a session
+        return fate is not None
+
+    def _add(self, made):
         sample = made.sample
         if made.row is None:
             if made.left_out == changes.SECRETS_FOUND:
@@ -156,9 +175,9 @@ class ExportWriter:
         if broken := broken_rules(self.shape.format, row):
             self._note_broken(sample.sample_id, broken)
             return
-        self._file(side).add(line, row)
+        self._file(self.side).add(line, row)
         if self.options.format == "openai":
-            self._source(side).add(*as_line(openai.source(made), NONE)[:2])
+            self._source(self.side).add(*as_line(openai.source(made), NONE)[:2])
         self.rows += 1
         self.changes.update(done)
         self.prompts.count(made)
@@ -229,7 +248,7 @@ class ExportWriter:
             "options": options,
             "counts": self._counts(written),
             "files": [],
-            "empty_sides": [side for side in splits.SIDES if side not in written],
+            "empty_sides": [side for side in splits.wanted(self.options.validation_split) if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "secrets": {"kinds": dict(sorted(self.secrets.items())), "only_words": self.only_words},
             "transformations": dict(sorted(self.changes.items())),

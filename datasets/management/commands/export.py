@@ -13,6 +13,7 @@ from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.options import FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, TASKS, Options
+from ...likeness.fates import DUPLICATES, ONE
 
 
 class Command(Verb):
@@ -42,6 +43,15 @@ class Command(Verb):
             default=0.8,
             metavar="SHARE",
             help=_("share used for training, 0 to 1 (0.8)"),
+        )
+        parser.add_argument(
+            "--validation-split", type=float, default=0.0, metavar="SHARE", help=_("share used for validation (0)")
+        )
+        parser.add_argument(
+            "--duplicates",
+            choices=DUPLICATES,
+            default=ONE,
+            help=_("samples that say the same, or nearly: one of each group, or all, on the same side (one)"),
         )
         parser.add_argument("--seed", default="0", help=_("the same seed gives the same split (0)"))
         parser.add_argument("--agent", help=_("only samples of this agent"))

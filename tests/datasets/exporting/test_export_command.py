@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from datasets.models import DatasetExport
 from jobs.models import JobRun
+from tests.datasets.exporting.branches import body
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +84,7 @@ def test_a_taken_name_is_refused():
 
 def test_rows_in_the_way_are_named():
     for number in range(30):
-        SampleFactory(id=f"broken-{number:02}", annotation_status="approved", output=" ")
+        SampleFactory(id=f"broken-{number:02}", annotation_status="approved", output=" ", content=body(number))
     out = io.StringIO()
     with pytest.raises(CommandError, match="30 rows break a rule") as refused:
         call_command("export", "--name", "one", "--format", "alpaca", "--json", stdout=out, stderr=io.StringIO())

@@ -173,14 +173,17 @@ def half_written(folders):
 
 
 def seed(store):
-    content = orjson.dumps({"userMessage": "question", "agentReply": "answer " * 400, "context": []}).decode()
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number"
     rows = (
-        (f"x{number}", "annotated_turn", f"s{number // 50}", content, "approved", number, "main", number % 50)
+        (f"x{number}", "annotated_turn", f"s{number // 50}", content(number), "approved", number, "main", number % 50)
         for number in range(SAMPLES)
     )
     store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
     store.commit()
+
+
+def content(number):
+    return orjson.dumps({"userMessage": "question", "agentReply": f"answer {number} " * 400, "context": []}).decode()
 
 
 def python(home, *words, stderr=subprocess.DEVNULL):

@@ -6,6 +6,7 @@ from datasets.exporting import exports
 from datasets.exporting import options as export_options
 from datasets.models import DatasetExport
 from openclaw_web.errors import Refused
+from tests.datasets.exporting.branches import Steps
 from tests.factories import SampleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
@@ -51,3 +52,8 @@ def test_what_was_asked_for_is_what_is_built():
     assert options == export_options.Options(
         "sharegpt", "gate", agent="ada", seed="9", train_split=0.25, keep_text=True
     )
+
+
+def test_an_export_that_does_not_exist_is_refused():
+    with pytest.raises(Refused, match="This export does not exist"):
+        exports.build("nothing", Steps())

@@ -8,7 +8,7 @@ from datasets.exporters.files.dates import PIECE, DateColumns
 from datasets.exporters.formats import metadata, sharegpt
 from datasets.exporters.formats.checks import COLUMNS, broken_rules
 from datasets.exporters.samples import read_sample
-from datasets.exporting.building.splits import side
+from datasets.exporting.building.splits import SIDES, side
 from tests.datasets.exporting.branches import Call, agent, result, rows, sample, stored, user, values
 
 # Characters
@@ -152,22 +152,21 @@ def test_conversations_of_nothing_but_dates_are_noticed():
 # Splits
 
 
-def test_a_session_is_always_on_the_same_side():
-    assert side("ada", "s1", seed="0", train_share=0.8) == side("ada", "s1", seed="0", train_share=0.8)
-    assert {side("ada", f"s{n}", seed="0", train_share=1) for n in range(50)} == {"train"}
-    assert {side("ada", f"s{n}", seed="0", train_share=0) for n in range(50)} == {"test"}
+KEYS = [key * 2**64 // 2_000 for key in range(2_000)]
 
 
-def test_the_share_is_about_what_was_asked_for_and_seeds_differ():
-    first = [side("ada", f"s{n}", seed="0", train_share=0.8) for n in range(2_000)]
-    other = [side("ada", f"s{n}", seed="1", train_share=0.8) for n in range(2_000)]
-    assert 0.77 < first.count("train") / 2_000 < 0.83
-    assert first != other
-
-
-def test_names_do_not_run_into_each_other():
-    pairs = {
-        side("a", f"b{n}", seed="0", train_share=0.5) == side("ab", f"{n}", seed="0", train_share=0.5)
-        for n in range(99)
-    }
-    assert pairs == {True, False}
+@pytest.mark.parametrize(
+    ("train", "validation", "counts"),
+    [
+        (0.8, 0, (1_600, 0, 400)),
+        (1, 0, (2_000, 0, 0)),
+        (0, 0, (0, 0, 2_000)),
+        (0.8, 0.1, (1_600, 200, 200)),
+        (0, 1, (0, 2_000, 0)),
+        (0.7, 0.3, (1_400, 600, 0)),
+        (0.1, 0.9 - 1e-12, (200, 1_800, 0)),
+    ],
+)
+def test_sides_are_filled_by_their_shares(train, validation, counts):
+    found = [side(key, train=train, validation=validation) for key in [*KEYS[:-1], 2**64 - 1]]
+    assert tuple(map(found.count, SIDES)) == pytest.approx(counts, abs=1)

@@ -38,7 +38,7 @@ def samples():
     for number in range(8):
         for turn in (1, 2):
             place = {"session_id": f"s{number + 1}", "turn_number": turn, "annotation_status": "approved"}
-            SampleFactory(id=f"x{number}-{turn}", content=body(turn), **place)
+            SampleFactory(id=f"x{number}-{turn}", content=body(10 * number + turn), **place)
     SampleFactory(id="waiting", session_id="s1", turn_number=3)
 
 

@@ -150,7 +150,7 @@ def test_the_task_chooses_the_samples(format_):
 @pytest.mark.parametrize("format_", ["raw", "csv"])
 def test_no_trainer_is_told_of_them_and_no_rule_stops_them(format_):
     for number in range(1, 4):
-        said = body(number, userMessage="", agentReply="2026-01-31")
+        said = body(number, userMessage="", agentReply=f"2026-01-0{number}")
         SampleFactory(id=f"x{number}", turn_number=number, content=said, annotation_status="approved")
     export = build(format_)
     assert not (exports.folder_of(export) / "dataset_info.json").exists()
@@ -166,7 +166,7 @@ def test_transcripts_are_not_read(django_assert_max_num_queries):
 
 def test_sides_are_those_of_every_format():
     for number in range(20):
-        SampleFactory(id=f"x{number}", session_id=f"s{number}", annotation_status="approved")
+        SampleFactory(id=f"x{number}", session_id=f"s{number}", content=body(number), annotation_status="approved")
     sides = {}
     for format_, name in (("alpaca", "session_id"), ("raw", "sessionId")):
         export = exports.request("one", format_, "reply", by="root", train_split=0.5)

@@ -46,7 +46,7 @@ def two_turns(home):
 
 def asked(browser, **more):
     """The page of an export asked for on the page and built, without tags, on one line."""
-    wanted = WANTED | {"format": "sharegpt"} | more
+    wanted = WANTED | {"format": "sharegpt", "duplicates": "keep"} | more
     assert browser.post(reverse("datasets:export_create"), wanted).status_code == 302
     running.run_next()
     return " ".join(browser.get(DatasetExport.objects.get().get_absolute_url()).text.split())
@@ -82,7 +82,7 @@ def test_the_form_says_what_is_too_much(as_reviewer):
 
 
 def test_the_api_has_them(as_reviewer):
-    wanted = {"name": "one", "format": "sharegpt", "train_split": 1, "parallel_calls": "split"}
+    wanted = {"name": "one", "format": "sharegpt", "train_split": 1, "parallel_calls": "split", "duplicates": "keep"}
     export = as_reviewer.post("/api/v1/exports", wanted, "application/json").json()
     assert (export["options"]["prompt_characters"], export["options"]["parallel_calls"]) == (32_768, "split")
     running.run_next()
@@ -114,6 +114,7 @@ def test_an_older_export_has_none(as_reviewer):
 def test_the_command_prints_them():
     out = io.StringIO()
     words = ("--name", "one", "--format", "sharegpt", "--split", "1")
+    words += ("--duplicates", "keep")
     call_command("export", *words, "--parallel-calls", "split", stdout=out, stderr=io.StringIO())
     assert "System prompt: 1 row; left out: Truncated by OpenClaw: 1\n  Tools: 2 rows\n" in out.getvalue()
     DatasetExport.objects.all().delete()

@@ -141,7 +141,7 @@ def test_else_the_last_one_before_the_turn_ended(home, main):
     home.transcript(*working(1), session=OTHER)
     recorded(home, compiled(5, "x", systemPrompt="early"), compiled(6, "y", systemPrompt="late"))
     collected(home, main, ONE, OTHER)
-    manifest, rows = build()
+    manifest, rows = build(duplicates="keep")
     assert [rows[ONE, turn]["system"] for turn in (1, 2, 3)] == ["", "late", "late"]
     assert rows[OTHER, 1]["system"] == ""
     assert left_out(manifest)["system"] == {"not_recorded": 2}

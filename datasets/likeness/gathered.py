@@ -1,0 +1,142 @@
+"""The samples of an export as numbers: what they are compared, ranked and split by, some 100 bytes for each."""
+
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..models import DatasetSample, SampleSignature
+from . import signatures
+from .fates import key
+from .numbers import Numbers
+from .signatures import Signature
+
+SIGNATURE = ("id", *signatures.COLUMNS)
+OWN = ("session_id", "turn_number", "id", "agent_id", "output", "annotation_status", "quality_score")
+# What the rows of `gather` are made of; the columns of the signature may be None.
+COLUMNS = (*OWN, *[f"signature__{name}" for name in SIGNATURE])
+LONG_COLUMN = "signature__numbers"
+STATUSES = {DatasetSample.Status.APPROVED: 0, DatasetSample.Status.AUTO_APPROVED: 1}
+Row = tuple[Any, ...]
+Array = np.ndarray[Any, Any]
+
+
+class Gathered:
+    """One number for each sample in each column, in the order of the samples' places."""
+
+    def __init__(self, numbers: Numbers):
+        self.numbers = numbers
+        self.session_count = 0
+        self._columns = {
+            name: array(kind)
+            for name, kind in {
+                "key": "q",  # see fates.key
+                "pair": "Q",  # of the hash of prompt and reply
+                "words": "Q",  # of the hash of their words
+                "handle": "q",  # the id of the signature
+                "turn": "q",
+                "session": "q",  # its number, in the order of places
+                "judgement": "B",
+                "quality": "d",
+                "has_numbers": "B",
+            }.items()
+        }
+        self._place: tuple[str, str] | None = None
+
+    def __len__(self):
+        return len(self._columns["key"])
+
+    def add(self, rows: list[Row]) -> None:
+        """Append samples, with sound signatures."""
+        _sessions, turns, ids, _agents, outputs, statuses, qualities, handles, *found = zip(*rows, strict=True)
+        _rules, made_from, words, numbers, _checksums = found
+        self._extend("key", map(key, ids, made_from))
+        self._extend("turn", turns)
+        self._extend("handle", handles)
+        self._extend("session", [self._session(row[3], row[0]) for row in rows])
+        judged = zip(outputs, statuses, strict=True)
+        self._extend("judgement", [3 * (output is None) + STATUSES.get(status, 2) for output, status in judged])
+        self._extend("quality", [-1.0 if quality is None else quality for quality in qualities])
+        self._extend("has_numbers", map(bool, numbers))
+        self._columns["pair"].frombytes(_first_numbers(made_from))
+        self._columns["words"].frombytes(_first_numbers(words))
+        self.numbers.add(numbers)
+
+    def column(self, name: str) -> Array:
+        """A column as numpy has it, without a copy."""
+        values = self._columns[name]
+        return np.frombuffer(values, dtype=values.typecode) if values else np.empty(0, dtype=values.typecode)
+
+    def best_first(self) -> Array:
+        """The places of the samples, the better ones first.
+
+        Edited by a person, approved by a person, approved by rule, of higher quality, earlier in its session; then by
+        what is said and what else is said in the session. Names decide between sessions that say the same.
+        """
+        judgement, quality, turn, pair = (self.column(name) for name in ("judgement", "quality", "turn", "pair"))
+        told = spread(spread(spread(pair) ^ turn.astype(np.uint64)) ^ judgement.astype(np.uint64))
+        told = spread(told ^ quality.view(np.uint64))
+        of_session = np.zeros(self.session_count, dtype=np.uint64)
+        np.add.at(of_session, self.column("session"), told)
+        return np.lexsort((of_session[self.column("session")], pair, turn, -quality, judgement))
+
+    def _extend(self, name, values):
+        self._columns[name].extend(values)
+
+    def _session(self, *place):
+        if place != self._place:
+            self._place = place
+            self.session_count += 1
+        return self.session_count - 1
+
+
+def gather(batches: Iterable[list[Row]], into: Gathered, hear: Callable[[int], None]) -> None:
+    """Read samples in the order of their places; signatures that are missing, outdated or damaged are made anew.
+
+    `hear` is told now and then how many were read. A sample that is removed or edited meanwhile is left out.
+    """
+    count = 0
+    for batch in batches:
+        for rows in _parts(batch):
+            if sound := _sound(rows):
+                into.add(sound)
+            count += len(rows)
+            hear(count)
+
+
+def spread(values: Array) -> Array:
+    """Numbers of 64 bits as others, the same ones each time, evenly spread (the finalizer of SplitMix64)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _parts(batch):
+    """A batch, in small parts where much of it has to be made anew: somebody wants to hear how far that is."""
+    rule = len(OWN) + SIGNATURE.index("rule")
+    size = len(batch) if all(row[rule] == signatures.RULE for row in batch) else signatures.BATCH
+    return (batch[start : start + size] for start in range(0, len(batch), size or 1))
+
+
+def _sound(rows):
+    """The rows with what their signatures should be."""
+    own, sample = len(OWN), OWN.index("id")
+    broken = {row[sample] for row in rows if not signatures.is_sound(row[sample], Signature(*row[own + 1 :]))}
+    if not broken:
+        return rows
+    signatures.renew(broken)
+    found = SampleSignature.objects.filter(sample__in=broken).values_list("sample_id", *SIGNATURE)
+    renewed = {sample_id: tuple(columns) for sample_id, *columns in found}
+    return [
+        (*row[:own], *renewed[row[sample]]) if row[sample] in broken else row
+        for row in rows
+        if row[sample] not in broken or row[sample] in renewed
+    ]
+
+
+def _first_numbers(hashes):
+    """The first 64 bits of each hash, for an array of this machine."""
+    joined = np.frombuffer(b"".join(hashes), dtype=">u8").reshape(len(hashes), -1)
+    return joined[:, 0].astype(np.uint64).tobytes()

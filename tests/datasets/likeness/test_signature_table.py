@@ -1,0 +1,49 @@
+"""The table of signatures: made and taken back by its migration, its trigger found missing and brought back."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from datasets.likeness import signatures
+from datasets.models import DatasetSample, SampleSignature
+from openclaw_web.sqlite import inspection, statements, upkeep
+from tests.datasets.likeness.said import add, near
+
+TRIGGER = "sample_signatures_outdated"
+
+
+def triggers():
+    return {name for (name,) in statements.rows("default", "SELECT name FROM sqlite_schema WHERE type = 'trigger'")}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_migration_goes_both_ways():
+    add("one", near())
+    try:
+        call_command("migrate", "datasets", "0006", verbosity=0)
+        assert "sample_signatures" not in connection.introspection.table_names() and TRIGGER not in triggers()
+        assert DatasetSample.objects.filter(id="one").update(output="edited") == 1
+    finally:
+        call_command("migrate", "datasets", verbosity=0)
+    assert TRIGGER in triggers() and not SampleSignature.objects.exists()
+    signatures.renew(["one"])
+    DatasetSample.objects.update(output="edited again")
+    assert not SampleSignature.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_doctor_knows_the_trigger():
+    assert TRIGGER in inspection.triggers()
+    statements.run("default", f"DROP TRIGGER {TRIGGER}")
+    upkeep.make_triggers()
+    assert TRIGGER in triggers()
+
+
+@pytest.mark.django_db
+def test_what_does_not_change_the_words_keeps_the_signature():
+    add("one", near(), output="edited")
+    signatures.renew(["one"])
+    DatasetSample.objects.update(annotation_status="rejected", output="edited", quality_score=1)
+    assert SampleSignature.objects.count() == 1
+    DatasetSample.objects.update(output=None)
+    assert not SampleSignature.objects.exists()

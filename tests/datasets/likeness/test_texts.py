@@ -1,0 +1,98 @@
+"""The words that samples are compared by, and their signatures."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasets.likeness.minhash import signature
+from datasets.likeness.texts import grams, identity, jaccard, words_of
+from tests.datasets.likeness import said
+
+# datasketch as it comes, all of it: in a process of its own, as the tests' packages have another `datasets`.
+ROOT = Path(__file__).resolve().parents[3]
+PLAIN = """
+import sys
+from datasketch import MinHash
+told = MinHash(128)
+told.update_batch([gram.encode() for gram in sys.argv[1:]])
+print(told.hashvalues.astype("<u4").tobytes().hex())
+"""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reply", "words"),
+    [
+        ("Hello, World!", "It's\n\n**fine**.", "hello world it s fine"),
+        ("STRASSE", "Straße", "strasse strasse"),
+        ("Ｆｕｌｌ　ｗｉｄｔｈ", "ﬁne", "full width fine"),
+        ("导入 done?", "是的", "导 入 done 是 的"),
+        ("👍", "ok 🔧", "👍 ok 🔧"),
+        ("a_b 10:30", "", "a_b 10 30"),
+        ("…", "!?", ""),
+    ],
+)
+def test_words_are_compared_without_case_width_and_punctuation(prompt, reply, words):
+    assert words_of(prompt, reply) == words.split()
+
+
+def test_fewer_than_five_words_are_one_gram():
+    assert grams(["a", "b", "c", "d"]) == {("a", "b", "c", "d")}
+    assert grams(["a", "b", "c", "d", "e"]) == {("a", "b", "c", "d", "e")}
+    assert len(grams(["a", "b", "c", "d", "e", "f"])) == 2
+    assert not grams([])
+
+
+@given(st.text(), st.text())
+def test_whatever_is_said_has_a_signature_of_one_length(prompt, reply):
+    words = words_of(prompt, reply)
+    assert len(signature(grams(words))) == (512 if words else 0)
+    assert jaccard(grams(words), grams(words)) == (1.0 if words else 0.0)
+
+
+@given(st.tuples(st.text(), st.text()), st.tuples(st.text(), st.text()))
+def test_an_identity_belongs_to_one_pair(one, other):
+    assert (identity(*one) == identity(*other)) == (one == other)
+
+
+def test_halves_of_surrogate_pairs_are_compared_too():
+    half = "\ud83d and four more words"
+    assert len(identity(half, half)) == 32 and len(signature(grams(words_of(half, half)))) == 512
+
+
+def test_a_signature_is_that_of_the_library():
+    """The library is loaded without what it does not need here; what comes out is what it says itself."""
+    found = grams(said.STORY)
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PLAIN, *("\x1f".join(gram) for gram in found)],
+        capture_output=True, check=True, text=True,
+    )  # fmt: skip
+    assert bytes.fromhex(told.stdout) == signature(found)
+
+
+def test_much_is_hashed_in_parts():
+    words = [str(number) for number in range(7_000)]
+    whole, halves = signature(grams(words)), [signature(grams(words[:3_504])), signature(grams(words[3_500:]))]
+    assert whole == bytes(np.minimum(*(np.frombuffer(half, dtype="<u4") for half in halves)))
+
+
+def test_what_else_the_library_needs_is_not_loaded():
+    """Its indexes need scipy, which takes 75 MB of each process."""
+    code = "import sys; from datasets.likeness.minhash import signature; signature({('a',)}); print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True)
+    assert "datasketch.minhash" in told.stdout.split() and "scipy" not in told.stdout.split()
+
+
+def test_pages_need_no_numpy():
+    """Only samples that are made and exports that are built do: it takes 14 MB of each process."""
+    code = "import django, sys; django.setup(); import openclaw_web.urls; print(*sys.modules)"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "openclaw_web.settings_test"}
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True, text=True
+    )
+    assert "numpy" not in told.stdout.split()
