@@ -153,7 +153,8 @@ def _decided(found, groups, seed, side_of):
     smallest = np.full(found.session_count, np.iinfo(np.uint64).max, dtype=np.uint64)
     keys = spread(found.column("pair")[kept] ^ _number(seed))
     np.minimum.at(smallest, sessions[kept], keys)
-    sides = np.fromiter(map(side_of, groups.sides(smallest).tolist()), dtype=np.uint8, count=len(smallest))
+    keys = spread(groups.sides(smallest))  # the smallest of many is a small one: spread evenly again
+    sides = np.fromiter(map(side_of, keys.tolist()), dtype=np.uint8, count=len(keys))
     fates = sides[sessions]
     fates[~groups.is_kept] = DUPLICATE
     order = np.argsort(found.column("key"))
