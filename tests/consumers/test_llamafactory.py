@@ -23,7 +23,8 @@ def test_a_row_that_it_drops_is_noticed(folders, hand_over, tmp_path):
     first, *others = rows_of(broken)
     first["conversations"].pop()
     text = "".join(json.dumps(row) + "\n" for row in [first, *others])
-    (broken / "sharegpt.train.jsonl").write_text(text)
+    [file] = broken.glob("*.train.jsonl")
+    file.write_text(text)
     learned = hand_over("llamafactory", "llamafactory", {"broken": str(broken)})["answers"]["broken"]["learned"]
     assert len(learned) == len(others)
     with pytest.raises(AssertionError):

@@ -314,7 +314,7 @@ def test_bash_completes_verbs_options_and_values(run, tmp_path, monkeypatch):
     for words, offered in {
         "mi": ["migrate_agents"],
         "--v": ["--version"],
-        "export --format ": ["alpaca", "sharegpt"],
+        "export --format ": ["alpaca", "sharegpt", "openai", "raw", "csv"],
         "export --agent ": ["ada"],
         "create_user mei --role a": ["admin"],
         "collect --w": ["--watch"],

@@ -55,6 +55,7 @@ def _text(name, written, manifest):
     yield from _section("Rows", _rows(written, manifest["counts"]))
     yield from _section("Left out", _left_out(manifest["excluded"]))
     yield from _section("Changed to fit the format", _changed(manifest["transformations"]))
+    yield from _section("Possible secrets", _secrets(manifest))
     if notes := manifest["notes"]:
         yield from _section("To know", (str(words.NOTES[name]) for name in notes))
     yield from _section("Options", (f"`{key}`: {_shown(value)}" for key, value in manifest["options"].items()))
@@ -88,6 +89,12 @@ def _left_out(excluded):
 def _changed(changes):
     for name, rows in changes.items():
         yield f"{words.CHANGES[name]}: {rows:,} {'row' if rows == 1 else 'rows'}"
+
+
+def _secrets(manifest):
+    where = "in the files" if manifest["options"]["include_flagged"] else "not in the files"
+    for kind, rows in words.secrets(manifest):
+        yield f"{kind}: {rows:,} {'row' if rows == 1 else 'rows'}, {where}"
 
 
 def _loading(written, manifest):

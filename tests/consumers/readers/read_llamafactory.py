@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import sys
+from dataclasses import fields
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -34,7 +35,9 @@ def read(folder):
     name = next(name for name in json.loads((folder / "dataset_info.json").read_text()) if not name.endswith("_test"))
     wanted = {"dataset": name, "dataset_dir": str(folder), "template": "qwen", "cutoff_len": 1_000_000}
     if (folder / "llamafactory.yaml").exists():
-        wanted |= yaml.safe_load((folder / "llamafactory.yaml").read_text())
+        said = yaml.safe_load((folder / "llamafactory.yaml").read_text())
+        known = {field.name for field in fields(DataArguments)}  # the others are about the training
+        wanted |= {name: value for name, value in said.items() if name in known}
         wanted |= {"dataset_dir": str(folder), "template": "qwen", "cutoff_len": 1_000_000}
     arguments = DataArguments(**wanted, overwrite_cache=True)
     tokenizer = tiny_tokenizer()

@@ -83,6 +83,9 @@ DAMAGE = {
 }
 
 
+WORDS = {"changed": "Not as written", "missing": "Missing", "unexpected": "Unexpected"}  # as the page has them
+
+
 def command(*words):
     out = io.StringIO()
     call_command("verify_export", *words, "--json", "--quiet", stdout=out, stderr=io.StringIO())
@@ -111,6 +114,22 @@ def test_it_works(as_reviewer, export, folder):
     assert "8 files compared, all intact." in page
 
 
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt", "openai", "raw", "csv"])
+def test_every_format_is_read_again(as_reviewer, format_):
+    odd = 'a reply,\r\nwith "commas" and lines'
+    for number in range(12):
+        columns = {"session_id": f"s{number}", "annotation_status": "approved", "output": odd}
+        SampleFactory(id=f"x{number}", content=body(number), **columns)
+    export = make(as_reviewer, format=format_, train_split="0.5")
+    result = verified(as_reviewer, export)
+    assert result["is_intact"], result
+    [file] = [file for file in exports.folder_of(export).glob("*.test.*") if "sources" not in file.name]
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:-1]))
+    [wrong] = [file for file in verified(as_reviewer, export)["files"] if file["state"] != "intact"]
+    assert (wrong["name"], wrong["state"]) == (file.name, "changed")
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_what_was_done_to_the_files_is_found(as_reviewer, export, folder, damage):
     do, expected = DAMAGE[damage]
@@ -121,7 +140,7 @@ def test_what_was_done_to_the_files_is_found(as_reviewer, export, folder, damage
     assert not result["is_intact"] and all(file["reason"] for file in result["files"] if file["state"] != "intact")
     page = as_reviewer.get(export.get_absolute_url()).text
     for name, state in expected.items():
-        assert name in page and {"changed": "Not as written"}.get(state, state.capitalize()) in page
+        assert name in page and WORDS[state] in page
     with pytest.raises(CommandError) as failed:
         command("First try")
     assert failed.value.returncode == 1
