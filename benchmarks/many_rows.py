@@ -124,6 +124,8 @@ def fill_site(count, *, agent):
         annotated_by=f"CASE i % 4 WHEN 0 THEN {by} END",
         agent_id=agent,
         turn_number="i % 10",
+        prompted_by="CASE WHEN i % 3 = 1 THEN 'heartbeat' ELSE '' END",
+        reply_stop="CASE WHEN i % 50 = 7 THEN 'aborted' ELSE 'stop' END",
         created_at=moment,
     )
     insert(

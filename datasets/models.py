@@ -10,6 +10,8 @@ from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
 
 from .fields import OneOf
 
+# Stop reasons of replies that ended before they were complete.
+CUT_OFF = ("aborted", "error", "length", "max_tokens")
 PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected", "Corrected")]
 
 
@@ -125,7 +127,22 @@ class DatasetSample(models.Model):
             models.Index(fields=["agent_id", "session_id", "created_at", "id"], name="idx_sample_session"),
             # The order that exports read in.
             models.Index(fields=["agent_id", "session_id", "turn_number", "id"], name="idx_sample_place"),
-            # Of few samples: the others are not in it.
+            # What OpenClaw asks by itself is most of some homes, and people's words are what others look for.
+            models.Index(fields=["prompted_by", "created_at", "id"], name="idx_sample_prompted"),
+            models.Index(fields=["annotation_status", "prompted_by", "created_at", "id"], name="idx_status_prompted"),
+            models.Index(
+                fields=["agent_id", "annotation_status", "prompted_by", "created_at", "id"],
+                name="idx_sample_agent_prompted",
+            ),
+            # Of few samples: the others are not in these.
+            models.Index(
+                fields=["created_at", "id"], name="idx_sample_cut_off", condition=models.Q(reply_stop__in=CUT_OFF)
+            ),
+            models.Index(
+                fields=["annotation_status", "created_at", "id"],
+                name="idx_status_cut_off",
+                condition=models.Q(reply_stop__in=CUT_OFF),
+            ),
             models.Index(
                 fields=["reject_reason", "created_at", "id"],
                 name="idx_sample_reason",

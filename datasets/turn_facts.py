@@ -18,7 +18,6 @@ from ledger.transcripts.trimming import full_record
 from .models import DatasetSample
 
 SILENT = "silent"
-CUT_OFF = ("aborted", "error", "length", "max_tokens")
 BATCH = 200
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from ...models import DatasetSample
-from ...turn_facts import CUT_OFF
+from ...models import CUT_OFF, DatasetSample
 from ..options import Options
 from .plain_rows import PlainRows
 

@@ -1,0 +1,41 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("datasets", "0006_how_turns_began_and_ended")]
+
+    operations = [
+        migrations.AddIndex(
+            model_name="datasetsample",
+            index=models.Index(fields=["prompted_by", "created_at", "id"], name="idx_sample_prompted"),
+        ),
+        migrations.AddIndex(
+            model_name="datasetsample",
+            index=models.Index(
+                fields=["annotation_status", "prompted_by", "created_at", "id"], name="idx_status_prompted"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="datasetsample",
+            index=models.Index(
+                fields=["agent_id", "annotation_status", "prompted_by", "created_at", "id"],
+                name="idx_sample_agent_prompted",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="datasetsample",
+            index=models.Index(
+                condition=models.Q(("reply_stop__in", ("aborted", "error", "length", "max_tokens"))),
+                fields=["created_at", "id"],
+                name="idx_sample_cut_off",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="datasetsample",
+            index=models.Index(
+                condition=models.Q(("reply_stop__in", ("aborted", "error", "length", "max_tokens"))),
+                fields=["annotation_status", "created_at", "id"],
+                name="idx_status_cut_off",
+            ),
+        ),
+    ]
