@@ -125,8 +125,14 @@ class DatasetSample(models.Model):
             models.Index(fields=["agent_id", "created_at", "id"], name="idx_sample_agent"),
             models.Index(fields=["agent_id", "annotation_status", "created_at", "id"], name="idx_sample_agent_status"),
             models.Index(fields=["agent_id", "session_id", "created_at", "id"], name="idx_sample_session"),
-            # The order that exports read in.
-            models.Index(fields=["agent_id", "session_id", "turn_number", "id"], name="idx_sample_place"),
+            # The order that exports read in, and all that decides which samples fit one: contents are long.
+            models.Index(
+                fields=[
+                    *("agent_id", "session_id", "turn_number", "id"),
+                    *("sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score"),
+                ],
+                name="idx_sample_place",
+            ),
             # What OpenClaw asks by itself is most of some homes, and people's words are what others look for.
             models.Index(fields=["prompted_by", "created_at", "id"], name="idx_sample_prompted"),
             models.Index(fields=["annotation_status", "prompted_by", "created_at", "id"], name="idx_status_prompted"),

@@ -11,6 +11,7 @@ from openclaw_web.pages.formatting import size
 from ..models import DatasetExport
 from . import exports
 from . import words as export_words
+from .looking.fitting import Fitting
 
 SCHEMA = "openclaw-web.export.v1"
 
@@ -23,7 +24,29 @@ def facts(export: DatasetExport) -> dict[str, Any]:
         "state": export.state,
         "folder": str(exports.folder_of(export)),
         "manifest": exports.read_manifest(export),
+        "dry_run": False,
+        "fits": None,
     }
+
+
+def counted(found: Fitting) -> dict[str, Any]:
+    """The receipt of a count: nothing was exported."""
+    return {**dict.fromkeys(("id", "name", "state", "folder", "manifest")), "dry_run": True, "fits": found.as_json()}
+
+
+def counted_in_words(found: Fitting) -> str:
+    """How many samples fit, the rows that they become with each history, and why others are left out."""
+    numbers = {"samples": f"{found.samples:,}", "rows": f"{found.rows:,}", "counted": f"{found.counted:,}"}
+    if found.is_more:
+        lines = [_("At least %(samples)s samples fit these options: at least %(rows)s rows") % numbers]
+        lines.append(_("  The first %(counted)s samples were counted.") % numbers)
+    else:
+        lines = [_("%(samples)s samples fit these options: %(rows)s rows") % numbers]
+    for name, rows in found.histories.items():
+        lines.append(f"  --history {name}: {_rows(rows)}")
+    for _name, why, count in found.left_out:
+        lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
+    return "\n".join(lines)
 
 
 def sentence(export: DatasetExport, job: JobRun) -> str:
@@ -47,13 +70,16 @@ def in_words(export: DatasetExport) -> str:
             % {"count": f"{found['count']:,}", "why": export_words.EXCLUSIONS[found["reason"]]}
         )
     for name, rows in manifest["transformations"].items():
-        text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
-        lines.append(f"  {text}: {export_words.CHANGES[name]}")
+        lines.append(f"  {_rows(rows)}: {export_words.CHANGES[name]}")
     return "\n".join(lines)
+
+
+def _rows(count):
+    return ngettext("%(count)s row", "%(count)s rows", count) % {"count": f"{count:,}"}
 
 
 def _file_line(file):
     parts = [file["name"], size(file["bytes"])]
     if "rows" in file:
-        parts.insert(1, ngettext("%(count)s row", "%(count)s rows", file["rows"]) % {"count": f"{file['rows']:,}"})
+        parts.insert(1, _rows(file["rows"]))
     return "  ".join([*parts, f"sha256 {file['sha256']}"])

@@ -55,6 +55,28 @@ class ExportIn(Body):
     include_flagged: bool = Field(False, description="also rows with outputs that may contain secrets; admins only")
 
 
+class CountIn(ExportIn):
+    """The options of an export that nobody asked for yet."""
+
+    name: str = Field("", max_length=LONGEST_NAME, description="not needed")
+
+
+class LeftOutOut(Schema):
+    reason: str
+    count: int
+    why: str = Field(description="the reason in words")
+
+
+class FittingOut(Schema):
+    samples: int = Field(description="samples that fit the options")
+    rows: int = Field(description="rows they become with the history that was asked for")
+    histories: dict[str, int] = Field(description="ShareGPT replies: rows with each history")
+    session_samples: int = Field(description="ShareGPT replies: samples that rows of the history `session` teach")
+    excluded: list[LeftOutOut]
+    counted: int = Field(description="samples that were looked at, in the order of agents, sessions and turns")
+    is_more: bool = Field(description="not all samples were looked at: every number is a least one")
+
+
 class OptionsOut(Schema):
     only_approved: bool
     train_split: float

@@ -38,7 +38,7 @@ def export_list(request):
     """
     known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
     known = known if known.keys() - {"format", "task"} else {}
-    return _list_page(request, ExportForm(initial=known), has_choices=bool(known))
+    return list_page(request, ExportForm(initial=known), has_choices=bool(known))
 
 
 @require_POST
@@ -54,7 +54,7 @@ def export_create(request):
             form.add_error(None, refused.sentence)
         else:
             return after_start(request, JobRun(id=export.job_id), to=export)
-    return _list_page(request, form, has_choices=True, status=422)
+    return list_page(request, form, has_choices=True, status=422)
 
 
 @require_safe
@@ -96,7 +96,8 @@ def export_file(request, export_id, name):
     return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
 
 
-def _list_page(request, form, *, has_choices, status=200):
+def list_page(request, form, *, has_choices, status=200, **more):
+    """The list with the form for a new one; with `has_choices` the form alone, as it came back."""
     return answer(
         request,
         "datasets/export_list.html",
@@ -107,6 +108,7 @@ def _list_page(request, form, *, has_choices, status=200):
         may_export=request.user.has_role("labeller"),
         may_include_flagged=request.user.has_role("admin"),
         status=status,
+        **{"fits": None, **more},
     )
 
 

@@ -5,6 +5,17 @@ class Migration(migrations.Migration):
     dependencies = [("datasets", "0006_how_turns_began_and_ended")]
 
     operations = [
+        migrations.RemoveIndex(model_name="datasetsample", name="idx_sample_place"),
+        migrations.AddIndex(
+            model_name="datasetsample",
+            index=models.Index(
+                fields=[
+                    *("agent_id", "session_id", "turn_number", "id"),
+                    *("sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score"),
+                ],
+                name="idx_sample_place",
+            ),
+        ),
         migrations.AddIndex(
             model_name="datasetsample",
             index=models.Index(fields=["prompted_by", "created_at", "id"], name="idx_sample_prompted"),
