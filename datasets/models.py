@@ -311,6 +311,8 @@ class DatasetExport(models.Model):
     reasons_json = models.TextField(default="[]", help_text="rows that stood in the way: sample, reason")
     manifest_json = models.TextField(null=True)
     job_id = models.TextField(null=True)
+    places_json = models.TextField(null=True, help_text="where rows begin in its file, to find any of them")
+    difference_json = models.TextField(null=True, help_text="compared with the export before; null: not yet")
 
     class Meta:
         db_table = "dataset_exports"

@@ -14,11 +14,13 @@ from people.audit import log as audit
 
 from ..models import DatasetExport
 from . import exports, flagged
+from .looking import differences
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Build the export `params["export_id"]`; what is in it, as JSON-able values."""
     manifest = exports.build(params["export_id"], progress)
+    differences.note(DatasetExport.objects.get(id=params["export_id"]))
     return {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
 
 

@@ -11,6 +11,7 @@ from openclaw_web.pages.formatting import size
 from ..models import DatasetExport
 from . import exports
 from . import words as export_words
+from .looking import differences
 from .looking.fitting import Fitting
 
 SCHEMA = "openclaw-web.export.v1"
@@ -26,12 +27,14 @@ def facts(export: DatasetExport) -> dict[str, Any]:
         "manifest": exports.read_manifest(export),
         "dry_run": False,
         "fits": None,
+        "difference": differences.read(export) or None,
     }
 
 
 def counted(found: Fitting) -> dict[str, Any]:
     """The receipt of a count: nothing was exported."""
-    return {**dict.fromkeys(("id", "name", "state", "folder", "manifest")), "dry_run": True, "fits": found.as_json()}
+    nothing = dict.fromkeys(("id", "name", "state", "folder", "manifest", "difference"))
+    return {**nothing, "dry_run": True, "fits": found.as_json()}
 
 
 def counted_in_words(found: Fitting) -> str:
@@ -71,7 +74,32 @@ def in_words(export: DatasetExport) -> str:
         )
     for name, rows in manifest["transformations"].items():
         lines.append(f"  {_rows(rows)}: {export_words.CHANGES[name]}")
+    lines += _lengths(manifest)
+    lines += _compared(export)
     return "\n".join(lines)
+
+
+def _lengths(manifest):
+    """How long rows are, where the manifest says it."""
+    if not (found := manifest.get("lengths")):
+        return
+    above = ", ".join(f"{rows:,} > {int(limit):,}" for limit, rows in found["tokens_above"].items())
+    numbers = {"all": f"{found['tokens_all']:,}", "longest": f"{found['tokens_longest']:,}", "above": above}
+    yield _("  About %(all)s tokens, the longest row %(longest)s; rows with more tokens: %(above)s") % numbers
+
+
+def _compared(export):
+    """What is different from the export before, where there is one."""
+    found = differences.read(export)
+    if "same" in found:
+        numbers = {name: f"{found[name]['count']:,}" for name in differences.KINDS} | {"same": f"{found['same']:,}"}
+        yield (
+            _(
+                "  Compared with the export before: %(added)s rows added, %(removed)s removed, %(changed)s changed, "
+                "%(moved)s on the other side, %(same)s the same"
+            )
+            % numbers
+        )
 
 
 def _rows(count):

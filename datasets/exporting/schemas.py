@@ -9,6 +9,7 @@ from openclaw_web.endpoints.schemas import Body, PageQuery
 
 from ..models import DatasetExport, DatasetSample
 from . import exports
+from .looking import differences
 from .options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
 
 
@@ -124,10 +125,18 @@ class ReasonOut(Schema):
 class ExportDetail(ExportOut):
     reasons: list[ReasonOut] = Field(description="rows that training tools would not accept; the first 200")
     manifest: dict[str, Any] | None = Field(description="manifest.json of a ready export")
+    difference: dict[str, Any] | None = Field(
+        description="the export before of the same format and task (`to`), and rows added, removed, changed or moved "
+        "to the other side, each as `count` and first `samples`, and how many are the `same`; or the `problem`"
+    )
 
     @staticmethod
     def resolve_reasons(export: DatasetExport) -> Any:
         return exports.read_reasons(export)
+
+    @staticmethod
+    def resolve_difference(export: DatasetExport) -> Any:
+        return differences.read(export) or None
 
     @staticmethod
     def resolve_manifest(export: DatasetExport) -> Any:

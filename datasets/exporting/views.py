@@ -25,6 +25,7 @@ from . import words as export_words
 from .export_list import EXPORTS, WORKING, ExportFilters, state_of
 from .forms import ExportForm
 from .jobs import start
+from .looking import page as looking
 from .options import read_options
 
 
@@ -77,6 +78,7 @@ def export_detail(request, export_id):
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
         "is_for_admins": flagged.rows_with_flagged(export) and not request.user.has_role("admin"),
         **_contents(export),
+        **looking.looked(request, export),
     }
     if job and job.has_ended and request.htmx:
         notices.seen(request, job)
@@ -128,7 +130,8 @@ def _contents(export):
             {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
         ],
         "transformations": [
-            (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
+            (export_words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
+            for name, rows in manifest.get("transformations", {}).items()
         ],
         "files": _files(export, manifest),
     }

@@ -10,7 +10,7 @@ from openclaw_web.pages import states
 
 from ..exporters import changes
 from ..exporters.conversations import histories
-from ..exporters.formats import gate
+from ..exporters.formats import gate, readers
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, NO_DECISION
 from ..models import DatasetExport
@@ -92,6 +92,15 @@ CHANGES = {
     changes.OPENING_DROPPED: gettext_lazy("Agent's text before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
     changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may contain secrets, at an admin's request"),
+}
+# What rows were compared with (exporters.formats.readers).
+CHECKS = {
+    readers.ALPACA_TEXTS: gettext_lazy("Instruction and output are not empty"),
+    readers.SIDES: gettext_lazy("Sides alternate, from a user's message to a reply; every call has its result"),
+    readers.CALLS: gettext_lazy("Tool calls are JSON with a name and an object of arguments"),
+    readers.TWO_KEYS: gettext_lazy("Every message has exactly two keys, both texts"),
+    readers.COLUMNS: gettext_lazy("Every row has the same columns in the same order, and texts in them"),
+    readers.DATES: gettext_lazy("No column would be read as dates"),
 }
 
 

@@ -49,4 +49,14 @@ class Migration(migrations.Migration):
                 name="idx_status_cut_off",
             ),
         ),
+        migrations.AddField(
+            model_name="datasetexport",
+            name="places_json",
+            field=models.TextField(help_text="where rows begin in its file, to find any of them", null=True),
+        ),
+        migrations.AddField(
+            model_name="datasetexport",
+            name="difference_json",
+            field=models.TextField(help_text="compared with the export before; null: not yet", null=True),
+        ),
     ]

@@ -44,7 +44,7 @@ BUDGETS = {
     "automation:cron_list": 6,
     "automation:subagent_list": 5,
     "collecting:rejected_list": 3,
-    "datasets:export_detail": 6,
+    "datasets:export_detail": 7,
     "datasets:export_list": 7,
     "datasets:review": 19,
     "datasets:review_keys": 3,

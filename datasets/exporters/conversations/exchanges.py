@@ -14,6 +14,7 @@ import orjson
 
 from ..changes import CHARACTERS_REPLACED, Changes
 from ..cleaning import as_json
+from ..lengths import weight_of_all
 
 Message = dict[str, Any]  # {"from": ..., "value": ...}, and "train" where what is not to be learned is marked
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
@@ -37,7 +38,7 @@ class Exchange:
     `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
     """
 
-    __slots__ = ("broken", "changes", "json", "messages", "size")
+    __slots__ = ("broken", "changes", "json", "messages", "size", "weight")
 
     def __init__(self, messages: list[Message], changes: Iterable[str], train: bool | None = None):
         if train is not None:
@@ -45,6 +46,7 @@ class Exchange:
         data, self.messages, is_cleaned = as_json(messages)
         self.json = data[1:-1]
         self.size = size_of(messages)
+        self.weight = weight_of_all(message["value"] for message in self.messages)
         self.changes: Changes = frozenset([*changes, CHARACTERS_REPLACED] if is_cleaned else changes)
         self.broken = broken_messages(self.messages)
 
@@ -64,6 +66,11 @@ class Conversation:
     def changes(self) -> Changes:
         """What was done to any of its exchanges."""
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Characters, and eighths of tokens (lengths.weight_of), of all messages."""
+        return sum(exchange.size for exchange in self.exchanges), sum(exchange.weight for exchange in self.exchanges)
 
     @property
     def json(self) -> bytes:

@@ -1,6 +1,6 @@
 """From samples to the files of an export and the manifest that says what is in them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +18,8 @@ from ...exporters.files import writing
 from ...exporters.files.dataset_info import dataset_info, file_name, masked_history
 from ...exporters.files.lines import as_line
 from ...exporters.formats.checks import COLUMNS, broken_rules
+from ...exporters.formats.readers import compared
+from ...exporters.lengths import Lengths, lengths_of
 from ...exporters.samples import ExportSample, Unreadable, read_sample
 from ...exporters.training_rows import rows_of, unfit
 from ...models import DatasetSample
@@ -28,6 +30,7 @@ from .source import LISTED
 
 PROFILE = "strict"
 RULES = 2  # what may be taught; exports without the number may teach the words of people as results of tools
+CHANGED_LISTED = 20  # samples of each change
 STEP = 100  # samples between two reports of progress
 
 
@@ -43,6 +46,8 @@ class ExportWriter:
         self.seen = self.rows = self.samples = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
         self.changes: Counter[str] = Counter()
+        self.changed: defaultdict[str, list[str]] = defaultdict(list)  # the first samples of each change
+        self.lengths = Lengths()
         self.broken: list[dict[str, str]] = []
         self.broken_rows = 0
 
@@ -71,7 +76,7 @@ class ExportWriter:
             raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
         info = dataset_info(self.options.format, list(written))
         described = [writing.write_json(self.folder / "dataset_info.json", info)]
-        if self.shape.needs_branch and self.shape.history == CONTEXT:
+        if self._is_marked:
             masked = masked_history(self.options.format)
             described.append(writing.write_text(self.folder / "llamafactory.yaml", masked))
         writing.write_json(self.folder / "manifest.json", self._manifest(written, described))
@@ -113,7 +118,11 @@ class ExportWriter:
             return
         self._file(side).add(line, row)
         self.rows += 1
+        self.lengths.see(*lengths_of(row))
         self.changes.update(done)
+        for name in done:
+            if len(self.changed[name]) < CHANGED_LISTED:
+                self.changed[name].append(sample.sample_id)
         for taught in (*made.others, sample):
             self._count(taught)
 
@@ -167,7 +176,15 @@ class ExportWriter:
             "empty_sides": [side for side in splits.SIDES if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "transformations": dict(sorted(self.changes.items())),
+            "transformed_samples": dict(sorted(self.changed.items())),
+            "lengths": self.lengths.as_json(),
+            "checks": compared(self.options.format, is_marked=self._is_marked),
         }
+
+    @property
+    def _is_marked(self):
+        """Whether messages say what is to be learned."""
+        return self.shape.needs_branch and self.shape.history == CONTEXT
 
     def _counts(self, written):
         return {
