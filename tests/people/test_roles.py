@@ -277,13 +277,11 @@ def documented():
 
 
 def page_address(name):
-    names = ROUTES[name].pattern.converters
-    return reverse(name, kwargs={argument: ARGUMENTS.get(argument, "x") for argument in names})
+    return reverse(name, kwargs={each: ARGUMENTS.get(each, "x") for each in ROUTES[name].pattern.converters})
 
 
 def api_address(operation):
-    path = operation.partition(" ")[2]
-    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), path)
+    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), operation.partition(" ")[2])
 
 
 def ask(client, method, address, body=None, **headers):

@@ -80,7 +80,10 @@ class TestPage:
     def test_the_part_below_the_form(self, as_reviewer, samples):
         text = as_reviewer.post(COUNT, WANTED | {"format": "sharegpt"}, headers={"HX-Request": "true"}).text
         assert "<strong>4</strong> samples fit these options: 4 rows." in text and "<html" not in text
-        assert "One row per session, up to the first turn that is not approved" in text and "<dd>1 row</dd>" in text
+        assert (
+            "One row per session, up to the first turn that is not approved" in text
+            and "<strong>1 row</strong>" in text
+        )
         assert "Not approved yet" in text and "checked when the rows are written" in text
 
     def test_without_javascript_it_is_the_page_with_the_form_as_it_was(self, as_reviewer, samples):
