@@ -54,6 +54,12 @@ def is_within(page):
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def press(page, key):
+    """Press the key of a link, once the link is one that a script follows."""
+    page.wait_for_function(f"'htmx-internal-data' in document.querySelector('[data-key={key}]')")
+    page.keyboard.press(key)
+
+
 def test_rows_by_keyboard(opened):
     page, address, export = opened
     page.goto(address + export)
@@ -62,11 +68,11 @@ def test_rows_by_keyboard(opened):
     title = page.locator("#rows-title")
     expect(title).to_have_text("Row 1 of 36")
     for number in (2, 3, 4):
-        page.keyboard.press("j")
+        press(page, "j")
         expect(title).to_have_text(f"Row {number} of 36")
         expect(page).to_have_url(re.compile(rf"\\?row={number}$"))
     expect(page.locator("#rows .record--agent .text")).to_contain_text("Better words.")
-    page.keyboard.press("k")
+    press(page, "k")
     expect(title).to_have_text("Row 3 of 36")
     assert page.evaluate("document.activeElement.id") == "rows-title"
     page.keyboard.press("r")
