@@ -53,6 +53,7 @@ class AgentReport:
     sessions_indexed: int = 0
     file_versions: int = 0
     steps: int = 0
+    cut_prompts: int = 0
     indexed_files: int = 0
     contents: int = 0
     notes: list[str] = field(default_factory=list)
@@ -236,6 +237,7 @@ def _as_json(report):
         "sessions_indexed": report.sessions_indexed,
         "file_versions": report.file_versions,
         "steps": report.steps,
+        "cut_prompts": report.cut_prompts,
         "indexed_files": report.indexed_files,
         "contents": report.contents,
         "notes": report.notes,

@@ -19,6 +19,11 @@ OF_DATABASES = ("bad_database", "database_not_copied")
 FOUND = {
     "file_versions": ngettext_lazy("%(count)s file version", "%(count)s file versions", "count"),
     "steps": ngettext_lazy("%(count)s run step", "%(count)s run steps", "count"),
+    "cut_prompts": ngettext_lazy(
+        "%(count)s run step whose system prompt or tools OpenClaw did not record whole",
+        "%(count)s run steps whose system prompt or tools OpenClaw did not record whole",
+        "count",
+    ),
     "indexed_files": ngettext_lazy(
         "%(count)s file in the memory index", "%(count)s files in the memory index", "count"
     ),
@@ -169,7 +174,7 @@ def _agent_line(agent):
     skipped = {why.removeprefix("skipped_"): n for why, n in transcripts.items() if why.startswith("skipped_")}
     if skipped:
         parts.append(_("skipped: %(what)s") % {"what": ", ".join(f"{n} {state}" for state, n in skipped.items())})
-    parts += [words % {"count": agent[key]} for key, words in FOUND.items() if agent[key]]
+    parts += [words % {"count": agent[key]} for key, words in FOUND.items() if agent.get(key)]
     parts += _withheld(agent)
     if agent["rejected"]:
         why = ", ".join(f"{reason} {count}" for reason, count in agent["rejected"].items())

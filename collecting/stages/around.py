@@ -14,6 +14,7 @@ from agents.sources import HEAD, Part
 from ledger.collectors import around, jsonl, trajectories
 from ledger.collectors.database import Damaged
 from ledger.collectors.database_tables import MEMORY
+from ledger.collectors.records import moment_ms
 from ledger.collectors.session_index import SESSION_ID
 from ledger.transcripts import around as store
 
@@ -40,7 +41,7 @@ def database(source: Any, may_read: Any) -> None:
             start = part.end if part else 0
             if last >= start and may_read(session_id):
                 with source.guarding(f"trajectory_runtime_events {session_id}"):
-                    source.report.steps += store.store_steps(source.agent.db, around.steps(opened, session_id, start))
+                    _store_steps(source.report, source.agent.db, around.steps(opened, session_id, start))
                     done = Part(last + 1, 0, "")
                     source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
         if opened.has("memory_index_sources"):
@@ -68,6 +69,12 @@ def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -
         _memory(collection, memory, agent, report)
 
 
+def _store_steps(report, db, steps):
+    count, cut = store.store_steps(db, steps)
+    report.steps += count
+    report.cut_prompts += cut
+
+
 def trajectory_files(sessions: Path | None, notes: list[str]) -> list[Path]:
     """Trajectories that lie beside transcripts; `notes` as for `homes.names_in`."""
     paths = (sessions / name for name in names_in(sessions, notes) if TRAJECTORY.fullmatch(name))
@@ -89,7 +96,7 @@ def _trajectory(collection, path: Path, agent, report):
         opened.seek(0)
         head = opened.read(HEAD)
         lines = jsonl.read_lines(opened, reading.offset, take=reading.tail.take)
-        report.steps += store.store_steps(agent.db, trajectories.read_steps(lines))
+        _store_steps(report, agent.db, trajectories.read_steps(lines))
     collection.book.save_appended(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail)
 
 
@@ -102,26 +109,43 @@ def _bundles(workspace, notes):
 
 
 def _bundle(collection, workspace, folder: Path, agent, report, may_read):
-    """Of a bundle only the prompt and the tools are new: the rest is in transcripts and steps."""
+    """Of a bundle only the prompt and the tools are new: the rest is in transcripts and steps.
+
+    They are those of the session's last run before the bundle was made.
+    """
     manifest = folder / "manifest.json"
     stat = look(manifest)
     if stat is None or collection.book.is_known(Kind.TRANSCRIPT, manifest, stat):
         return
     try:
         with open_regular(workspace, manifest) as file:
-            session_id = _session_of(jsonl.load_object(file.read(MAX_MANIFEST)))
+            told = jsonl.load_object(file.read(MAX_MANIFEST))
+        session_id = _session_of(told)
+        at, meta = moment_ms(told.get("generatedAt")), {"bundle": folder.name[:500]}
         if not session_id or not may_read(session_id):
             return
+        if step := _last_given(workspace, folder / "events.jsonl"):
+            at, meta = step.created_at or at, {**meta, "run": step.run_id}
         for name, kind in PARTS.items():
             if (folder / name).is_file():
                 with open_regular(workspace, folder / name) as file:
                     content = file.read(MAX_PART)
-                store.store_prompt(agent.db, session_id, kind, content, {"bundle": folder.name[:500]})
+                store.store_prompt(agent.db, session_id, kind, content, meta, at)
                 report.contents += 1
     except (NotReadable, ValueError, orjson.JSONDecodeError) as exc:
         report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder.name, "reason": exc})
         return
     collection.book.save(Kind.TRANSCRIPT, manifest, stat, agent_id=agent.agent_id, offset=stat.st_size)
+
+
+def _last_given(workspace, path):
+    """The step of a bundle that says what a model was given last: its prompt and its tools lie beside it."""
+    last = None
+    if path.is_file():
+        with open_regular(workspace, path) as file:
+            for step in trajectories.read_steps(jsonl.read_lines(file)):
+                last = step if step.type == trajectories.COMPILED else last
+    return last
 
 
 def _session_of(manifest):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .changes import NONE, Changes
+from .prompts import NOTHING, Given
 from .samples import ExportSample
 
 Row = dict[str, Any]
@@ -16,7 +17,10 @@ RESTS_ON_TOOLS = "rests_on_tools"
 
 @dataclass(slots=True)
 class Made:
-    """A row with what was done to it, and other samples that it teaches too; or `left_out`, and no row."""
+    """A row with what was done to it, and other samples that it teaches too; or `left_out`, and no row.
+
+    `given` is what its model was given; `is_undescribed`: it calls a tool that `given` does not describe.
+    """
 
     sample: ExportSample
     row: Row | None
@@ -24,3 +28,5 @@ class Made:
     others: Sequence[ExportSample] = ()
     left_out: str = ""
     control_tokens: str = ""  # those in its texts, for formats whose rows have no column for them
+    given: Given = NOTHING
+    is_undescribed: bool = False

@@ -6,9 +6,10 @@ from typing import Any
 
 from .changes import NONE, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
 from .conversations import folding, histories, walks
-from .conversations.turns import Said
+from .conversations.turns import LIST, SPLIT, Said
 from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
 from .made import RESTS_ON_TOOLS, Made, Row
+from .prompts import Given, nothing
 from .samples import GONE, TOOLS, ExportSample
 
 CONVERSATIONS: dict[str, Any] = {"sharegpt": sharegpt, "openai": openai}
@@ -24,7 +25,7 @@ class Shape:
 
     `history`: what stands before a reply, one of histories.HISTORIES. `gate_output`: how a decision is spelled, one of
     gate.OUTPUTS. `tool_results`: one of TOOL_RESULTS; for Alpaca. A turn with a change of `withheld` goes into no
-    row but its own.
+    row but its own. `parallel_calls`: how calls that ran side by side are told, one of turns.PARALLEL.
     """
 
     format: str
@@ -35,6 +36,7 @@ class Shape:
     gate_output: str = gate.LINES
     tool_results: str = LEAVE_OUT
     withheld: Set[str] = NONE
+    parallel_calls: str = LIST
 
     @property
     def needs_branch(self) -> bool:
@@ -63,15 +65,21 @@ def unfit(shape: Shape, sample: ExportSample) -> str | None:
     return None if sample.gate.decision in gate.DECISIONS else DECISION_UNKNOWN
 
 
-def rows_of(shape: Shape, samples: Iterable[ExportSample], messages: Iterable[Said] = ()) -> Iterator[Made]:
+def rows_of(
+    shape: Shape,
+    samples: Iterable[ExportSample],
+    messages: Iterable[Said] = (),
+    given: Callable[[ExportSample], Given] = nothing,
+) -> Iterator[Made]:
     """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it.
 
+    `given` says what the model of a sample was given, and is asked once the messages of its turn have been read.
     The changes of a row name the kinds of secrets in it (changes.secret), whether they count or not.
     """
     if shape.is_stored:
         found = (Made(sample, STORED[shape.format](sample)) for sample in samples)
     elif shape.has_history:
-        found = _conversations(shape, samples, messages)
+        found = _conversations(shape, samples, messages, given)
     elif shape.task == "reply":
         found = _replies(shape, samples, messages)
     else:
@@ -90,13 +98,11 @@ def _decisions(shape, samples):
             yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
 
 
-def _conversations(shape, samples, messages):
-    exporter = CONVERSATIONS[shape.format]
-    spelling = openai.SPELLING if shape.format == "openai" else sharegpt.ShareGPT(shape.keep_text)
+def _conversations(shape, samples, messages, given):
     for found in walks.told(
         samples,
         messages,
-        spelling,
+        _spelling(shape),
         characters=shape.row_characters,
         history=shape.history,
         withheld=shape.withheld,
@@ -107,8 +113,26 @@ def _conversations(shape, samples, messages):
                 yield Made(sample, None, left_out=RESTS_ON_TOOLS)
                 continue
             done |= metadata.told(sample)
-        row = None if found.exchanges is None else exporter.row(sample, found.exchanges)
-        yield Made(sample, row, done, found.others, found.left_out)
+        if found.exchanges is None:
+            yield Made(sample, None, done, left_out=found.left_out)
+        else:
+            yield _conversation(shape, sample, found, done, given)
+
+
+def _conversation(shape, sample, found, done, given):
+    """A row that tells a conversation."""
+    if shape.format == "openai":
+        return Made(sample, openai.row(sample, found.exchanges), done, found.others)
+    prompt = given(sample)
+    row = sharegpt.row(sample, found.exchanges, prompt)
+    is_undescribed = any(not exchange.calls <= prompt.names for exchange in found.exchanges)
+    return Made(sample, row, done | prompt.changes, found.others, given=prompt, is_undescribed=is_undescribed)
+
+
+def _spelling(shape):
+    if shape.format == "openai":
+        return openai.SPELLING
+    return sharegpt.ShareGPT(shape.keep_text, shape.parallel_calls == SPLIT)
 
 
 def _replies(shape, samples, messages):

@@ -25,6 +25,7 @@ from ..exporters.files.writing import FileFacts
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
+from .building.prompts import prompts_for
 from .building.source import LISTED, Source
 from .building.writer import ExportWriter
 from .options import DEFAULT_TYPES, Options, check, check_name, read_options
@@ -143,7 +144,7 @@ def read_manifest(export: DatasetExport) -> dict[str, Any]:
 
 
 def may_teach_more(export: DatasetExport) -> bool:
-    """Whether a ready export was made under rules that let rows teach more than what was approved, or made-up results."""
+    """Whether a ready export was made under rules that let rows teach what nobody approved, or made-up results."""
     is_learned = export.task == DatasetExport.Task.REPLY and export.export_format in OLDER_FORMATS
     return is_learned and export.state == DatasetExport.State.READY and "rules" not in read_manifest(export)
 
@@ -200,7 +201,8 @@ def _write(export, folder, progress):
         writer = ExportWriter(options, draft, source.excluded(), export.export_name, kinds)
         try:
             sessions = source.sessions()
-            for session in with_branches(sessions, kinds) if options.shape.needs_branch else sessions:
+            prompts = prompts_for(options)
+            for session in with_branches(sessions, kinds, prompts) if options.shape.needs_branch else sessions:
                 for seen in writer.add_session(*session):
                     progress.update(seen, total)
             progress.update(writer.seen, total, _("Checking and finishing the files"))

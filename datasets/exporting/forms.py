@@ -6,11 +6,19 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import Agent
 
 from ..exporters.conversations.histories import EDITED
-from ..exporters.conversations.turns import KEEP
+from ..exporters.conversations.turns import KEEP, LIST
 from ..exporters.formats.gate import LINES
 from ..exporters.training_rows import LEAVE_OUT
-from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, ROW_CHARACTERS
-from .words import FORMAT_WORDS, GATE_WORDS, HISTORY_WORDS, TASK_WORDS, TOOL_CALL_WORDS, TOOL_WORDS
+from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, PROMPT_CHARACTERS, ROW_CHARACTERS
+from .words import (
+    FORMAT_WORDS,
+    GATE_WORDS,
+    HISTORY_WORDS,
+    PARALLEL_WORDS,
+    TASK_WORDS,
+    TOOL_CALL_WORDS,
+    TOOL_WORDS,
+)
 
 
 class ExportForm(forms.Form):
@@ -62,6 +70,21 @@ class ExportForm(forms.Form):
         initial=ROW_CHARACTERS,
         help_text=_("The oldest turns of longer conversations are left out."),
     )
+    prompt_characters = forms.IntegerField(
+        label=_("Maximum prompt length, in characters"),
+        min_value=0,
+        max_value=MOST_CHARACTERS,
+        initial=PROMPT_CHARACTERS,
+        required=False,
+        help_text=_("For ShareGPT. A longer system prompt or tool list is left out. 0 = leave out all."),
+    )
+    parallel_calls = forms.ChoiceField(
+        label=_("Parallel tool calls"),
+        choices=list(PARALLEL_WORDS.items()),
+        initial=LIST,
+        required=False,
+        help_text=_("For ShareGPT. GLM-4 accepts one call per message."),
+    )
     gate_output = forms.ChoiceField(
         label=_("Decision format"),
         choices=list(GATE_WORDS.items()),
@@ -74,7 +97,7 @@ class ExportForm(forms.Form):
         choices=list(TOOL_WORDS.items()),
         initial=LEAVE_OUT,
         required=False,
-        help_text=_("For Alpaca and the task “Reply”. Without the results, such rows teach made-up ones."),
+        help_text=_("For Alpaca and the task “Reply”. A row without the results teaches invented ones."),
     )
     keep_text = forms.BooleanField(
         label=_("Keep the agent's text before a tool call as its thought"),
@@ -108,6 +131,8 @@ class ExportForm(forms.Form):
     def choices(self):
         """What datasets.exporting.jobs.start takes."""
         said = self.cleaned_data
-        defaults = {"gate_output": LINES, "tool_results": LEAVE_OUT, "tool_calls": KEEP}
+        if said["prompt_characters"] is None:
+            said["prompt_characters"] = PROMPT_CHARACTERS
+        defaults = {"gate_output": LINES, "tool_results": LEAVE_OUT, "tool_calls": KEEP, "parallel_calls": LIST}
         known = {name: said[name] or default for name, default in defaults.items()}
         return {**said, **known, "agent": said["agent"] or None}

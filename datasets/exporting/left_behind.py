@@ -9,6 +9,7 @@ from collections.abc import Callable
 import orjson
 from django.conf import settings
 from django.db import DatabaseError
+from django.utils.translation import gettext as _
 
 from jobs.models import JobRun
 from openclaw_web.disk import drafts
@@ -30,7 +31,7 @@ def clear(say: Callable[[str], object], *, is_server: bool) -> None:
             from . import settling
 
             settling.settle(sorted(found), removed, say, is_server=is_server)
-    except DatabaseError as exc:  # of an older version, or damaged: the command itself says what can be said
-        log.info("exports that were killed could not be looked up: %s", exc)
+    except DatabaseError as exc:  # new, of an older version, or damaged: the command itself says what can be said
+        log.debug("exports that were killed could not be looked up: %s", exc)
     except OSError as exc:
-        log.warning("unfinished files of exports could not be removed: %s", exc)
+        say(_("Unfinished files of exports could not be removed: %(why)s.") % {"why": exc})

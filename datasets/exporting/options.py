@@ -11,6 +11,7 @@ from openclaw_web.errors import Refused
 
 from ..exporters import changes
 from ..exporters.conversations import histories, turns
+from ..exporters.conversations.turns import LIST, PARALLEL
 from ..exporters.formats import gate
 from ..exporters.made import RESTS_ON_TOOLS
 from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS, Shape
@@ -22,6 +23,7 @@ DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 LONGEST_NAME, LONGEST_SEED = 120, 64
 ROW_CHARACTERS = 32_000
 LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
+PROMPT_CHARACTERS = 32_768  # the longest text of a run that OpenClaw records whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Options:
     include_cut_off: bool = False
     gate_output: str = gate.LINES
     tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them; "": the export is older than the choice
+    prompt_characters: int = PROMPT_CHARACTERS  # a longer system prompt or tool list is left out; 0: all are
+    parallel_calls: str = LIST
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
     tool_calls: str = turns.KEEP
 
@@ -57,11 +61,17 @@ class Options:
             task=self.task,
             row_characters=self.row_characters,
             keep_text=self.keep_text,
+            parallel_calls=self.parallel_calls,
             history=self.history or histories.EDITED,
             gate_output=self.gate_output,
             tool_results=self.tool_results,
             withheld=frozenset(withheld),
         )
+
+    @property
+    def fills_prompts(self) -> bool:
+        """Whether rows get what the model was given: its system prompt and its tools."""
+        return self.prompt_characters > 0 and self.format == DatasetExport.Format.SHAREGPT and self.shape.has_history
 
     def filters(self) -> dict[str, Any]:
         """As the manifest and `dataset_exports.filters` spell them."""
@@ -71,7 +81,13 @@ class Options:
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
 # What an export did that was asked for before there was the choice, where that is not what it does today.
-BEFORE: dict[str, Any] = {"include_injected": True, "include_cut_off": True, "history": "", "tool_results": ""}
+BEFORE: dict[str, Any] = {
+    "include_injected": True,
+    "include_cut_off": True,
+    "history": "",
+    "tool_results": "",
+    "prompt_characters": 0,
+}
 
 
 def read_options(export: DatasetExport) -> Options:
@@ -92,6 +108,13 @@ def check(options: Options) -> None:
     _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
     _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
     _check_choice(options.tool_results, TOOL_RESULTS, _("There is no choice %(value)s. Choose %(choices)s."))
+    _check_choice(
+        options.parallel_calls, PARALLEL, _("There is no form of parallel calls %(value)s. Choose %(choices)s.")
+    )
+    if not 0 <= options.prompt_characters <= MOST_CHARACTERS:
+        raise Refused(
+            _("The maximum prompt length must be from 0 to %(most)s characters.") % {"most": f"{MOST_CHARACTERS:,}"}
+        )
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:

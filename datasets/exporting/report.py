@@ -78,9 +78,23 @@ def in_words(export: DatasetExport) -> str:
     for name, rows in manifest["transformations"].items():
         lines.append(f"  {_rows(rows)}: {export_words.CHANGES[name]}")
     lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
-    lines += _lengths(manifest)
-    lines += _compared(export)
-    return "\n".join(lines)
+    return "\n".join([*lines, *_prompt_lines(manifest), *_lengths(manifest), *_compared(export)])
+
+
+def _prompt_lines(manifest):
+    """How many rows say what their model was given, and why the others do not."""
+    for counted in export_words.prompt_counts(manifest):
+        text = ngettext("%(count)s row", "%(count)s rows", counted["rows"]) % {"count": f"{counted['rows']:,}"}
+        why = [f"{words}: {rows:,}" for words, rows in counted["left_out"]]
+        left_out = _("; left out: %(why)s") % {"why": ", ".join(why)} if why else ""
+        yield f"  {counted['label']}: {text}{left_out}"
+    if rows := manifest.get("prompts", {}).get("rows_with_undescribed_calls"):
+        words = ngettext(
+            "  %(count)s row calls tools that it does not describe.",
+            "  %(count)s rows call tools that they do not describe.",
+            rows,
+        )
+        yield words % {"count": f"{rows:,}"}
 
 
 def _lengths(manifest):

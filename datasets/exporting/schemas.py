@@ -10,7 +10,7 @@ from openclaw_web.endpoints.schemas import Body, PageQuery
 from ..models import DatasetExport, DatasetSample
 from . import exports, jobs
 from .looking import differences
-from .options import LONGEST_NAME, LONGEST_SEED, ROW_CHARACTERS, Options, read_options
+from .options import LONGEST_NAME, LONGEST_SEED, PROMPT_CHARACTERS, ROW_CHARACTERS, Options, read_options
 
 
 class ExportQuery(PageQuery):
@@ -38,6 +38,15 @@ class ExportIn(Body):
     min_quality: float | None = Field(None, ge=0, le=1)
     row_characters: int = Field(
         ROW_CHARACTERS, ge=0, le=10**9, description="the oldest turns of a longer row are left out"
+    )
+    prompt_characters: int = Field(
+        PROMPT_CHARACTERS,
+        ge=0,
+        le=10**9,
+        description="ShareGPT: a longer system prompt or tool list is left out of its row; 0: all are",
+    )
+    parallel_calls: Literal["list", "split"] = Field(
+        "list", description="ShareGPT: calls that ran in parallel as one list, or one after the other (for GLM-4)"
     )
     keep_text: bool = Field(False, description="keep the text before a tool call as a thought")
     include_injected: bool = Field(
@@ -97,6 +106,8 @@ class OptionsOut(Schema):
     sample_types: list[str]
     min_quality: float | None
     row_characters: int
+    prompt_characters: int
+    parallel_calls: str
     keep_text: bool
     include_injected: bool
     include_cut_off: bool

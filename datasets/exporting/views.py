@@ -153,6 +153,7 @@ def _contents(export):
         ],
         "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
         "secrets": export_words.secrets(manifest),
+        "prompts": export_words.prompt_counts(manifest),
     }
 
 
@@ -166,6 +167,7 @@ def _options(export):
         "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
         "tool_results": export_words.TOOL_WORDS.get(chosen.tool_results) if _has_inputs(chosen) else None,
+        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.fills_prompts else None,
         "included": list(_included(chosen)),
         "chosen": chosen,
     }

@@ -6,11 +6,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from ledger.collectors import placeholders
 from openclaw_web.pages import states
 from people.configuration.keys import SECRET_KINDS
 
-from ..exporters import changes
+from ..exporters import changes, prompts
 from ..exporters.conversations import histories, turns
+from ..exporters.conversations.turns import LIST, SPLIT
 from ..exporters.formats import gate, openai, readers
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, RESTS_ON_TOOLS, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, INPUT, LEAVE_OUT, NO_DECISION
@@ -36,6 +38,21 @@ TOOL_CALL_WORDS = {
     turns.KEEP: gettext_lazy("Included"),
     turns.LEAVE_OUT: gettext_lazy("Left out, with the turns whose reply rests on them"),
 }
+PARALLEL_WORDS = {
+    LIST: gettext_lazy("One list of calls, one message of results"),
+    SPLIT: gettext_lazy("One call after the other, for GLM-4"),
+}
+PROMPT_WORDS = {prompts.SYSTEM: gettext_lazy("System prompt"), prompts.TOOLS: gettext_lazy("Tools")}
+NOT_FILLED = {
+    prompts.NOT_RECORDED: gettext_lazy("Not recorded for the turn"),
+    placeholders.TRUNCATED: gettext_lazy("Truncated by OpenClaw"),
+    placeholders.REDACTED: gettext_lazy("Partly redacted by OpenClaw"),
+    placeholders.UNKNOWN_FORM: gettext_lazy("In an unknown form"),
+    prompts.TOO_LONG: gettext_lazy("Longer than the maximum"),
+    prompts.LOST: gettext_lazy("Stored content missing or damaged"),
+    prompts.WITHHELD: gettext_lazy("Of a session with withheld messages"),
+    prompts.FLAGGED: gettext_lazy("May contain secrets"),
+}
 GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
 TOOL_WORDS = {
     LEAVE_OUT: gettext_lazy("Left out"),
@@ -56,7 +73,7 @@ RULES = {
     "call": gettext_lazy("Message %(place)s is not a tool call that a trainer can read."),
     "call_id": gettext_lazy("Message %(place)s uses the id of another tool call."),
     "weight": gettext_lazy("Message %(place)s does not say whether to learn it, but others do."),
-    "tools": gettext_lazy("The list of tools is not a JSON list."),
+    "tools": gettext_lazy("The tools are not a list of functions that trainers can read."),
     "no_reply": gettext_lazy("The conversation does not end with a reply (message %(place)s)."),
     "dates": gettext_lazy(
         "Every text in the column %(place)s looks like a date, so trainers would read dates instead of "
@@ -100,6 +117,7 @@ CHANGES = {
     changes.MESSAGES_MERGED: gettext_lazy("Messages of the same side merged"),
     changes.TOOL_RESULTS_MERGED: gettext_lazy("Results of parallel tool calls merged"),
     changes.TOOL_NAMES_CHANGED: gettext_lazy("Names of tools written with letters, digits, “_” and “-” only"),
+    changes.CALLS_SPLIT: gettext_lazy("Parallel tool calls written one after the other"),
     changes.TEXT_BEFORE_CALL_DROPPED: gettext_lazy("Agent's text before a tool call left out"),
     changes.TEXT_BEFORE_CALL_KEPT: gettext_lazy("Agent's text before a tool call kept as its thought"),
     changes.TEXT_BEFORE_REPLY_DROPPED: gettext_lazy("Agent's text just before the reply left out"),
@@ -151,6 +169,20 @@ def left_out(excluded: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
         {"id": sample_id, "reason": str(EXCLUSIONS[reason])}
         for reason, found in excluded.items()
         for sample_id in found["samples"]
+    ]
+
+
+def prompt_counts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of each column that says what a model was given: label, rows with it, and rows without it as (reason, rows)."""
+    counted = manifest.get("prompts", {})
+    return [
+        {
+            "label": label,
+            "rows": counted[column]["rows"],
+            "left_out": [(NOT_FILLED[reason], rows) for reason, rows in counted[column]["left_out"].items()],
+        }
+        for column, label in PROMPT_WORDS.items()
+        if column in counted
     ]
 
 

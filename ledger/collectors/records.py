@@ -128,6 +128,14 @@ def own_id(record: dict[str, Any]) -> str | None:
     return _identifier(record.get("id"))
 
 
+def run_of(record: dict[str, Any]) -> str:
+    """The run that wrote a message, when the record says so; empty otherwise."""
+    message = record.get("message")
+    own = message.get("__openclaw") if isinstance(message, dict) else None
+    run_id = own.get("runId") if isinstance(own, dict) else None
+    return run_id if isinstance(run_id, str) else ""
+
+
 def moment_ms(value: Any) -> int | None:
     """An ISO text or a number of milliseconds as milliseconds since 1970 UTC; None for anything absurd."""
     if isinstance(value, str):

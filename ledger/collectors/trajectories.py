@@ -7,10 +7,12 @@ from typing import Any
 
 import orjson
 
+from . import placeholders
 from .jsonl import Line
 from .records import moment_ms
 
 SCHEMA = "openclaw-trajectory"
+COMPILED = "context.compiled"  # the step that holds what a model is given: prompt, tools, messages
 # What is kept of `data`: how a run went. Prompts, messages, arguments and results are not in here.
 FACTS = (
     *("trigger", "messageProvider", "messageChannel", "toolCount", "clientToolCount", "imagesCount"),
@@ -19,11 +21,13 @@ FACTS = (
     *("toolCallId", "name", "success", "transcriptLeafId"),
 )
 MAX_FACT = 500  # characters
+# What a model was given, and the fact that says why it is not whole in a step that should hold it.
+GIVEN = {"systemPrompt": "systemPromptNotWhole", "tools": "toolsNotWhole"}
 
 
 @dataclass(slots=True)
 class Step:
-    """One step; `prompt` and `tools` are what the model was given, when the step holds them whole."""
+    """One step; `prompt` and `tools` are what the model was given, as far as the step holds them."""
 
     session_id: str
     seq: int
@@ -35,6 +39,11 @@ class Step:
     prompt: str | None = None
     tools: list[Any] | None = None
     said: str = ""  # instead of `seq` in the id of one without it: its place changes when its file is written anew
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether OpenClaw did not record whole what the model was given."""
+        return any(name in self.about for name in GIVEN.values())
 
     @property
     def id(self) -> str:
@@ -66,6 +75,7 @@ def _step(record, seq, session_id):
         cost = usage.get("cost")
         if isinstance(cost, dict) and _is_number(cost.get("total")):
             about["usage"]["cost"] = cost["total"]
+    about |= dict(_not_whole(data))
     prompt, tools = data.get("systemPrompt"), data.get("tools")
     return Step(
         session_id=session_id or _text(record.get("sessionId")),
@@ -78,6 +88,18 @@ def _step(record, seq, session_id):
         prompt=prompt if isinstance(prompt, str) and prompt else None,
         tools=tools if isinstance(tools, list) and tools else None,
     )
+
+
+def _not_whole(data):
+    """Why what the model was given is not whole, where it is not."""
+    for name, fact in GIVEN.items():
+        value = data.get(name)
+        if value and (why := placeholders.found_anywhere(value) or _unknown(name, value)):
+            yield fact, why
+
+
+def _unknown(name, value):
+    return "" if isinstance(value, str if name == "systemPrompt" else list) else placeholders.UNKNOWN_FORM
 
 
 def schemas(tools: list[Any]) -> bytes:

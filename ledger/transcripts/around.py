@@ -18,28 +18,32 @@ KINDS = {"vfs_entries": "vfs_file", "tool_artifacts": "tool_artifact", "run_arti
 ROWS = 500
 
 
-def store_steps(db: str, steps: Iterable[Step]) -> int:
+def store_steps(db: str, steps: Iterable[Step]) -> tuple[int, int]:
     """Add steps of runs; those that are there stay. System prompts and tool schemas become artifacts of the session.
 
-    How many steps there were.
+    How many steps there were, and how many of them do not hold whole what a model was given.
     """
-    count = 0
+    count = cut = 0
     with artifacts.stashing(db) as batch, transaction.atomic(using=db):
         rows = []
         for step in steps:
             if step.session_id and step.type:
                 rows.append(_row(batch, step))
                 count += 1
+                cut += step.is_cut
             if len(rows) >= ROWS:
                 _insert(db, rows)
         batch.save()
         _insert(db, rows)
-    return count
+    return count, cut
 
 
-def store_prompt(db: str, session_id: str | None, kind: str, content: bytes, meta: dict[str, str]) -> None:
-    """Keep a system prompt or tool schemas of an exported bundle as an artifact of its session."""
-    artifacts.stash(db, content, kind=kind, meta=meta, place=Place(session_id=session_id), is_compressed=True)
+def store_prompt(
+    db: str, session_id: str | None, kind: str, content: bytes, meta: dict[str, str], at: int | None = None
+) -> None:
+    """Keep a system prompt or tool schemas of an exported bundle as an artifact of its session, of the time `at`."""
+    with artifacts.stashing(db) as batch:
+        batch.add(content, kind=kind, meta=meta, place=Place(session_id=session_id), at=at)
 
 
 def store_indexed(db: str, database: str, files: Iterable[Indexed]) -> int:

@@ -56,6 +56,7 @@ RECEIPTS = {
     "sign_in_link": {"name", "link"},
     "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items"},
     "stash_outputs": {"message", "counted", "records", "outputs", "chars", "unreadable", "agents"},
+    "verify_export": {"exports", "export_id", "name", "is_intact", "message", "files", "state", "reason"},
 }  # fmt: skip
 FAILURE = {"ok", "error", "reasons"}
 

@@ -21,7 +21,7 @@ class Exchange:
     `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
     """
 
-    __slots__ = ("broken", "changes", "json", "messages", "seen", "size", "spelling", "weight")
+    __slots__ = ("broken", "calls", "changes", "json", "messages", "seen", "size", "spelling", "weight")
 
     def __init__(
         self, messages: list[Message], changes: Iterable[str], spelling: Spelling, *, train: bool | None = None
@@ -37,6 +37,7 @@ class Exchange:
         if is_cleaned:
             self.changes |= {CHARACTERS_REPLACED}
         self.broken = spelling.broken(self.messages)
+        self.calls = spelling.called_in(self.messages)  # names of tools
         self.spelling = spelling
 
 

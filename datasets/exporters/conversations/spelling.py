@@ -84,6 +84,10 @@ class Spelling(Protocol):
         """The texts of the messages, without what the format itself put around them."""
         ...
 
+    def called_in(self, messages: Iterable[Message]) -> frozenset[str]:
+        """The names of the tools that the messages call, of those that can be read."""
+        ...
+
     def broken(self, messages: object) -> list[Broken]:
         """The rules that the messages of a conversation break; they are as a loader may read them."""
         ...

@@ -14,6 +14,8 @@ from .spelling import Call, Message, Spelling, Step
 
 # Rows tell what tools were asked and returned, or have no turn that rests on it.
 KEEP, LEAVE_OUT = TOOL_CALLS = ("keep", "leave_out")
+# How calls that ran side by side are told: as one list with one answer, or one after the other.
+LIST, SPLIT = PARALLEL = ("list", "split")
 ERROR = "[error]"  # stands before what a tool returned when it failed
 
 

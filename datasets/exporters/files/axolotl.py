@@ -8,36 +8,39 @@ CONVERSATIONS = """\
     field_messages: conversations
     message_property_mappings: {role: from, content: value}
     roles: {user: [human], assistant: [gpt, function_call], tool: [observation]}
-    # The columns system and tools are empty in every row. An empty system message would stand before each conversation.
-    drop_system_message: true
 """
 TYPES = {"alpaca": "    type: alpaca\n", "sharegpt": CONVERSATIONS}
+NO_SYSTEM = """\
+    # Rows have no system prompt, or not all of them do: else an empty system message would stand before those.
+    drop_system_message: true
+"""
 MARKED = """\
     # Only messages with train: true are learned.
     message_field_training: train
 """
 
 
-def config(kind: str, files: Mapping[str, str], *, is_marked: bool = False) -> str:
+def config(kind: str, files: Mapping[str, str], *, is_marked: bool = False, has_system: bool = False) -> str:
     """The text of `axolotl.yaml` for the files of each side, the training side among them.
 
-    With `is_marked`, messages say whether to learn them.
+    With `is_marked`, messages say whether to learn them. `has_system`: every row has a system prompt.
     """
+    how = TYPES[kind] + (MARKED if is_marked else "")
+    if kind == "sharegpt" and not has_system:
+        how += NO_SYSTEM
     parts = [
         "# Run in this folder, with a model:",
         "#   axolotl train axolotl.yaml --base-model MODEL",
         "datasets:",
-        _entry(kind, files["train"], is_marked),
+        _entry(files["train"], how),
     ]
     if "validation" in files:
-        parts += ["test_datasets:", _entry(kind, files["validation"], is_marked, more="    split: train\n")]
+        parts += ["test_datasets:", _entry(files["validation"], "    split: train\n" + how)]
     return "\n".join([*parts, _TRAINING])
 
 
-def _entry(kind, file, is_marked, more=""):
-    return (f"  - path: {file}\n    ds_type: json\n" + more + TYPES[kind] + (MARKED if is_marked else "")).removesuffix(
-        "\n"
-    )
+def _entry(file, how):
+    return f"  - path: {file}\n    ds_type: json\n{how}".removesuffix("\n")
 
 
 _TRAINING = """\

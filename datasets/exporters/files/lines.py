@@ -1,12 +1,16 @@
 """Rows as lines of a file."""
 
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from openclaw_web import spreadsheets
 
 from ..changes import CHARACTERS_REPLACED, FORMULAS_MARKED, Changes
 from ..cleaning import as_json, clean
 from ..conversations.exchanges import Conversation
+from ..prompts import EMPTY
 
 Row = dict[str, Any]
 
@@ -17,7 +21,9 @@ def as_line(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
     if not isinstance(said, Conversation):
         data, row, is_cleaned = as_json(row)
         return data + b"\n", row, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
-    rest, read, is_cleaned = as_json(dict(others))
+    columns = dict(others)
+    is_given = any(columns.get(name, nothing) != nothing for name, nothing in EMPTY.items())
+    rest, read, is_cleaned = _with_prompts(columns) if is_given else as_json(columns)
     end = b"," + rest[1:] if others else rest[1:]
     line = b"".join([b'{"', column.encode(), b'":[', said.json, b"]", end, b"\n"])
     changes = changes | said.changes
@@ -37,3 +43,17 @@ def as_csv(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
 def head(kind: str, columns: tuple[str, ...]) -> bytes:
     """What a file begins with, before its first row."""
     return spreadsheets.MARK + spreadsheets.lines([columns]) if kind == "csv" else b""
+
+
+def _with_prompts(others):
+    """`as_json` of the other columns of a row that says what its model was given."""
+    shared = {name: _shared(others[name]) for name in EMPTY}
+    data, read, is_cleaned = as_json({**others, **{name: orjson.Fragment(found[0]) for name, found in shared.items()}})
+    read |= {name: text for name, (_, text, _) in shared.items()}
+    return data, read, is_cleaned or any(is_so for _, _, is_so in shared.values())
+
+
+@lru_cache(maxsize=8)
+def _shared(text: str) -> tuple[bytes, str, bool]:
+    """`as_json` of a text that the rows of a session share: it may be longer than all the rest of them."""
+    return as_json(text)

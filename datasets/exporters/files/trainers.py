@@ -22,13 +22,14 @@ INFO = "dataset_info.json"
 class Written:
     """The rows of an export: their data set's name, format, which sides have any, what stands before a reply.
 
-    `history` is empty where nothing does.
+    `history` is empty where nothing does. `has_system`: every row has a system prompt.
     """
 
     dataset: str
     kind: str
     sides: tuple[str, ...]
     history: str = ""
+    has_system: bool = False
 
     @property
     def files(self) -> dict[str, str]:
@@ -47,7 +48,8 @@ def files_beside(written: Written) -> Iterator[tuple[str, bytes]]:
         if is_trained:
             yield LLAMAFACTORY, llamafactory(written).encode()
     if written.kind in axolotl.TYPES and is_trained:
-        yield AXOLOTL, axolotl.config(written.kind, written.files, is_marked=written.history == CONTEXT).encode()
+        about = {"is_marked": written.history == CONTEXT, "has_system": written.has_system}
+        yield AXOLOTL, axolotl.config(written.kind, written.files, **about).encode()
     yield LOAD, loading.script(written.kind, written.files, is_marked=written.history == CONTEXT).encode()
 
 

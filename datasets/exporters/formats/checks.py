@@ -6,11 +6,10 @@ HF `datasets` (the same keys in the same order, texts only) and of OpenAI's fine
 
 from typing import Any
 
-import orjson
-
 from ..conversations.exchanges import Conversation
 from ..conversations.spelling import Broken
 from . import alpaca, openai, sharegpt
+from .tools import are_functions
 
 # The columns of training rows; samples as they are stored (`raw`, `csv`) keep no rules.
 COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS, "openai": openai.COLUMNS}
@@ -34,9 +33,7 @@ def _alpaca(row):
 
 def _sharegpt(row):
     broken = _conversation(row["conversations"], sharegpt.SPELLING)
-    if row["tools"] != "[]" and not _is_tool_list(row["tools"]):
-        return [*broken, Broken("tools")]
-    return broken
+    return broken if row["tools"] == "[]" or are_functions(row["tools"]) else [*broken, Broken("tools")]
 
 
 def _openai(row):
@@ -45,13 +42,6 @@ def _openai(row):
 
 def _conversation(said, spelling):
     return said.broken if isinstance(said, Conversation) else spelling.broken(said)
-
-
-def _is_tool_list(value):
-    try:
-        return isinstance(orjson.loads(value), list)
-    except orjson.JSONDecodeError:
-        return False
 
 
 RULES = {"alpaca": _alpaca, "sharegpt": _sharegpt, "openai": _openai}

@@ -113,6 +113,10 @@ class OpenAI:
         """The texts of the messages."""
         return (text for message in messages for text in _texts(message))
 
+    def called_in(self, messages: Iterable[Message]) -> frozenset[str]:
+        """The names of the tools that the messages call."""
+        return frozenset(call["function"]["name"] for message in messages for call in message.get("tool_calls", ()))
+
     def broken(self, messages: object) -> list[Broken]:
         """The rules that the messages of a conversation break."""
         if not isinstance(messages, list) or not messages:

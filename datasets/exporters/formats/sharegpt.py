@@ -14,6 +14,7 @@ from ..cleaning import json_text
 from ..conversations.exchanges import Conversation, Exchange
 from ..conversations.spelling import Broken, Call, Message, Step
 from ..made import Row
+from ..prompts import NOTHING, SYSTEM, TOOLS, Given
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
 
@@ -38,12 +39,12 @@ def gate_row(
     return row(sample, [Exchange(messages, done, SPELLING)]), more | metadata.told(sample)
 
 
-def row(sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:
-    """The conversation that ends with the reply of a sample."""
+def row(sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTHING) -> Row:
+    """The conversation that ends with the reply of a sample, and what the model was given before it."""
     return {
         "conversations": Conversation(list(exchanges)),
-        "system": "",
-        "tools": "[]",
+        "system": given.text(SYSTEM),
+        "tools": given.text(TOOLS),
         **metadata.place(sample),
         **metadata.judgement(sample),
     }
@@ -54,10 +55,12 @@ class ShareGPT:
     """How ShareGPT writes a conversation: see conversations.spelling.Spelling.
 
     Calls that ran side by side are one message, and their results another. `keep_text`: what the agent said before a
-    call stays, as its thought; the format has no place of its own for it.
+    call stays, as its thought; the format has no place of its own for it. `is_split`: each call with its result,
+    one after the other.
     """
 
     keep_text: bool = False
+    is_split: bool = False
     column: ClassVar = "conversations"
     text: ClassVar = "value"
 
@@ -70,11 +73,17 @@ class ShareGPT:
         return {"from": AGENT, "value": text}
 
     def called(self, step: Step, done: set[str]) -> list[Message]:
-        """One message with all calls, and one with all results."""
+        """One message with all calls, and one with all results; with `is_split` a pair for each call."""
+        thought = self._thought(step.words, done)
         if len(step.calls) > 1:
-            done.add(changes.TOOL_RESULTS_MERGED)
-        value = self._thought(step.words, done) + call_value(step.calls)
-        return [{"from": CALL, "value": value}, {"from": RESULT, "value": "\n\n".join(step.results)}]
+            done.add(changes.CALLS_SPLIT if self.is_split else changes.TOOL_RESULTS_MERGED)
+        if not self.is_split:
+            return _pair(thought + call_value(step.calls), "\n\n".join(step.results))
+        told: list[Message] = []
+        for call, result in zip(step.calls, step.results, strict=True):
+            told += _pair(thought + call_value([call]), result)
+            thought = ""
+        return told
 
     def marked(self, messages: list[Message], train: bool) -> list[Message]:
         """`train` in every message: true where the agent speaks and it is to be learned."""
@@ -100,6 +109,10 @@ class ShareGPT:
                 for tag in THINK:
                     text = text.replace(tag, "", 1)
             yield text
+
+    def called_in(self, messages: Iterable[Message]) -> frozenset[str]:
+        """The names of the tools that the messages call, of those that can be read."""
+        return frozenset().union(*[_called(message["value"]) or () for message in messages if message["from"] == CALL])
 
     def broken(self, messages: object) -> list[Broken]:
         """The rules that the messages of a conversation break."""
@@ -158,18 +171,19 @@ def _misplaced(role, number, before):
 def _empty_or_no_call(role, value):
     """The rule about texts that a message breaks; None when it breaks none."""
     if role == CALL:
-        return None if _is_call(value) else "call"
+        return None if _called(value) else "call"
     return "empty" if role != RESULT and (not value or value.isspace()) else None
 
 
 @lru_cache(maxsize=16)  # a turn is an exchange twice: with the reply to learn, and in the history of what follows
-def _is_call(value):
+def _called(value):
+    """The names of the tools that a message calls; None when no trainer could read it."""
     try:
         calls = orjson.loads(THOUGHT.sub("", value, count=1) if value.startswith(THINK[0]) else value)
     except orjson.JSONDecodeError:
-        return False
+        return None
     calls = calls if isinstance(calls, list) else [calls]
-    return bool(calls) and all(
+    is_sound = all(
         isinstance(call, dict)
         and list(call) == ["name", "arguments"]
         and isinstance(call["name"], str)
@@ -177,3 +191,8 @@ def _is_call(value):
         and isinstance(call["arguments"], dict)
         for call in calls
     )
+    return frozenset(call["name"] for call in calls) if calls and is_sound else None
+
+
+def _pair(call, result):
+    return [{"from": CALL, "value": call}, {"from": RESULT, "value": result}]

@@ -7,15 +7,16 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from ledger.collectors.records import ToolCall, facts
+from ledger.collectors.records import ToolCall, facts, run_of
 from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
 from openclaw_web.errors import Refused
 
 from ...exporters import changes
 from .plain_rows import PlainRows
+from .prompts import Prompts, SessionPrompts
 
-COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json")
+COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json", "created_at")
 GROUP_SAMPLES, GROUP_SESSIONS = 200, 100
 ROLES = {"user": "user", "assistant": "assistant", "tool_result": "tool"}  # by kind of record
 Row = dict[str, Any]
@@ -40,21 +41,23 @@ class Message:
 
 
 def with_branches(
-    sessions: Iterable[Session], kinds: frozenset[str]
-) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message]]]:
-    """Each session with the messages of its active branch; none when its transcript is gone.
+    sessions: Iterable[Session], kinds: frozenset[str], prompts: Prompts | None = None
+) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message], SessionPrompts | None]]:
+    """Each session with the messages of its active branch, none when its transcript is gone, and with its prompts.
 
     The messages are read while they are asked for, and must be before the next session is. `kinds`: of secrets that
     flag an output.
     """
     for agent_id, group in _groups(sessions):
-        told = _branches(agent_id, [session_id for session_id, _ in group])
+        db, session_ids = _db(agent_id), [session_id for session_id, _ in group]
+        told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
+        given = prompts.of_sessions(db, session_ids) if prompts else {}
         ahead = next(told, None)
         for session_id, rows in group:
             if ahead is None or ahead[0] != session_id:
-                yield agent_id, session_id, rows, ()
+                yield agent_id, session_id, rows, (), given.get(session_id)
                 continue
-            yield agent_id, session_id, rows, (_message(row, kinds) for row in ahead[1])
+            yield agent_id, session_id, rows, _messages(ahead[1], kinds, given.get(session_id)), given.get(session_id)
             ahead = next(told, None)
 
 
@@ -76,15 +79,14 @@ def _groups(sessions):
         yield owner, group
 
 
-def _branches(agent_id, session_ids):
-    """Each of these sessions that has a branch, in order, with its records."""
+def _db(agent_id):
+    """The file of an agent; none when the agent is not known any more."""
     try:
-        db = databases.alias(agent_id)
+        return databases.alias(agent_id)
     except databases.UnknownAgent:
-        return iter(())
+        return ""
     except databases.OldAgentFile as exc:
         raise Refused(str(exc)) from exc
-    return groupby(_records(db, session_ids), key=itemgetter(0))
 
 
 def _records(db, session_ids):
@@ -110,11 +112,19 @@ def _rest(reader, records, seq):
         seq = batch[-1][1] if batch else seq
 
 
-def _message(row, kinds):
-    _, _, turn_number, kind, event_json, full_zstd, trim_json = row
+def _messages(rows, kinds, prompts):
+    """The messages of a branch; `prompts` takes note of their turns."""
+    for row in rows:
+        yield _message(row, kinds, prompts)
+
+
+def _message(row, kinds, prompts):
+    _, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
     record, problem = outputs.readable_whole(event_json, full_zstd, trim_json)
     # No row tells times or tokens, and reading them takes a sixth of the export.
     record["timestamp"] = record["message"]["timestamp"] = record["message"]["usage"] = None
+    if prompts and not prompts.is_empty:
+        prompts.see(turn_number, created_at, run_of(record))
     found = facts(record)
     about = changes.NONE
     if problem:

@@ -25,6 +25,7 @@ from ...exporters.files.trainers import Written, as_json, files_beside
 from ...exporters.formats import openai, table
 from ...exporters.formats.checks import COLUMNS, broken_rules
 from ...exporters.formats.readers import compared
+from ...exporters.prompts import nothing
 from ...exporters.samples import ExportSample, Unreadable, read_sample, read_stored
 from ...exporters.training_rows import rows_of, unfit
 from ...models import DatasetSample
@@ -32,6 +33,8 @@ from .. import words
 from ..options import Options
 from . import splits
 from .card import README, card
+from .prompt_counts import PromptCounts
+from .prompts import SessionPrompts
 from .source import LISTED
 
 PROFILE, NO_PROFILE = "strict", "stored"
@@ -68,17 +71,23 @@ class ExportWriter:
         self.secrets: Counter[str] = Counter()  # rows with each kind, withheld or not
         self.changed: defaultdict[str, list[str]] = defaultdict(list)  # the first samples of each change
         self.lengths = Lengths()
+        self.prompts = PromptCounts()
         self.broken: list[dict[str, str]] = []
         self.broken_rows = 0
 
     def add_session(
-        self, agent_id: str, session_id: str, rows: Iterable[dict[str, Any]], messages: Iterable[Said] = ()
+        self,
+        agent_id: str,
+        session_id: str,
+        rows: Iterable[dict[str, Any]],
+        messages: Iterable[Said] = (),
+        prompts: SessionPrompts | None = None,
     ) -> Iterator[int]:
         """Write the rows of one session's samples; yields now and then how many samples were seen."""
         share = self.options.train_split
         side = splits.side(agent_id, session_id, seed=self.options.seed, train_share=share)
         before, reported = self.rows, self.seen
-        for made in rows_of(self.shape, self._fitting(rows), messages):
+        for made in rows_of(self.shape, self._fitting(rows), messages, prompts.given if prompts else nothing):
             self._add(side, made)
             if self.seen >= reported + STEP:
                 reported = self.seen
@@ -104,7 +113,8 @@ class ExportWriter:
     def _describe(self, written):
         """Write what lies beside the rows: each file says what is in those before it, the sums are the last one."""
         history = self.shape.history if self.shape.has_history else ""
-        about = Written(self.dataset, self.options.format, tuple(written), history)
+        has_system = self.prompts.filled["system"] == self.rows
+        about = Written(self.dataset, self.options.format, tuple(written), history, has_system)
         manifest = self._manifest(written)
         sources = [self.sources[side].finish() for side in splits.SIDES if side in self.sources]
         files = [*written.values(), *sources, *(self._write(name, data) for name, data in files_beside(about))]
@@ -162,6 +172,7 @@ class ExportWriter:
         for name in done:
             if len(self.changed[name]) < CHANGED_LISTED:
                 self.changed[name].append(sample.sample_id)
+        self.prompts.count(made)
         for taught in (*made.others, sample):
             self._count(taught)
 
@@ -237,6 +248,7 @@ class ExportWriter:
             "lengths": None if self.shape.is_stored else self.lengths.as_json(),
             "checks": compared(self.options.format, is_marked=self.shape.has_history and self.shape.history == CONTEXT),
             "notes": self._notes(written),
+            **({"prompts": self.prompts.as_json()} if self.options.fills_prompts else {}),
             "checksums": sums.SUMS,
         }
 

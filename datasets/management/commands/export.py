@@ -7,13 +7,13 @@ from jobs.progress import listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
 from ...exporters.conversations.histories import EDITED, HISTORIES
-from ...exporters.conversations.turns import KEEP, TOOL_CALLS
+from ...exporters.conversations.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
 from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
 from ...exporting.looking.fitting import fitting
-from ...exporting.options import FORMATS, ROW_CHARACTERS, TASKS, Options
+from ...exporting.options import FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, TASKS, Options
 
 
 class Command(Verb):
@@ -54,6 +54,7 @@ class Command(Verb):
             "--min-quality", type=float, metavar="SCORE", help=_("only samples with at least this score")
         )
         self._add_rows(parser)
+        self._add_prompts(parser)
 
     def _add_rows(self, parser):
         """What a row may hold."""
@@ -105,6 +106,22 @@ class Command(Verb):
             "--include-flagged",
             action="store_true",
             help=_("also rows with texts that may contain secrets (logged)"),
+        )
+
+    def _add_prompts(self, parser):
+        """What ShareGPT rows say of prompts and tools."""
+        parser.add_argument(
+            "--prompt-characters",
+            type=int,
+            default=PROMPT_CHARACTERS,
+            metavar="N",
+            help=_("longest system prompt or tool list, in characters; 0 leaves out all (32768)"),
+        )
+        parser.add_argument(
+            "--parallel-calls",
+            choices=PARALLEL,
+            default=LIST,
+            help=_("parallel tool calls as one list, or split, one after the other, for GLM-4 (list)"),
         )
 
     def run(self, quiet, **options):

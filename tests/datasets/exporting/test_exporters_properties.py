@@ -6,6 +6,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from datasets.exporters import changes
 from datasets.exporters.cleaning import BAD
 from datasets.exporters.conversations.cutting import SHORTEST_RESULT
 from datasets.exporters.conversations.histories import HISTORIES
@@ -31,7 +32,7 @@ CALLS = st.builds(
 ASSISTANTS = st.builds(
     Said, role=st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=3), is_synthetic=st.booleans()
 )
-RESULTS = st.builds(Said, role=st.just("tool"), text=TEXTS, tool_call_id=IDS)
+RESULTS = st.builds(Said, role=st.just("tool"), text=TEXTS, tool_call_id=IDS, is_failed=st.booleans())
 USERS = st.builds(Said, role=st.just("user"), text=TEXTS)
 BRANCHES = st.lists(USERS | ASSISTANTS | RESULTS | RESULTS, max_size=40)
 CONTEXTS = st.lists(st.tuples(st.sampled_from(["user", "agent"]), WORDS), max_size=8)
@@ -94,6 +95,22 @@ def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, re
         assert len(said.exchanges) == 1  # nothing of an earlier turn is left
         results = [spelling.returned(message) for message in said.messages]
         assert all(len(text) <= SHORTEST_RESULT + 60 for text in results if text is not None)
+
+
+@often
+@given(branch=BRANCHES.map(numbered), turn=st.integers(1, 9), asked=WORDS, reply=WORDS)
+def test_a_result_is_what_the_tool_returned_with_a_mark_where_it_failed(branch, turn, asked, reply):
+    for number, message in enumerate(one for one in branch if one.role == "tool"):
+        message.text = f"result {number}"
+    told = {f"[error] {one.text}" if one.is_failed else one.text for one in branch if one.role == "tool"}
+    (made,) = rows_of(Shape("sharegpt", "reply"), [sample(turn, asked, reply)], branch)
+    messages = made.row["conversations"].messages
+    pieces = [piece for one in messages if one["from"] == "observation" for piece in one["value"].split("\n\n")]
+    assert set(pieces) <= told and len(set(pieces)) == len(pieces)
+    (folded,) = rows_of(Shape("alpaca", "reply", tool_results="input"), [sample(turn, asked, reply)], branch)
+    assert [block.split("Result:\n")[-1] for block in folded.row["input"].split("\n\nTool: ") if block] == pieces
+    marked = changes.ERRORS_MARKED in as_line(made.row, made.changes)[2]
+    assert marked == (changes.ERRORS_MARKED in folded.changes) == any(piece.startswith("[error]") for piece in pieces)
 
 
 @often

@@ -63,7 +63,7 @@ def test_the_buttons_of_an_export(site, page, tmp_path):
     rows.write_bytes(rows.read_bytes()[:-2])
     page.get_by_role("button", name="Verify files").click()
     expect(page.locator("main")).to_contain_text(f"1 file is not what was written: {rows.name}.")
-    expect(page.get_by_role("row", name=re.compile(rows.name))).to_contain_text("Changed")
+    expect(page.get_by_role("row", name=re.compile(rows.name))).to_contain_text("Not as written")
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".command", has_text="axolotl").get_by_role("button").click()

@@ -1,0 +1,88 @@
+"""Tool schemas as trainers read them: OpenAI's functions, whichever way a tool is described.
+
+LLaMA-Factory reads `parameters.properties` of every tool without asking, joins the values of `enum` as texts and reads
+`items` as an object: what it would stop at is no list of tools.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+SCHEMAS = ("parameters", "input_schema", "inputSchema")  # OpenClaw and OpenAI; Anthropic; MCP
+NOTHING = {"type": "object", "properties": {}, "required": []}
+
+
+class UnknownForm(ValueError):
+    """What should be a list of tools is none that is known."""
+
+
+def functions(tools: Any) -> list[dict[str, Any]]:
+    """Tools of any known spelling as OpenAI's functions, in their order. Raises UnknownForm."""
+    if not isinstance(tools, list):
+        raise UnknownForm
+    made = [{"type": "function", "function": _function(tool)} for tool in tools]
+    if not all(map(is_function, made)):
+        raise UnknownForm
+    return made
+
+
+@lru_cache(maxsize=16)  # rows of a session share their list
+def are_functions(value: str) -> bool:
+    """Whether a text of the column `tools` is a list of functions that trainers read."""
+    try:
+        tools = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(tools, list) and all(map(is_function, tools))
+
+
+def is_function(tool: Any) -> bool:
+    """Whether a tool has a name, and parameters whose properties trainers can read."""
+    function = tool.get("function") if isinstance(tool, dict) and tool.get("type") == "function" else None
+    if not isinstance(function, dict) or not _is_name(function.get("name")):
+        return False
+    return isinstance(function.get("description"), str) and _has_properties(function.get("parameters"))
+
+
+def _has_properties(parameters):
+    properties = parameters.get("properties") if isinstance(parameters, dict) else None
+    if not isinstance(properties, dict) or not isinstance(parameters.get("required", []), list):
+        return False
+    return all(map(_is_readable, properties.values()))
+
+
+def _function(tool):
+    """One tool, whoever described it; without a schema it takes nothing."""
+    inner = tool.get("function") if isinstance(tool, dict) else None
+    described = inner if isinstance(inner, dict) else tool
+    if not isinstance(described, dict) or tool.get("type", "function") not in ("function", "custom"):
+        raise UnknownForm
+    schema = next((described[name] for name in SCHEMAS if described.get(name) is not None), NOTHING)
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        raise UnknownForm
+    return {
+        "name": described.get("name"),
+        "description": described.get("description") or "",
+        "parameters": {**NOTHING, **schema, "properties": _properties(schema)},
+    }
+
+
+def _properties(schema):
+    """The properties of a schema; one that may be anything (`true`) is described by nothing."""
+    properties = schema.get("properties") or {}
+    if not isinstance(properties, dict):
+        raise UnknownForm
+    return {name: {} if about is True else about for name, about in properties.items()}
+
+
+def _is_name(name):
+    return isinstance(name, str) and bool(name.strip())
+
+
+def _is_readable(about):
+    """Whether a trainer can describe a property to a model."""
+    if not isinstance(about, dict) or not isinstance(about.get("items") or {}, dict):
+        return False
+    values = about.get("enum") or []
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)

@@ -1,0 +1,80 @@
+"""What a model was given before a conversation: the columns `system` and `tools` of ShareGPT rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .changes import NONE, Changes
+from .cleaning import as_json
+from .formats import tools as tool_lists
+from .samples import ExportSample
+
+SYSTEM, TOOLS = COLUMNS = ("system", "tools")
+# Why a column is empty, beside the reasons of ledger.collectors.placeholders.
+NOT_RECORDED, TOO_LONG, LOST, WITHHELD, FLAGGED = "not_recorded", "too_long", "lost", "withheld", "flagged"
+
+
+EMPTY = {SYSTEM: "", TOOLS: "[]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One column: its text, or why it is empty (`left_out`); `names` are the tools it describes."""
+
+    text: str
+    left_out: str = ""
+    names: frozenset[str] = frozenset()
+    changes: Changes = NONE
+
+
+class Given:
+    """Both columns of a row, made once for the rows that share them. Without `parts` nobody asked for them.
+
+    `changes` go for every row that it stands in; `names` are the tools that the row describes.
+    """
+
+    __slots__ = ("changes", "names", "parts")
+
+    def __init__(self, parts: Mapping[str, Part] | None = None):
+        self.parts = parts or {}
+        self.changes: Changes = NONE.union(*[part.changes for part in self.parts.values()])
+        self.names = self.parts[TOOLS].names if self.parts else frozenset()
+
+    def text(self, column: str) -> str:
+        """What stands in a column."""
+        return self.parts[column].text if self.parts else EMPTY[column]
+
+
+NOTHING = Given()
+
+
+def nothing(sample: ExportSample) -> Given:
+    """Both columns are empty, and nobody counts why."""
+    return NOTHING
+
+
+def empty(column: str, reason: str) -> Part:
+    """A column that is left empty, for a reason."""
+    return Part(EMPTY[column], reason)
+
+
+def none_for(reason: str) -> Given:
+    """Both columns are empty, for the same reason."""
+    return Given({column: empty(column, reason) for column in COLUMNS})
+
+
+def system_part(text: str) -> Part:
+    """The column of a system prompt."""
+    return Part(text) if text.strip() else empty(SYSTEM, NOT_RECORDED)
+
+
+def tools_part(tools: Any) -> Part:
+    """The column of a list of tools. Raises formats.tools.UnknownForm."""
+    functions = tool_lists.functions(tools)
+    if not functions:
+        return empty(TOOLS, NOT_RECORDED)
+    try:
+        data, cleaned, _ = as_json(functions)
+    except TypeError as exc:  # nested too deeply
+        raise tool_lists.UnknownForm from exc
+    return Part(data.decode(), names=frozenset(tool["function"]["name"] for tool in cleaned))

@@ -1,0 +1,177 @@
+"""What the model of a turn was given, from what was imported of its session's runs: system prompts and tools.
+
+The prompt of a turn is the one that was recorded for its own run; else the last one that was recorded in its session
+before the turn ended. It is used when it is whole, and of another session never.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from artifacts.models import Artifact
+from ledger.collectors import placeholders
+from ledger.collectors.trajectories import COMPILED, GIVEN
+from ledger.json_columns import object_in
+from ledger.models import Session, TrajectoryEvent
+from ledger.transcripts.around import SYSTEM_PROMPT, TOOL_SCHEMAS
+
+from ...exporters.prompts import (
+    COLUMNS,
+    LOST,
+    NOT_RECORDED,
+    NOTHING,
+    SYSTEM,
+    TOOLS,
+    WITHHELD,
+    Given,
+    Part,
+    empty,
+    none_for,
+)
+from ...exporters.samples import ExportSample
+from ..options import Options
+from .prompt_parts import Parts, Stored
+
+FACTS = {SYSTEM: "systemPrompt", TOOLS: "tools"}  # of a step
+KINDS = {SYSTEM_PROMPT: SYSTEM, TOOL_SCHEMAS: TOOLS}  # of an artifact
+TYPES = (COMPILED, "prompt.submitted")
+NONE_RECORDED = none_for(NOT_RECORDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one step of a run says of a column: the handle of an artifact, or why there is none."""
+
+    at: int  # milliseconds; 0: unknown
+    run_id: str
+    handle: str
+    left_out: str = ""
+
+
+class SessionPrompts:
+    """The prompts of one session, for its turns as they are read."""
+
+    def __init__(self, records: dict[str, list[Record]], stored: dict[str, Stored], parts: Parts, is_withheld: bool):
+        self.stored = stored
+        self.parts = parts
+        self.is_withheld = is_withheld
+        self.columns = {column: _Column(records.get(column, [])) for column in COLUMNS}
+        self.is_empty = not any(records.values())
+        self._turns: dict[int, _Turn] = defaultdict(_Turn)
+        self._latest: tuple[list[Record | None], Given] = ([], NOTHING)
+
+    def see(self, turn_number: int | None, at: int, run_id: str) -> None:
+        """Take note of a message: when its turn goes on, and in which run."""
+        if turn_number is not None:
+            turn = self._turns[turn_number]
+            turn.ends_at = max(turn.ends_at, at)
+            if run_id:
+                turn.runs.add(run_id)
+
+    def given(self, sample: ExportSample) -> Given:
+        """What the model was given in the turn of a sample. Of a turn whose messages were not seen nothing is known."""
+        turn = self._turns.get(sample.turn_number)
+        if turn is None:
+            return NONE_RECORDED
+        found = [self.columns[column].nearest(turn) for column in COLUMNS]
+        if found != self._latest[0]:
+            parts = {column: self._part(column, record) for column, record in zip(COLUMNS, found, strict=True)}
+            self._latest = (found, Given(parts))
+        return self._latest[1]
+
+    def _part(self, column, record) -> Part:
+        if record is None:
+            return empty(column, NOT_RECORDED)
+        if record.left_out:
+            return empty(column, record.left_out)
+        if self.is_withheld and column == SYSTEM:
+            return empty(column, WITHHELD)
+        stored = self.stored.get(record.handle)
+        return self.parts.part(column, record.handle, stored) if stored else empty(column, LOST)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """When the last message of a turn was written, and in which runs its messages were."""
+
+    ends_at: int = 0
+    runs: set[str] = field(default_factory=set)
+
+
+class _Column:
+    """The records of one column, the earliest first."""
+
+    def __init__(self, records: list[Record]):
+        self.by_run = {record.run_id: record for record in records if record.run_id}
+        self.timed = [record for record in records if record.at]
+        self.times = [record.at for record in self.timed]
+
+    def nearest(self, turn: _Turn) -> Record | None:
+        """The last record of the turn's own runs, else the last one before the turn ended."""
+        own = [self.by_run[run_id] for run_id in turn.runs if run_id in self.by_run]
+        if own:
+            return max(own, key=lambda record: (record.at, record.run_id))
+        place = bisect_right(self.times, turn.ends_at)
+        return self.timed[place - 1] if place else None
+
+
+class Prompts:
+    """Reads the prompts of many sessions of an export."""
+
+    def __init__(self, characters: int, *, include_flagged: bool):
+        self.parts = Parts(characters, include_flagged=include_flagged)
+
+    def of_sessions(self, db: str, session_ids: list[str]) -> dict[str, SessionPrompts]:
+        """The prompts of each of these sessions of one agent; without `db` none are known."""
+        if not db:
+            return {session_id: SessionPrompts({}, {}, self.parts, is_withheld=False) for session_id in session_ids}
+        records: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
+        stored: dict[str, dict[str, Stored]] = defaultdict(dict)
+        for session_id, column, record in _of_steps(db, session_ids):
+            records[session_id][column].append(record)
+        for session_id, column, handle, about, bundled in _artifacts(db, session_ids):
+            stored[session_id][handle] = about
+            records[session_id][column] += bundled
+        for columns in records.values():
+            for found in columns.values():
+                found.sort(key=lambda record: (record.at, not record.left_out))
+        withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
+        of_withheld = set(withheld.values_list("id", flat=True))
+        return {
+            session_id: SessionPrompts(records[session_id], stored[session_id], self.parts, session_id in of_withheld)
+            for session_id in session_ids
+        }
+
+
+def prompts_for(options: Options) -> Prompts | None:
+    """What reads the prompts for an export; None when its rows have none."""
+    if not options.fills_prompts:
+        return None
+    return Prompts(options.prompt_characters, include_flagged=options.include_flagged)
+
+
+def _of_steps(db, session_ids) -> Iterator[tuple[str, str, Record]]:
+    steps = TrajectoryEvent.objects.using(db).filter(session_id__in=session_ids, type__in=TYPES)
+    steps = steps.order_by("session_id", "created_at", "seq")
+    for session_id, type_, run_id, at, about_json in steps.values_list(
+        "session_id", "type", "run_id", "created_at", "about_json"
+    ):
+        about = object_in(about_json)
+        for column, fact in FACTS.items():
+            handle, why = about.get(fact), about.get(GIVEN[fact])
+            if why or isinstance(handle, str):
+                yield session_id, column, Record(at or 0, run_id, handle or "", why or "")
+            elif type_ == COMPILED:  # imported before there was a note of what is not whole
+                yield session_id, column, Record(at or 0, run_id, "", placeholders.UNKNOWN_FORM)
+
+
+def _artifacts(db, session_ids) -> Iterable[tuple[str, str, str, Stored, list[Record]]]:
+    """The contents that were stored for these sessions; those of a bundle are records of their own."""
+    rows = Artifact.objects.using(db).filter(session_id__in=session_ids, record_id=None, kind__in=KINDS)
+    for session_id, handle, kind, size, secrets, meta_json, at in rows.values_list(
+        "session_id", "handle", "kind", "bytes", "secret_kinds", "meta_json", "created_at"
+    ):
+        meta = object_in(meta_json)
+        bundled = [Record(at, str(meta.get("run", "")), handle)] if "bundle" in meta else []
+        yield session_id, KINDS[kind], handle, Stored(size, secrets), bundled
