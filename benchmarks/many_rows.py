@@ -5,6 +5,7 @@ import json
 T0 = 1_767_571_200_000
 MINUTE_MS = 60_000
 WORDS = "'Question ' || i || ': 用表格列出前十个最慢的请求。 Which of them are slow because the cache was cold?'"
+BY = "'user' || (i % 7)"
 TOOLS = ("exec", "read", "web_fetch", "browser", "grep", "process", "message", "memory_search")
 TOOL_SUMS = """INSERT INTO tool_days SELECT date(created_at / 1000, 'unixepoch'), tool, 'telegram', count(*), count(*),
 0, sum(chars), count(*), sum(chars), count(*) * 600, sum(chars) * 9, 0 FROM artifacts GROUP BY 1, 2"""
@@ -104,6 +105,23 @@ def fill_agent(db, count):
     )
 
 
+def samples(*, agent):
+    """The columns of samples of one agent: ten to a session, every fourth approved, every third of a heartbeat."""
+    return {
+        "id": "printf('%026d', i)",
+        "sample_type": "'annotated_turn'",
+        "session_id": "printf('%08d', i / 10)",
+        "content": f"json_object('userMessage', {WORDS}, 'agentReply', {WORDS})",
+        "annotation_status": "CASE WHEN i % 4 THEN 'pending' ELSE 'approved' END",
+        "annotated_by": f"CASE i % 4 WHEN 0 THEN {BY} END",
+        "agent_id": f"'{agent}'",
+        "turn_number": "i % 10",
+        "prompted_by": "CASE WHEN i % 3 = 1 THEN 'heartbeat' ELSE '' END",
+        "reply_stop": "CASE WHEN i % 50 = 7 THEN 'aborted' ELSE 'stop' END",
+        "created_at": f"{T0} + i * 6000",
+    }
+
+
 # Long because it names the columns of several tables.
 def fill_site(count, *, agent):
     """Rows of the global file, of one agent: `count` samples, jobs and entries of the audit log, fewer exports."""
@@ -111,20 +129,12 @@ def fill_site(count, *, agent):
     from jobs.models import JobRun
     from people.models.kept import AuditEntry
 
-    moment, by, agent = f"{T0} + i * 6000", "'user' || (i % 7)", f"'{agent}'"
+    moment, by = f"{T0} + i * 6000", BY
     insert(
         "default",
         DatasetSample,
         count,
-        id="printf('%026d', i)",
-        sample_type="'annotated_turn'",
-        session_id="printf('%08d', i / 10)",
-        content=f"json_object('userMessage', {WORDS}, 'agentReply', {WORDS})",
-        annotation_status="CASE WHEN i % 4 THEN 'pending' ELSE 'approved' END",
-        annotated_by=f"CASE i % 4 WHEN 0 THEN {by} END",
-        agent_id=agent,
-        turn_number="i % 10",
-        created_at=moment,
+        **samples(agent=agent),
     )
     insert(
         "default",
@@ -151,7 +161,7 @@ def fill_site(count, *, agent):
         action="CASE i % 3 WHEN 0 THEN 'read' ELSE 'labelled' END",
         object_type="'sample'",
         object_id="printf('%026d', i)",
-        agent_id=agent,
+        agent_id=f"'{agent}'",
     )
     insert(
         "default",

@@ -1,4 +1,6 @@
-"""Column types of this app."""
+"""Column types of this app, and what is asked of them."""
+
+from collections.abc import Iterable
 
 from django.db import models
 
@@ -9,3 +11,21 @@ class OneOf(models.TextField):
     def db_check(self, connection):
         values = ", ".join(f"'{value}'" for value, _word in self.flatchoices)
         return f"{connection.ops.quote_name(self.column)} IN ({values})"
+
+
+class OneOfThese(models.Func):
+    """Whether a column has one of some texts, which are written into the statement.
+
+    SQLite then knows that an index of such rows alone has them all. It does not of values that are handed over.
+    """
+
+    template = "%(expressions)s IN (%(texts)s)"
+    output_field = models.BooleanField()
+
+    def __init__(self, column: str, texts: Iterable[str]):
+        super().__init__(column, texts=quoted(texts))
+
+
+def quoted(texts: Iterable[str]) -> str:
+    """Texts of ours as SQL, for what is written out."""
+    return ", ".join(f"'{text}'" for text in texts)

@@ -1,7 +1,7 @@
 """What templates can do with the words of samples. Formatting only: no queries."""
 
-from .turn_facts import CUT_OFF
-from .words import PART_WORDS, PROMPT_WORDS, STATUS_WORDS, TYPE_WORDS
+from .models import CUT_OFF
+from .words import ENDING_WORDS, PART_WORDS, PROMPT_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
 
 
 def status_word(status):
@@ -24,9 +24,20 @@ def prompt_word(prompted_by):
     return PROMPT_WORDS.get(prompted_by, prompted_by) if prompted_by else ""
 
 
+def prompted_word(name):
+    """`person` as a filter names it."""
+    return PROMPTED_WORDS.get(name, name)
+
+
+def ending_word(name):
+    """`cut_off` as a filter names it."""
+    return ENDING_WORDS.get(name, name)
+
+
 def is_cut_off(reply_stop):
     """Whether a reply ended before it was complete."""
     return reply_stop in CUT_OFF
 
 
-FILTERS = {made.__name__: made for made in (status_word, type_word, part_word, prompt_word, is_cut_off)}
+WORDS = (status_word, type_word, part_word, prompt_word, prompted_word, ending_word, is_cut_off)
+FILTERS = {made.__name__: made for made in WORDS}

@@ -10,6 +10,8 @@ from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
 
 from .fields import OneOf
 
+# Stop reasons of replies that ended before they were complete.
+CUT_OFF = ("aborted", "error", "length", "max_tokens")
 PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected", "Corrected")]
 
 
@@ -128,9 +130,30 @@ class DatasetSample(models.Model):
             models.Index(fields=["agent_id", "created_at", "id"], name="idx_sample_agent"),
             models.Index(fields=["agent_id", "annotation_status", "created_at", "id"], name="idx_sample_agent_status"),
             models.Index(fields=["agent_id", "session_id", "created_at", "id"], name="idx_sample_session"),
-            # The order that exports read in.
-            models.Index(fields=["agent_id", "session_id", "turn_number", "id"], name="idx_sample_place"),
-            # Of few samples: the others are not in it.
+            # The order that exports read in, and all that decides which samples fit one: contents are long.
+            models.Index(
+                fields=[
+                    *("agent_id", "session_id", "turn_number", "id"),
+                    *("sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score", "turn_traits"),
+                ],
+                name="idx_sample_place",
+            ),
+            # What OpenClaw asks by itself is most of some homes, and people's words are what others look for.
+            models.Index(fields=["prompted_by", "created_at", "id"], name="idx_sample_prompted"),
+            models.Index(fields=["annotation_status", "prompted_by", "created_at", "id"], name="idx_status_prompted"),
+            models.Index(
+                fields=["agent_id", "annotation_status", "prompted_by", "created_at", "id"],
+                name="idx_sample_agent_prompted",
+            ),
+            # Of few samples: the others are not in these.
+            models.Index(
+                fields=["created_at", "id"], name="idx_sample_cut_off", condition=models.Q(reply_stop__in=CUT_OFF)
+            ),
+            models.Index(
+                fields=["annotation_status", "created_at", "id"],
+                name="idx_status_cut_off",
+                condition=models.Q(reply_stop__in=CUT_OFF),
+            ),
             models.Index(
                 fields=["reject_reason", "created_at", "id"],
                 name="idx_sample_reason",
@@ -314,6 +337,8 @@ class DatasetExport(models.Model):
     reasons_json = models.TextField(default="[]", help_text="rows that stood in the way: sample, reason")
     manifest_json = models.TextField(null=True)
     job_id = models.TextField(null=True)
+    places_json = models.TextField(null=True, help_text="where rows begin in its file, to find any of them")
+    difference_json = models.TextField(null=True, help_text="compared with the export before; null: not yet")
 
     class Meta:
         db_table = "dataset_exports"

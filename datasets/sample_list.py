@@ -20,7 +20,7 @@ from . import sample_order
 from .models import DatasetSample
 from .review import reasons
 from .sample_order import Filters
-from .words import STATUS_WORDS, TYPE_WORDS
+from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
 
 # Beside what `Filters` has.
 COLUMNS = {"by": "annotated_by", "edited": Term("output", "gt", "")}
@@ -31,13 +31,15 @@ class SampleFilters(DayFilters):
 
     ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
     HIDDEN = ("status", "session")
-    RARE = ("reason",)
+    RARE = ("reason", "prompted_by", "ending")
     agent = forms.ChoiceField(label=_("Agent"), required=False)
     type = forms.ChoiceField(label=_("Type"), required=False, choices=[("", _("All types")), *TYPE_WORDS.items()])
     status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     by = forms.CharField(label=_("Reviewed by"), required=False, max_length=150)
     reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
+    prompted_by = forms.ChoiceField(label=_("Prompted by"), required=False, choices=list(PROMPTED_WORDS.items()))
+    ending = forms.ChoiceField(label=_("Reply"), required=False, choices=list(ENDING_WORDS.items()))
     edited = forms.BooleanField(label=_("Edited only"), required=False)
 
     def __init__(self, *args, **kwargs):

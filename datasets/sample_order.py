@@ -13,13 +13,16 @@ from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
 from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.time_limits import time_box
 
-from .models import DatasetSample, SampleLabel
+from .fields import OneOfThese, quoted
+from .models import CUT_OFF, DatasetSample, SampleLabel
 
 ORDER = ("-created_at", "-id")
 BACKWARDS = ("created_at", "id")
 COUNTED_UP_TO = 1_000
 MOST_OF_TURNS = 500
 COUNTING_MS = 15  # for the numbers of all tabs together
+PERSON = "person"  # who prompted a turn that OpenClaw did not start: the column is empty
+IS_CUT_OFF, IS_COMPLETE = "cut_off", "complete"  # how a reply ended
 LOOKING_MS = 20  # for the sample beside one: where no index helps, it may be far away
 
 
@@ -27,12 +30,14 @@ LOOKING_MS = 20  # for the sample beside one: where no index helps, it may be fa
 class Filters:
     """Which samples: an empty text is no condition. The same for list, neighbours, counts and API."""
 
-    NAMES: ClassVar = ("status", "agent", "type", "session", "reason")
+    NAMES: ClassVar = ("status", "agent", "type", "session", "reason", "prompted_by", "ending")
     status: str = ""
     agent: str = ""
     type: str = ""
     session: str = ""
     reason: str = ""
+    prompted_by: str = ""
+    ending: str = ""
 
     def narrow(self, samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
         """Those of `samples` that fit."""
@@ -41,14 +46,21 @@ class Filters:
     def listing(self, samples: QuerySet[DatasetSample], terms: Sequence[Term] = (), order=ORDER) -> Listing:
         """The same as a list, which `terms` may narrow further."""
         sought, checked = self._columns()
-        terms = [Term(name, "exact", value) for name, value in checked.items()] + list(terms)
-        return narrowed(samples.filter(**sought), terms, order=order)
+        found = [Term(name, "exact", value) for name, value in checked.items()]
+        if self._seeks_cut_off:
+            samples = samples.filter(OneOfThese("reply_stop", CUT_OFF))
+        elif self.ending:
+            found.append(Term("reply_stop", "in" if self.ending == IS_CUT_OFF else "without", CUT_OFF))
+        return narrowed(samples.filter(**sought), [*found, *terms], order=order)
 
     def condition(self) -> tuple[str, list[str]]:
         """The same as SQL with its values, for counts: these need no order."""
         sought, checked = self._columns()
         names = [f"{name} = %s" for name in sought]
-        names += [f"{words.unindexed(name) if self.session or self.reason else name} = %s" for name in checked]
+        is_sought = self.session or self.reason or self.prompted_by or self._seeks_cut_off
+        names += [f"{words.unindexed(name) if is_sought else name} = %s" for name in checked]
+        if self.ending:
+            names.append(ended("reply_stop" if self._seeks_cut_off else words.unindexed("reply_stop"), self.ending))
         return " AND ".join(names) or "TRUE", [*sought.values(), *checked.values()]
 
     def _columns(self):
@@ -61,16 +73,27 @@ class Filters:
             "reject_reason": self.reason,
         }
         columns = {name: value for name, value in columns.items() if value}
+        if self.prompted_by:
+            columns["prompted_by"] = prompt_of(self.prompted_by)
         if self.session:  # few samples: what else is asked of them is checked
             sought = {"session_id", "agent_id"}
         elif self.reason:  # few of all samples have one
             sought = {"reject_reason"}
+        elif self._seeks_cut_off:  # few are
+            sought = {"annotation_status"}
+        elif self.prompted_by:
+            sought = {"annotation_status", "agent_id", "prompted_by"} if self.status else {"prompted_by"}
         elif self.status:
             sought = {"annotation_status", "agent_id", "sample_type"}
         else:
             sought = {"agent_id"}
         checked = {name: columns.pop(name) for name in [*columns] if name not in sought}
         return columns, checked
+
+    @property
+    def _seeks_cut_off(self):
+        """Whether the index of replies that were cut off is what finds these samples."""
+        return self.ending == IS_CUT_OFF and not self.session and not self.reason
 
     def waiting(self) -> "Filters":
         """The samples somebody who works through this list has yet to judge: of its status, else pending."""
@@ -81,6 +104,18 @@ class Filters:
         """As the end of an address: `?status=pending&agent=ada`, or nothing."""
         chosen = {name: value for name, value in asdict(self).items() if value}
         return f"?{urlencode(chosen)}" if chosen else ""
+
+
+def prompt_of(name: str) -> str:
+    """What `prompted_by` has for a name of words.PROMPTED_WORDS."""
+    return "" if name == PERSON else name
+
+
+def ended(column: str, ending: str) -> str:
+    """SQL about `reply_stop`, here called `column`: whether the reply was cut off, or was not (IS_COMPLETE)."""
+    if ending == IS_CUT_OFF:
+        return f"{column} IN ({quoted(CUT_OFF)})"
+    return f"COALESCE({column}, '') NOT IN ({quoted(CUT_OFF)})"
 
 
 def amounts(lists: list[Filters]) -> list[Amount | None]:

@@ -11,6 +11,7 @@ from .forms import LONGEST_NOTES, LONGEST_REPLY
 from .review import parts
 from .review.parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
 from .sample_order import history
+from .words import PROMPTED_WORDS
 
 Status = Literal["pending", "approved", "rejected", "needs_review", "auto_approved"]
 Verdict = Literal["approved", "rejected", "needs_review", "pending"]
@@ -18,7 +19,15 @@ Type = Literal["memory_gate_positive", "memory_gate_negative", "write_guardian_d
 
 PartLabel = Literal["correct", "incorrect", "corrected"]
 
+PROMPTS = tuple(PROMPTED_WORDS)
+PromptedBy = Literal[PROMPTS]
+Ending = Literal["complete", "cut_off"]
+
 NO_NUL = r"^[^\x00]*$"
+
+
+PROMPTED_BY = "who started the turn: a person, one of OpenClaw's own prompts, or silent for a reply that is not sent"
+ENDING = "whether the reply was cut off (stop reason aborted, error, length or max_tokens)"
 
 
 class SampleQuery(PageQuery):
@@ -27,6 +36,8 @@ class SampleQuery(PageQuery):
     type: Type | None = None
     session: str | None = Field(None, max_length=500)
     reason: str | None = Field(None, max_length=40, description="samples rejected for this reason")
+    prompted_by: PromptedBy | None = Field(None, description=PROMPTED_BY)
+    ending: Ending | None = Field(None, description=ENDING)
 
 
 class GateOutput(Schema):

@@ -20,7 +20,6 @@ from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS
 from .models import DatasetSample
 
 SILENT = "silent"
-CUT_OFF = ("aborted", "error", "length", "max_tokens")
 BATCH = 200
 COLUMNS = ["prompted_by", "reply_stop", "turn_traits"]
 

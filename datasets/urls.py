@@ -2,6 +2,7 @@ from django.urls import path, re_path
 
 from . import views
 from .exporting import views as export_views
+from .exporting.looking import views as looking_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
 
@@ -27,6 +28,7 @@ urlpatterns = [
     re_path(r"^review/(?:(?P<queue>[^/]+)/)?$", review_views.review, name="review"),  # of everything, or of one queue
     path("exports/", export_views.export_list, name="export_list"),
     path("exports/create/", export_views.export_create, name="export_create"),
+    path("exports/count/", looking_views.export_count, name="export_count"),
     path("exports/<str:export_id>/", export_views.export_detail, name="export_detail"),
     path("exports/<str:export_id>/files/<str:name>", export_views.export_file, name="export_file"),
     path("exports/<str:export_id>/zip/", export_views.export_zip, name="export_zip"),

@@ -17,6 +17,9 @@ TYPE_WORDS = {
 }
 # Why nobody asked (datasets.turn_facts): names in `prompted_by`.
 PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}
+# What lists can be narrowed to by both (datasets.sample_order).
+PROMPTED_WORDS = {"person": _("A person")} | PROMPT_WORDS
+ENDING_WORDS = {"complete": _("Not cut off"), "cut_off": _("Cut off")}
 PART_WORDS = {
     "correct": _("correct"),
     "incorrect": _("incorrect"),

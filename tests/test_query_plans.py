@@ -68,6 +68,9 @@ PLAIN_PAGES = (
     "/review/?agent=ada",
     "/review/?type=memory_gate_positive",
     "/review/?agent=ada&type=memory_gate_positive",
+    "/review/?prompted_by=person",
+    "/review/?agent=ada&prompted_by=person",
+    "/review/?ending=cut_off",
     "/samples/?status=pending",
 )
 # Pages of one thing, forms, and files.

@@ -14,7 +14,9 @@ from ..models import DatasetExport
 from . import exports, flagged, zipping
 from .export_list import EXPORTS
 from .jobs import start, start_verify
-from .schemas import ExportDetail, ExportIn, ExportOut, ExportQuery
+from .looking.fitting import fitting
+from .options import Options
+from .schemas import CountIn, ExportDetail, ExportIn, ExportOut, ExportQuery, FittingOut
 
 router = Operations("operations_exports_api", tags=["exports"])
 ANY_CONTENT = {"content": {"*/*": {}}}
@@ -42,6 +44,18 @@ def export_create(request, wanted: ExportIn):
     """Create an export, which is built by a job. Get the export to see its state."""
     is_admin = request.user.has_role("admin")
     return Status(202, start(by=request.user.username, is_admin=is_admin, **wanted.dict()))
+
+
+@router.post("/exports/count", FittingOut, 400, 409)
+@needs("labeller")
+def export_count(request, wanted: CountIn):
+    """How many samples fit these options, and how many rows they become. Writes nothing.
+
+    Exact up to 50,000 samples. Lost outputs, possible secrets, row lengths and decisions are only known once rows are
+    written: they are not counted here.
+    """
+    choices = wanted.dict(exclude={"name"})
+    return fitting(Options(**choices | {"sample_types": tuple(choices["sample_types"])})).as_json()
 
 
 @router.get("/exports/{export_id}", ExportDetail, 404)

@@ -32,7 +32,7 @@ class ExportFilters(DayFilters):
 
 def fits(_user, *, sort=ExportFilters.DEFAULT, **asked) -> Listing:
     """The exports that fit, without what is long in them."""
-    rows = DatasetExport.objects.defer("manifest_json", "reasons_json")
+    rows = DatasetExport.objects.defer("manifest_json", "reasons_json", "places_json", "difference_json")
     wanted = terms(asked, COLUMNS, moment="exported_at")
     return narrowed(rows, wanted, order=in_order(ExportFilters.ORDERS, sort))
 

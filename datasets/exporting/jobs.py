@@ -15,6 +15,7 @@ from people.audit import log as audit
 
 from ..models import DatasetExport
 from . import exports, flagged, verifying
+from .looking import differences
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -22,6 +23,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     begun = DatasetExport.objects.filter(id=params["export_id"], state=DatasetExport.State.RUNNING)
     is_begun = begun.exists()
     manifest = exports.build(params["export_id"], progress)
+    differences.note(DatasetExport.objects.get(id=params["export_id"]))
     facts = {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
     if is_begun:
         facts["message"] = _("Interrupted before: the unfinished files were removed, and all files were written again.")

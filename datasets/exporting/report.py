@@ -11,6 +11,8 @@ from openclaw_web.pages.formatting import size
 from ..models import DatasetExport
 from . import exports
 from . import words as export_words
+from .looking import differences
+from .looking.fitting import Fitting
 
 SCHEMA = "openclaw-web.export.v1"
 
@@ -23,7 +25,31 @@ def facts(export: DatasetExport) -> dict[str, Any]:
         "state": export.state,
         "folder": str(exports.folder_of(export)),
         "manifest": exports.read_manifest(export),
+        "dry_run": False,
+        "fits": None,
+        "difference": differences.read(export) or None,
     }
+
+
+def counted(found: Fitting) -> dict[str, Any]:
+    """The receipt of a count: nothing was exported."""
+    nothing = dict.fromkeys(("id", "name", "state", "folder", "manifest", "difference"))
+    return {**nothing, "dry_run": True, "fits": found.as_json()}
+
+
+def counted_in_words(found: Fitting) -> str:
+    """How many samples fit, the rows that they become with each history, and why others are left out."""
+    numbers = {"samples": f"{found.samples:,}", "rows": f"{found.rows:,}", "counted": f"{found.counted:,}"}
+    if found.is_more:
+        lines = [_("At least %(samples)s samples fit these options: at least %(rows)s rows") % numbers]
+        lines.append(_("  The first %(counted)s samples were counted.") % numbers)
+    else:
+        lines = [_("%(samples)s samples fit these options: %(rows)s rows") % numbers]
+    for name, rows in found.histories.items():
+        lines.append(f"  --history {name}: {_rows(rows)}")
+    for _name, why, count in found.left_out:
+        lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
+    return "\n".join(lines)
 
 
 def sentence(export: DatasetExport, job: JobRun) -> str:
@@ -51,10 +77,9 @@ def in_words(export: DatasetExport) -> str:
         text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
         lines.append(_("  Possible secrets: %(count)s (%(kind)s)") % {"count": text, "kind": kind})
     for name, rows in manifest["transformations"].items():
-        text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
-        lines.append(f"  {text}: {export_words.CHANGES[name]}")
+        lines.append(f"  {_rows(rows)}: {export_words.CHANGES[name]}")
     lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
-    return "\n".join([*lines, *_prompt_lines(manifest)])
+    return "\n".join([*lines, *_prompt_lines(manifest), *_lengths(manifest), *_compared(export)])
 
 
 def _prompt_lines(manifest):
@@ -73,8 +98,35 @@ def _prompt_lines(manifest):
         yield words % {"count": f"{rows:,}"}
 
 
+def _lengths(manifest):
+    """How long rows are, where the manifest says it."""
+    if not (found := manifest.get("lengths")):
+        return
+    above = ", ".join(f"{rows:,} > {int(limit):,}" for limit, rows in found["tokens_above"].items())
+    numbers = {"all": f"{found['tokens_all']:,}", "longest": f"{found['tokens_longest']:,}", "above": above}
+    yield _("  About %(all)s tokens, the longest row %(longest)s; rows with more tokens: %(above)s") % numbers
+
+
+def _compared(export):
+    """What is different from the export before, where there is one."""
+    found = differences.read(export)
+    if "same" in found:
+        numbers = {name: f"{found[name]['count']:,}" for name in differences.KINDS} | {"same": f"{found['same']:,}"}
+        yield (
+            _(
+                "  Compared with the export before: %(added)s rows added, %(removed)s removed, %(changed)s changed, "
+                "%(moved)s on the other side, %(same)s the same"
+            )
+            % numbers
+        )
+
+
+def _rows(count):
+    return ngettext("%(count)s row", "%(count)s rows", count) % {"count": f"{count:,}"}
+
+
 def _file_line(file):
     parts = [file["name"], size(file["bytes"])]
     if "rows" in file:
-        parts.insert(1, ngettext("%(count)s row", "%(count)s rows", file["rows"]) % {"count": f"{file['rows']:,}"})
+        parts.insert(1, _rows(file["rows"]))
     return "  ".join([*parts, f"sha256 {file['sha256']}"])

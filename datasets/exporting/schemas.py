@@ -9,6 +9,7 @@ from openclaw_web.endpoints.schemas import Body, PageQuery
 
 from ..models import DatasetExport, DatasetSample
 from . import exports, jobs
+from .looking import differences
 from .options import LONGEST_NAME, LONGEST_SEED, PROMPT_CHARACTERS, ROW_CHARACTERS, Options, read_options
 
 
@@ -81,6 +82,28 @@ class ExportIn(Body):
     include_flagged: bool = Field(False, description="also rows with texts that may contain secrets; admins only")
 
 
+class CountIn(ExportIn):
+    """The options of an export that nobody asked for yet."""
+
+    name: str = Field("", max_length=LONGEST_NAME, description="not needed")
+
+
+class LeftOutOut(Schema):
+    reason: str
+    count: int
+    why: str = Field(description="the reason in words")
+
+
+class FittingOut(Schema):
+    samples: int = Field(description="samples that fit the options")
+    rows: int = Field(description="rows they become with the history that was asked for")
+    histories: dict[str, int] = Field(description="ShareGPT replies: rows with each history")
+    session_samples: int = Field(description="ShareGPT replies: samples that rows of the history `session` teach")
+    excluded: list[LeftOutOut]
+    counted: int = Field(description="samples that were looked at, in the order of agents, sessions and turns")
+    is_more: bool = Field(description="not all samples were looked at: every number is a least one")
+
+
 class OptionsOut(Schema):
     only_approved: bool
     train_split: float
@@ -135,6 +158,10 @@ class ExportDetail(ExportOut):
     reasons: list[ReasonOut] = Field(description="rows that training tools would not accept; the first 200")
     manifest: dict[str, Any] | None = Field(description="manifest.json of a ready export")
     verified_by: str | None = Field(description="id of the latest job that compared the files, ended or not")
+    difference: dict[str, Any] | None = Field(
+        description="the export before of the same format and task (`to`), and rows added, removed, changed or moved "
+        "to the other side, each as `count` and first `samples`, and how many are the `same`; or the `problem`"
+    )
 
     @staticmethod
     def resolve_reasons(export: DatasetExport) -> Any:
@@ -143,6 +170,10 @@ class ExportDetail(ExportOut):
     @staticmethod
     def resolve_verified_by(export: DatasetExport) -> str | None:
         return job.id if (job := jobs.verification(export)) else None
+
+    @staticmethod
+    def resolve_difference(export: DatasetExport) -> Any:
+        return differences.read(export) or None
 
     @staticmethod
     def resolve_manifest(export: DatasetExport) -> Any:

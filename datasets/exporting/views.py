@@ -25,6 +25,7 @@ from . import words as export_words
 from .export_list import EXPORTS, WORKING, ExportFilters, state_of
 from .forms import ExportForm
 from .jobs import start, start_verify
+from .looking import page as looking
 from .options import read_options
 
 
@@ -38,7 +39,7 @@ def export_list(request):
     """
     known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
     known = known if known.keys() - {"format", "task"} else {}
-    return _list_page(request, ExportForm(initial=known), has_choices=bool(known))
+    return list_page(request, ExportForm(initial=known), has_choices=bool(known))
 
 
 @require_POST
@@ -54,7 +55,7 @@ def export_create(request):
             form.add_error(None, refused.sentence)
         else:
             return after_start(request, JobRun(id=export.job_id), to=export)
-    return _list_page(request, form, has_choices=True, status=422)
+    return list_page(request, form, has_choices=True, status=422)
 
 
 @require_safe
@@ -77,6 +78,7 @@ def export_detail(request, export_id):
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
         **_contents(export),
         "about_files": (about := export_files.about(export, request.user)),
+        **looking.looked(request, export),
     }
     for ended in (job, about.job):
         if ended and ended.has_ended and request.htmx:
@@ -114,7 +116,8 @@ def export_verify(request, export_id):
     return after_start(request, start_verify(export, by=request.user.username), to=export)
 
 
-def _list_page(request, form, *, has_choices, status=200):
+def list_page(request, form, *, has_choices, status=200, **more):
+    """The list with the form for a new one; with `has_choices` the form alone, as it came back."""
     return answer(
         request,
         "datasets/export_list.html",
@@ -125,6 +128,7 @@ def _list_page(request, form, *, has_choices, status=200):
         may_export=request.user.has_role("labeller"),
         may_include_flagged=request.user.has_role("admin"),
         status=status,
+        **{"fits": None, **more},
     )
 
 
@@ -144,7 +148,8 @@ def _contents(export):
             {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
         ],
         "transformations": [
-            (export_words.CHANGES[name], rows) for name, rows in manifest.get("transformations", {}).items()
+            (export_words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
+            for name, rows in manifest.get("transformations", {}).items()
         ],
         "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
         "secrets": export_words.secrets(manifest),

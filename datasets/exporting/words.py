@@ -13,7 +13,7 @@ from people.configuration.keys import SECRET_KINDS
 from ..exporters import changes, prompts
 from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, SPLIT
-from ..exporters.formats import gate, openai
+from ..exporters.formats import gate, openai, readers
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
 from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, INPUT, LEAVE_OUT, NO_DECISION
 from ..likeness.fates import KEEP, ONE
@@ -153,6 +153,16 @@ NOTES = {
     openai.LARGE_FILE: gettext_lazy(
         "OpenAI accepts files of up to 512 MB: a file is larger. Upload it in parts, or export each agent on its own."
     ),
+}
+# What rows were compared with (exporters.formats.readers).
+CHECKS = {
+    readers.ALPACA_TEXTS: gettext_lazy("Instruction and output are not empty"),
+    readers.SIDES: gettext_lazy("Sides alternate, from a user's message to a reply; every call has its result"),
+    readers.CALLS: gettext_lazy("Tool calls are JSON with a name and an object of arguments"),
+    readers.TWO_KEYS: gettext_lazy("Every message has exactly two keys, both texts"),
+    readers.MESSAGES: gettext_lazy("Roles and keys of messages are known, and every call has its result"),
+    readers.COLUMNS: gettext_lazy("Every row has the same columns in the same order, and texts in them"),
+    readers.DATES: gettext_lazy("No column would be read as dates"),
 }
 
 

@@ -14,9 +14,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
 from people.audit import log as audit
 
-from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from ..models import CUT_OFF, DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..sample_order import ORDER
-from ..turn_facts import CUT_OFF
 from ..words import STATUS_WORDS
 from . import queues, verdicts
 

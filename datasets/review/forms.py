@@ -9,7 +9,7 @@ from openclaw_web.errors import Refused
 
 from ..as_typed import as_typed
 from ..forms import LONGEST_REPLY, TYPED
-from ..words import TYPE_WORDS
+from ..words import ENDING_WORDS, PROMPTED_WORDS, TYPE_WORDS
 from . import queues
 from .keys import ACTIONS
 from .queues import Queue
@@ -34,6 +34,8 @@ class QueuePlace(forms.Form):
     type = forms.ChoiceField(required=False, choices=[("", ""), *TYPE_WORDS.items()])
     session = forms.CharField(required=False, max_length=500)
     skipped = forms.BooleanField(required=False)
+    prompted_by = forms.ChoiceField(required=False, choices=[("", ""), *PROMPTED_WORDS.items()])
+    ending = forms.ChoiceField(required=False, choices=[("", ""), *ENDING_WORDS.items()])
     sample = forms.CharField(required=False, max_length=200)
     after = forms.CharField(required=False, max_length=200)
     before = forms.CharField(required=False, max_length=200)
@@ -44,7 +46,8 @@ class QueuePlace(forms.Form):
         if not self.is_valid():
             raise Refused(_("The filters in this address are not valid. Start again from Review."))
         said = self.cleaned_data
-        queue = Queue(name or said["queue"], said["agent"], said["type"], said["session"], said["skipped"])
+        chosen = {name: said[name] for name in ("agent", "type", "session", "skipped", "prompted_by", "ending")}
+        queue = Queue(name or said["queue"], **chosen)
         return Place(queue, said["sample"], said["after"], said["before"], said["ahead"])
 
 

@@ -1,6 +1,6 @@
 """How far the queue is: what waits, what was done today by everybody and by one person."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import ngettext
 
@@ -82,7 +82,7 @@ def of(queue: Queue, by: str) -> Progress:
 
 def rest(queue: Queue, by: str) -> Rest:
     """What an empty queue says about what is not in it."""
-    here, skipped = (Queue(queue.name, queue.agent, queue.type, queue.session, flag) for flag in (False, True))
+    here, skipped = (replace(queue, skipped=flag) for flag in (False, True))
     one = f"SELECT 1 FROM dataset_samples s LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - our own words
     in_filter, left, everywhere, samples = queues.asked(
         [

@@ -9,6 +9,7 @@ from django.urls import reverse
 from openclaw_web.sqlite import statements, words
 
 from ..models import DatasetSample
+from ..sample_order import IS_CUT_OFF, ended, prompt_of
 
 WAITING = (DatasetSample.Status.PENDING, DatasetSample.Status.NEEDS_REVIEW)
 NAMES = tuple(status.value for status in WAITING)
@@ -32,6 +33,8 @@ class Queue:
     type: str = ""
     session: str = ""
     skipped: bool = False
+    prompted_by: str = ""  # as sample_order.Filters has both
+    ending: str = ""
 
     @property
     def statuses(self) -> list[str]:
@@ -69,20 +72,28 @@ class Queue:
 
     def condition(self, status: str, *, by: str | None) -> tuple[str, list]:
         """SQL about `dataset_samples s` with its values: of this status, within the filters, skipped by `by` or not."""
-        # A session has few samples: SQLite is to read those, not all that wait.
-        status_column, type_column = "s.annotation_status", "s.sample_type"
-        if self.session:
-            status_column, type_column = words.unindexed(status_column), words.unindexed(type_column)
-        columns = {"s.agent_id": self.agent, type_column: self.type, "s.session_id": self.session}
-        parts, values = [f"{status_column} = %s"], [status]
-        for name, value in columns.items():
-            if value:
-                parts.append(f"{name} = %s")
-                values.append(value)
+        asked = {"agent_id": self.agent, "sample_type": self.type, "session_id": self.session}
+        columns = {"annotation_status": status} | {name: value for name, value in asked.items() if value}
+        if self.prompted_by:
+            columns["prompted_by"] = prompt_of(self.prompted_by)
+        checked = self._checked()
+        parts = [f"{words.unindexed(f's.{name}') if name in checked else f's.{name}'} = %s" for name in columns]
+        values = list(columns.values())
+        if self.ending:
+            stop = words.unindexed("s.reply_stop") if "reply_stop" in checked else "s.reply_stop"
+            parts.append(ended(stop, self.ending))
         if by is not None:
             parts.append(SKIPPED if self.skipped else f"NOT {SKIPPED}")
             values.append(by)
         return " AND ".join(parts), values
+
+    def _checked(self):
+        """Columns that no index is to be chosen for: the others have one together, and there are fewer of those."""
+        if self.session:
+            return {"annotation_status", "sample_type", "prompted_by", "reply_stop"}
+        if self.ending == IS_CUT_OFF:
+            return {"agent_id", "sample_type", "prompted_by"}
+        return {"sample_type", "reply_stop"} if self.prompted_by else {"reply_stop"}
 
 
 def amount(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: tuple = ()) -> tuple[str, list]:

@@ -9,7 +9,18 @@ from openclaw_web.endpoints.schemas import Body
 
 from ..forms import LONGEST_NOTES
 from ..sample_order import Filters
-from ..schemas import NO_NUL, LabelIn, SampleDetailOut, SampleOut, Status, Type
+from ..schemas import (
+    ENDING,
+    NO_NUL,
+    PROMPTED_BY,
+    Ending,
+    LabelIn,
+    PromptedBy,
+    SampleDetailOut,
+    SampleOut,
+    Status,
+    Type,
+)
 from .queues import Queue
 
 SampleId = Annotated[str, Field(max_length=200, pattern=NO_NUL)]
@@ -23,10 +34,13 @@ class QueueFilters(Schema):
     type: Type | None = None
     session: str | None = Field(None, max_length=500, pattern=NO_NUL)
     skipped: bool = Field(False, description="only samples you skipped; otherwise only samples you did not skip")
+    prompted_by: PromptedBy | None = Field(None, description=PROMPTED_BY)
+    ending: Ending | None = Field(None, description=ENDING)
 
     def chosen(self) -> Queue:
         """As the page has it."""
-        return Queue(self.queue or "", self.agent or "", self.type or "", self.session or "", self.skipped)
+        names = ("agent", "type", "session", "prompted_by", "ending")
+        return Queue(self.queue or "", skipped=self.skipped, **{name: getattr(self, name) or "" for name in names})
 
 
 class NextFilters(QueueFilters):
@@ -107,11 +121,14 @@ class BulkIn(Body):
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None
     session: str | None = Field(None, max_length=500, pattern=NO_NUL)
+    prompted_by: PromptedBy | None = Field(None, description=PROMPTED_BY)
+    ending: Ending | None = Field(None, description=ENDING)
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
 
     def filters(self) -> Filters:
         """As the list has them."""
-        return Filters(self.filter_status or "", self.agent or "", self.type or "", self.session or "")
+        names = ("agent", "type", "session", "prompted_by", "ending")
+        return Filters(self.filter_status or "", **{name: getattr(self, name) or "" for name in names})
 
 
 class BulkOut(Schema):

@@ -16,7 +16,7 @@ from openclaw_web.pages.html import after_post, go, refuse_post, render_page
 from .. import sample_page
 from ..forms import VerdictForm
 from ..models import DatasetSample
-from ..words import STATUS_WORDS, TYPE_WORDS
+from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
 from . import claims, drafts, going_on, keys, progress, queues, reasons, undo, verdicts
 from .forms import KeysForm, QueuePlace
 
@@ -188,6 +188,8 @@ def _step(request, queue, found, *, status=200):
         "queue": queue,
         "agents": Agent.objects.order_by("agent_id").values_list("agent_id", flat=True),  # asked for by whole pages
         "types": TYPE_WORDS.items(),
+        "prompts": PROMPTED_WORDS.items(),
+        "endings": ENDING_WORDS.items(),
         "progress": numbers,
         "badge": progress.badge_of(numbers.everywhere),
         "my_drafts": drafts.mine(by),

@@ -200,7 +200,8 @@ def _hidden(term):
     if term.lookup in ("in", "without"):  # texts
         among = Q(In(Coalesce(F(term.column), Value(""), output_field=TextField()), term.value))
         return ~among if term.lookup == "without" else among
-    kinds: dict[type, tuple[Any, Field]] = {str: ("", TextField()), float: (0.0, FloatField())}
+    no_text = "-" if (term.lookup, term.value) == ("exact", "") else ""  # an empty text is a value, too
+    kinds: dict[type, tuple[Any, Field]] = {str: (no_text, TextField()), float: (0.0, FloatField())}
     found = (kinds[kind] for kind in kinds if isinstance(term.value, kind))  # a member of an enumeration is a text too
     nothing, field = next(found, (0, BigIntegerField()))
     return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(nothing), output_field=field), term.value)

@@ -45,7 +45,7 @@ RECEIPTS = {
         "rejected_count", "skipped", "skipped_count", "ignored", "ignored_count", "store", "findings",
         "compared", "losses", "loss_count", "lost_records",
     },
-    "export": {"id", "name", "state", "folder", "manifest"},
+    "export": {"id", "name", "state", "folder", "manifest", "dry_run", "fits", "difference"},
     "jobs": {"jobs"},
     "migrate_agents": {"schema_version", "migrated"},
     "retention": {

@@ -78,6 +78,7 @@ PAGES = {
     "operations:doctor_look": ("POST", "operator"),
     "operations:doctor_undo": ("POST", "admin"),
     "operations:doctor_unignore": ("POST", "admin"),
+    "datasets:export_count": ("POST", "labeller"),
     "datasets:export_create": ("POST", "labeller"),
     "datasets:export_detail": ("GET", "viewer"),
     "datasets:export_file": ("GET", "viewer"),
@@ -203,6 +204,7 @@ OPERATIONS = {
     "POST /agents/{agent}/artifacts/{handle}/verify": ("admin", {}),
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
     "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
+    "POST /exports/count": ("labeller", {"format": "alpaca"}),
     "POST /exports/{export_id}/verify": ("labeller", {}),
     "POST /me/sign-ins/{sign_in_id}/end": ("viewer", {}),
     "POST /operations/artifacts/gc": ("admin", {}),
@@ -248,13 +250,11 @@ ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSi
 
 
 def page_address(name):
-    names = ROUTES[name].pattern.converters
-    return reverse(name, kwargs={argument: ARGUMENTS.get(argument, "x") for argument in names})
+    return reverse(name, kwargs={each: ARGUMENTS.get(each, "x") for each in ROUTES[name].pattern.converters})
 
 
 def api_address(operation):
-    path = operation.partition(" ")[2]
-    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), path)
+    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), operation.partition(" ")[2])
 
 
 def ask(client, method, address, body=None, **headers):

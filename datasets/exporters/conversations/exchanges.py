@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ..changes import CHARACTERS_REPLACED, Changes, secret
 from ..cleaning import as_json
 from ..scanning import Seen, look, together
+from ..weights import weight_of_all
 from .spelling import Broken, Message, Spelling
 
 
@@ -20,7 +21,7 @@ class Exchange:
     `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
     """
 
-    __slots__ = ("broken", "calls", "changes", "json", "messages", "seen", "size", "spelling")
+    __slots__ = ("broken", "calls", "changes", "json", "messages", "seen", "size", "spelling", "weight")
 
     def __init__(
         self, messages: list[Message], changes: Iterable[str], spelling: Spelling, *, train: bool | None = None
@@ -30,6 +31,7 @@ class Exchange:
         data, self.messages, is_cleaned = as_json(messages)
         self.json = data[1:-1]
         self.size = spelling.size(messages)
+        self.weight = weight_of_all(spelling.said(self.messages))
         self.seen = look(spelling.said(messages))
         self.changes: Changes = frozenset(changes).union(map(secret, self.seen.kinds))
         if is_cleaned:
@@ -65,6 +67,11 @@ class Conversation:
     def seen(self) -> Seen:
         """What the texts of its exchanges hold beside what they say."""
         return together([exchange.seen for exchange in self.exchanges])
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Characters, and eighths of tokens (weights.weight_of), of all messages."""
+        return sum(exchange.size for exchange in self.exchanges), sum(exchange.weight for exchange in self.exchanges)
 
     @property
     def json(self) -> bytes:

@@ -5,14 +5,15 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet, TextField, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import In
 
 from ...exporters.formats import raw
 from ...exporters.made import RESTS_ON_TOOLS
 from ...exporters.samples import TOOLS
 from ...exporters.training_rows import LEAVE_OUT
-from ...models import DatasetSample
-from ...turn_facts import CUT_OFF
+from ...models import CUT_OFF, DatasetSample
 from ..options import Options
 from .plain_rows import PlainRow, PlainRows
 
@@ -41,12 +42,14 @@ class Source:
     def __init__(self, options: Options):
         self.options = options
         self.columns = STORED if options.shape.is_stored else COLUMNS
-        self.scope: Samples = DatasetSample.objects.filter(sample_type__in=options.sample_types)
+        # Hidden from SQLite: nearly all samples are of one type, and its index has not the order of places.
+        of_type = In(Coalesce(F("sample_type"), Value(""), output_field=TextField()), list(options.sample_types))
+        self.scope: Samples = DatasetSample.objects.filter(of_type)
         if options.agent is not None:
             self.scope = self.scope.filter(agent_id=options.agent)
         self.chosen: Samples = self.scope
         self.left_out: dict[str, Samples] = {}
-        for reason, unwanted in self._conditions():
+        for reason, unwanted in self.conditions():
             self.left_out[reason] = self.chosen.filter(unwanted)
             self.chosen = self.chosen.filter(~unwanted)
 
@@ -82,7 +85,8 @@ class Source:
             return [self.options.agent]
         return list(self.chosen.order_by("agent_id").values_list("agent_id", flat=True).distinct())
 
-    def _conditions(self):
+    def conditions(self) -> Iterator[tuple[str, Q]]:
+        """Every reason to leave a sample out that its columns tell, with the samples it is about; the first counts."""
         yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
         if self.options.only_approved:
             yield "not_approved", ~Q(annotation_status__in=DatasetSample.APPROVED)

@@ -1,6 +1,6 @@
 """From samples to the files of an export and the manifest that says what is in them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,14 +14,17 @@ from openclaw_web.errors import Refused
 
 from ...exporters import changes
 from ...exporters.changes import NONE
+from ...exporters.conversations.histories import CONTEXT
 from ...exporters.conversations.spelling import Broken
 from ...exporters.conversations.turns import Said
 from ...exporters.files import sums, writing
+from ...exporters.files.lengths import Lengths, lengths_of
 from ...exporters.files.lines import as_csv, as_line, head
 from ...exporters.files.naming import dataset_name, file_name
 from ...exporters.files.trainers import Written, as_json, files_beside
 from ...exporters.formats import openai, table
 from ...exporters.formats.checks import COLUMNS, broken_rules
+from ...exporters.formats.readers import compared
 from ...exporters.prompts import nothing
 from ...exporters.samples import ExportSample, Unreadable, read_sample, read_stored
 from ...exporters.training_rows import rows_of, unfit
@@ -40,6 +43,7 @@ from .source import LISTED
 PROFILE, NO_PROFILE = "strict", "stored"
 CHANGED = "changed"  # why a sample is in no row: the plan was made without it
 RULES = 2  # what may be taught; exports without the number may teach the words of people as results of tools
+CHANGED_LISTED = 20  # samples of each change
 STEP = 100  # samples between two reports of progress
 
 
@@ -72,6 +76,8 @@ class ExportWriter:
         self.only_words = 0  # rows in which only words were found, no secret by its shape
         self.changes: Counter[str] = Counter()
         self.secrets: Counter[str] = Counter()  # rows with each kind, withheld or not
+        self.changed: defaultdict[str, list[str]] = defaultdict(list)  # the first samples of each change
+        self.lengths = Lengths()
         self.prompts = PromptCounts()
         self.broken: list[dict[str, str]] = []
         self.broken_rows = 0
@@ -179,7 +185,12 @@ class ExportWriter:
         if self.options.format == "openai":
             self._source(self.side).add(*as_line(openai.source(made), NONE)[:2])
         self.rows += 1
+        if not self.shape.is_stored:
+            self.lengths.see(*lengths_of(row))
         self.changes.update(done)
+        for name in done:
+            if len(self.changed[name]) < CHANGED_LISTED:
+                self.changed[name].append(sample.sample_id)
         self.prompts.count(made)
         for taught in (*made.others, sample):
             self._count(taught)
@@ -252,6 +263,9 @@ class ExportWriter:
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "secrets": {"kinds": dict(sorted(self.secrets.items())), "only_words": self.only_words},
             "transformations": dict(sorted(self.changes.items())),
+            "transformed_samples": dict(sorted(self.changed.items())),
+            "lengths": None if self.shape.is_stored else self.lengths.as_json(),
+            "checks": compared(self.options.format, is_marked=self.shape.has_history and self.shape.history == CONTEXT),
             "notes": self._notes(written),
             **({"prompts": self.prompts.as_json()} if self.options.fills_prompts else {}),
             "checksums": sums.SUMS,

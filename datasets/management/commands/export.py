@@ -12,6 +12,7 @@ from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
 from ...exporting import jobs, report
 from ...exporting.exports import read_reasons
+from ...exporting.looking.fitting import fitting
 from ...exporting.options import FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, TASKS, Options
 from ...likeness.fates import DUPLICATES, ONE
 
@@ -21,6 +22,7 @@ class Command(Verb):
     examples = (
         "export --format alpaca --name first",
         "export --format sharegpt --name mei-replies --agent main --min-quality 0.7 --split 0.9",
+        "export --format sharegpt --history session --dry-run",
         "export --format alpaca --name first --json --quiet | jq -r .folder",
     )
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, INTERRUPTED)
@@ -30,7 +32,10 @@ class Command(Verb):
     def add_arguments(self, parser):
         parser.add_argument("--format", required=True, choices=[name.value for name in FORMATS])
         parser.add_argument("--task", default="reply", choices=[name.value for name in TASKS])
-        parser.add_argument("--name", required=True, help=_("name of the export"))
+        parser.add_argument("--name", help=_("name of the export"))
+        parser.add_argument(
+            "--dry-run", action="store_true", help=_("count how many samples fit these options; export nothing")
+        )
         reviewed = parser.add_mutually_exclusive_group()
         reviewed.add_argument(
             "--all", action="store_true", help=_("also samples not reviewed yet; never rejected samples")
@@ -133,9 +138,20 @@ class Command(Verb):
         names = ["name", *(field.name for field in fields(Options))]
         choices = {name: options[name] for name in names if name in options}
         choices |= {"only_approved": not options["all"], "train_split": options["split"]}
+        if options["dry_run"]:
+            self._count(choices)
+            return
+        if not choices["name"]:
+            self.fail(_("Use --name to name the export, or --dry-run to count samples."), WRONG_USE)
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             export, job = jobs.make_here(by="command line", listener=listener, **choices)
         if export.state != export.State.READY:
             status = REFUSED if job.state == job.State.REFUSED else FAILED
             self.fail(report.sentence(export, job), status, reasons=read_reasons(export))
         self.answer(report.facts(export), report.in_words(export))
+
+    def _count(self, choices):
+        """Say what these options come to."""
+        choices.pop("name")
+        found = fitting(Options(**choices))
+        self.answer(report.counted(found), report.counted_in_words(found))

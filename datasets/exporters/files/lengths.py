@@ -1,0 +1,64 @@
+"""How long rows are: in characters, and in tokens as far as these can be told without a tokenizer."""
+
+from collections import Counter
+from typing import Any
+
+from ..formats.metadata import JUDGEMENT, PLACE
+from ..weights import EIGHTHS, weight_of
+
+ABOUT = frozenset((*PLACE, *JUDGEMENT, "control_tokens"))
+NO_LIST = "[]"
+ABOVE = (2_048, 4_096, 8_192)  # tokens: usual lengths that training tools cut rows to
+
+
+class Lengths:
+    """How many rows of an export have which length: ranges between powers of two, by where they end."""
+
+    def __init__(self) -> None:
+        self.characters: Counter[int] = Counter()
+        self.tokens: Counter[int] = Counter()
+        self.above = dict.fromkeys(ABOVE, 0)
+        self.longest = 0
+        self.all_tokens = 0
+
+    def see(self, characters: int, weight: int) -> None:
+        """Take note of a row with so many characters and eighths of tokens."""
+        tokens = weight // EIGHTHS
+        self.characters[characters.bit_length()] += 1
+        self.tokens[tokens.bit_length()] += 1
+        self.all_tokens += tokens
+        self.longest = max(self.longest, tokens)
+        for limit in ABOVE:
+            if tokens > limit:
+                self.above[limit] += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """As the manifest has it: every range as its first length, the first beyond it, and its rows."""
+        return {
+            "characters": _ranges(self.characters),
+            "tokens": _ranges(self.tokens),
+            "tokens_above": {str(limit): rows for limit, rows in self.above.items()},
+            "tokens_longest": self.longest,
+            "tokens_all": self.all_tokens,
+        }
+
+
+def _ranges(counts):
+    if not counts:
+        return []
+    return [[1 << n - 1 if n else 0, 1 << n, counts[n]] for n in range(min(counts), max(counts) + 1)]
+
+
+def lengths_of(row: dict[str, Any]) -> tuple[int, int]:
+    """Characters and eighths of tokens of what a row teaches and what stands before it: not of where it comes from."""
+    characters = weight = 0
+    for name, value in row.items():
+        if isinstance(value, str):
+            if name not in ABOUT and value != NO_LIST:
+                characters += len(value)
+                weight += weight_of(value)
+        else:
+            more = value.lengths
+            characters += more[0]
+            weight += more[1]
+    return characters, weight

@@ -1,0 +1,24 @@
+"""The programs whose rules rows are checked against (checks.broken_rules), and the version each was read from."""
+
+LLAMA_FACTORY = {"program": "LLaMA-Factory", "version": "0.9.5"}
+DATASETS = {"program": "HF datasets", "version": "4.0.0"}
+UNSLOTH = {"program": "Unsloth", "version": "2026.10.9"}
+OPENAI = {"program": "OpenAI fine-tuning", "version": "2026"}  # a service: the year its rules were read
+MESSAGES = "messages"
+ALPACA_TEXTS, SIDES, CALLS, TWO_KEYS, COLUMNS, DATES = "alpaca_texts", "sides", "calls", "two_keys", "columns", "dates"
+
+
+def compared(kind: str, *, is_marked: bool) -> list[dict[str, str]]:
+    """What every row of a format was compared with: `rule`, `program`, `version`.
+
+    Samples as they are stored: nothing. `is_marked`: messages say what is to be learned, in a third key.
+    """
+    found = [{"rule": COLUMNS, **DATASETS}, {"rule": DATES, **DATASETS}]
+    if kind == "alpaca":
+        return [{"rule": ALPACA_TEXTS, **LLAMA_FACTORY}, *found]
+    if kind == "openai":
+        return [{"rule": MESSAGES, **OPENAI}]
+    if kind != "sharegpt":
+        return []
+    rules = [{"rule": SIDES, **LLAMA_FACTORY}, {"rule": CALLS, **LLAMA_FACTORY}]
+    return [*rules, *([] if is_marked else [{"rule": TWO_KEYS, **UNSLOTH}]), *found]

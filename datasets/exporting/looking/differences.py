@@ -1,0 +1,109 @@
+"""What is different from the export before, of the same format and task: which rows are new, gone, or not the same.
+
+When an export is ready, its rows and those of the one before are read once more, line by line, and compared by their
+samples. Only the answer is kept, in the row of the export: files say nothing of other exports.
+"""
+
+import re
+from typing import Any
+
+import orjson
+
+from ...models import DatasetExport
+from .. import exports
+from .rows import SOURCES, Places, RowsOf, has_lines, row_files, side_of, walked
+
+MOST_ROWS, MOST_BYTES = 200_000, 2_000_000_000  # of both exports together
+LISTED = 20
+KINDS = ("added", "removed", "changed", "moved")
+TOO_BIG, MISSING, NO_IDS = PROBLEMS = ("too_big", "missing", "no_ids")
+KEY = b'"sample_id":'  # within a text its quotes would have a backslash before them
+STORED_KEY = b'{"id":'
+TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
+Known = dict[bytes, tuple[str, int]]  # side and hash of the line, by sample as JSON
+
+
+def note(export: DatasetExport) -> None:
+    """Store where rows begin in the file of a ready export, and what is different from the one before it."""
+    before = export_before(export)
+    is_compared = before is not None and has_lines(export) and _is_small(export, before)
+    found: dict[str, Any] = {"to": before.id} if before else {}
+    places = Places()
+    try:
+        known = _known(export, is_kept=is_compared, places=places)
+        if before and is_compared:
+            found |= _difference(_known(before, is_kept=True), known)
+        elif before:
+            found["problem"] = TOO_BIG if has_lines(export) else NO_IDS
+    except OSError:
+        found["problem"] = MISSING
+    told = {"difference_json": found, "places_json": places.as_json()}
+    values = {name: orjson.dumps(value).decode() for name, value in told.items()}
+    DatasetExport.objects.filter(id=export.id).update(**values)
+
+
+def read(export: DatasetExport) -> dict[str, Any]:
+    """What `note` found: `to` (the other export), then numbers and samples of KINDS, or a `problem`. Empty: nothing."""
+    return orjson.loads(export.difference_json or "{}")
+
+
+def export_before(export: DatasetExport) -> DatasetExport | None:
+    """The newest ready export of the same format and task that is older, whoever asked for it."""
+    same = {"export_format": export.export_format, "task": export.task, "state": DatasetExport.State.READY}
+    older = DatasetExport.objects.filter(**same, exported_at__lte=export.exported_at).exclude(id=export.id)
+    return older.order_by("-exported_at", "-id").first()
+
+
+def _is_small(*both):
+    files = [file for export in both for file in row_files(export)]
+    is_few = sum(file["rows"] for file in files) <= MOST_ROWS
+    return is_few and sum(file["bytes"] for file in files) <= MOST_BYTES
+
+
+def _known(export, *, is_kept, places=None) -> Known:
+    """Every row of an export by its sample, nothing unless `is_kept`. Where they are in its file goes to `places`."""
+    known: Known = {}
+    shown = RowsOf(export).side
+    for file in row_files(export):
+        side, path = side_of(file), exports.folder_of(export) / file["name"]
+        noted = places if side == shown else None
+        if not is_kept and noted is None:
+            continue
+        samples = _samples_beside(path)
+        for number, offset, line in walked(path):
+            if noted:
+                noted.see(number, offset)
+            if is_kept:
+                known[next(samples) if samples else _sample_of(line)] = (side, hash(line))
+    return known
+
+
+def _samples_beside(path):
+    """The sample of each line, where rows cannot name it and a file beside them does."""
+    beside = path.with_suffix(SOURCES)
+    return (_sample_of(line) for _number, _offset, line in walked(beside)) if beside.exists() else None
+
+
+def _sample_of(line):
+    """The sample of a training row, or of a sample as it is stored; nothing where the line does not say it."""
+    rest = line[len(STORED_KEY) :] if line.startswith(STORED_KEY) else line.partition(KEY)[2]
+    text = TEXT.match(rest)
+    return text[0] if text else b""
+
+
+def _difference(before: Known, now: Known) -> dict[str, Any]:
+    if b"" in before or b"" in now:
+        return {"problem": NO_IDS}
+    both = before.keys() & now.keys()
+    kinds = {
+        "added": now.keys() - before.keys(),
+        "removed": before.keys() - now.keys(),
+        "changed": {sample for sample in both if before[sample][1] != now[sample][1]},
+        "moved": {sample for sample in both if before[sample][0] != now[sample][0]},
+    }
+    found = {name: {"count": len(ids), "samples": _first(ids)} for name, ids in kinds.items()}
+    return {**found, "same": len(both - kinds["changed"] - kinds["moved"])}
+
+
+def _first(ids):
+    return [orjson.loads(sample) for sample in sorted(ids)[:LISTED]]

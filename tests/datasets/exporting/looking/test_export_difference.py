@@ -1,0 +1,188 @@
+"""What an export is compared with, how long its rows are, and what they were checked against."""
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasets.exporters.files.lengths import Lengths
+from datasets.exporters.weights import EIGHTHS, weight_of
+from datasets.exporting import exports
+from datasets.exporting.looking import differences
+from datasets.exporting.looking.rows import row_files
+from datasets.models import DatasetExport, DatasetSample
+from jobs import running
+from tests.datasets.exporting.exporting import WANTED, make
+from tests.factories import SampleFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
+
+
+@pytest.fixture
+def home(settings, tmp_path, ada):
+    settings.HOME_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def first(as_reviewer, home):
+    for name in ("gone", "edited", "same"):
+        SampleFactory(id=name, session_id=name, annotation_status="approved")
+    return make(as_reviewer)
+
+
+def again(browser, **changes):
+    """Another export, built."""
+    answer = browser.post("/exports/create/", WANTED | {"name": "Second try"} | changes)
+    assert answer.status_code == 302, answer.text
+    running.run_next()
+    return DatasetExport.objects.get(export_name=changes.get("name", "Second try"))
+
+
+def counts(export):
+    found = differences.read(export)
+    return {name: found[name]["count"] for name in differences.KINDS} | {"same": found["same"]}
+
+
+def test_it_works(as_reviewer, first):
+    DatasetSample.objects.filter(id="gone").update(annotation_status="rejected")
+    DatasetSample.objects.filter(id="edited").update(output="Better words.")
+    SampleFactory(id="new", session_id="new", annotation_status="approved")
+    second = again(as_reviewer, seed="1")
+    assert counts(second) == {"added": 1, "removed": 1, "changed": 1, "moved": 0, "same": 1}
+    assert differences.read(second)["changed"]["samples"] == ["edited"]
+    page = as_reviewer.get(second.get_absolute_url()).text
+    assert "Compared with the export before" in page and first.get_absolute_url() in page
+    assert "Only in this export" in page and 'href="/samples/new/"' in page
+    assert "<dt>Seed</dt><dd>0 → 1</dd>" in page
+
+
+def test_the_first_of_its_kind_is_compared_with_nothing(as_reviewer, first):
+    assert differences.read(first) == {}
+    other = again(as_reviewer, format="sharegpt")
+    assert differences.read(other) == {}
+    assert "Compared with the export before" not in as_reviewer.get(other.get_absolute_url()).text
+
+
+def test_a_row_on_the_other_side_moved(as_reviewer, first):
+    second = again(as_reviewer, train_split="0")
+    assert counts(second) == {"added": 0, "removed": 0, "changed": 0, "moved": 3, "same": 0}
+
+
+def test_the_same_export_again_has_the_same_files(as_reviewer, first):
+    second = again(as_reviewer)
+    assert counts(second)["same"] == 3
+    assert [file["sha256"] for file in row_files(second)] == [file["sha256"] for file in row_files(first)]
+    assert "The options are the same." in as_reviewer.get(second.get_absolute_url()).text
+
+
+def test_when_the_one_before_is_gone_that_is_said(as_reviewer, first):
+    (exports.folder_of(first) / row_files(first)[0]["name"]).unlink()
+    second = again(as_reviewer)
+    assert second.state == "ready"
+    assert "were not compared" in as_reviewer.get(second.get_absolute_url()).text
+    assert "Question" not in str(differences.read(second))
+
+
+def test_big_exports_are_not_compared(as_reviewer, first, monkeypatch):
+    monkeypatch.setattr(differences, "MOST_ROWS", 5)
+    second = again(as_reviewer)
+    assert differences.read(second)["problem"] == "too_big"
+    assert "too large to compare" in as_reviewer.get(second.get_absolute_url()).text
+
+
+@pytest.mark.parametrize("format", ["sharegpt", "openai", "raw"])
+def test_every_format_of_lines(as_reviewer, home, format):
+    SampleFactory(id="one", session_id="s", annotation_status="approved")
+    make(as_reviewer, format=format)
+    SampleFactory(id="two", session_id="t", annotation_status="approved")
+    DatasetSample.objects.filter(id="one").update(output="Better words.")
+    found = differences.read(again(as_reviewer, format=format))
+    assert (found["added"]["samples"], found["changed"]["samples"]) == (["two"], ["one"])
+
+
+def test_tables_are_not_compared(as_reviewer, home):
+    SampleFactory(annotation_status="approved")
+    make(as_reviewer, format="csv")
+    second = again(as_reviewer, format="csv")
+    assert differences.read(second)["problem"] == "no_ids"
+    page = as_reviewer.get(second.get_absolute_url()).text
+    assert "Rows of a CSV file are not shown here." in page and "Length of rows" not in page
+
+
+def test_a_sample_whose_id_needs_escapes(as_reviewer, home):
+    SampleFactory(id='a"b\\c', session_id="s", annotation_status="approved")
+    make(as_reviewer)
+    SampleFactory(id='d"e', session_id="t", annotation_status="approved")
+    found = differences.read(again(as_reviewer))
+    assert (found["added"]["samples"], found["same"]) == (['d"e'], 1)
+
+
+class TestManifest:
+    def test_lengths(self, as_reviewer, home):
+        SampleFactory(id="short", annotation_status="approved")
+        SampleFactory(id="long", session_id="s", annotation_status="approved", output="word " * 4_000)
+        export = make(as_reviewer)
+        lengths = exports.read_manifest(export)["lengths"]
+        assert sum(rows for _first, _beyond, rows in lengths["tokens"]) == 2
+        assert lengths["tokens_above"] == {"2048": 1, "4096": 1, "8192": 0}
+        page = as_reviewer.get(export.get_absolute_url()).text
+        assert "More than 2,048 tokens" in page and "1 row (50.0 %)" in page and "Rows by estimated tokens" in page
+
+    def test_changes_name_their_first_samples(self, as_reviewer, home):
+        for number in range(25):
+            SampleFactory(
+                id=f"n{number:02}", session_id=f"s{number:02}", annotation_status="approved", output="Better."
+            )
+        export = make(as_reviewer)
+        manifest = exports.read_manifest(export)
+        assert manifest["transformations"]["reply_edited"] == 25
+        assert manifest["transformed_samples"]["reply_edited"] == [f"n{number:02}" for number in range(20)]
+        page = as_reviewer.get(export.get_absolute_url()).text
+        assert 'href="/samples/n07/"' in page and "and more" in page
+
+    @pytest.mark.parametrize(
+        ("options", "programs"),
+        [
+            ({"format": "openai"}, ["OpenAI fine-tuning"]),
+            ({"format": "alpaca"}, ["LLaMA-Factory", "HF datasets", "HF datasets"]),
+            ({"format": "sharegpt"}, ["LLaMA-Factory", "LLaMA-Factory", "Unsloth", "HF datasets", "HF datasets"]),
+            (
+                {"format": "sharegpt", "history": "context"},
+                ["LLaMA-Factory", "LLaMA-Factory", "HF datasets", "HF datasets"],
+            ),
+        ],
+    )
+    def test_checks_are_those_that_were_made(self, as_reviewer, home, options, programs):
+        SampleFactory(annotation_status="approved")
+        export = make(as_reviewer, **options)
+        assert [check["program"] for check in exports.read_manifest(export)["checks"]] == programs
+        page = as_reviewer.get(export.get_absolute_url()).text
+        assert "Checks passed by every row" in page and ("Unsloth" in page) == ("Unsloth" in programs)
+
+    def test_an_export_from_before_has_none_of_it(self, as_reviewer, first):
+        manifest = exports.read_manifest(first)
+        older = {name: manifest[name] for name in manifest if name not in ("lengths", "checks", "transformed_samples")}
+        DatasetExport.objects.update(manifest_json=orjson.dumps(older).decode(), difference_json=None)
+        page = as_reviewer.get(first.get_absolute_url())
+        assert page.status_code == 200 and "Length of rows" not in page.text and "Checks passed" not in page.text
+
+
+class TestEstimate:
+    @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("word" * 100, 100), ("你好" * 50, 100), ("привет" * 8, 30)])
+    def test_of_scripts(self, text, tokens):
+        assert weight_of(text) // EIGHTHS == tokens
+
+    @given(texts=st.lists(st.text(max_size=40), max_size=5))
+    def test_of_several_texts_is_their_sum(self, texts):
+        assert sum(map(weight_of, texts)) == weight_of("".join(texts))
+
+    @given(sizes=st.lists(st.integers(0, 10**7), max_size=30))
+    def test_ranges_hold_every_row_once(self, sizes):
+        lengths = Lengths()
+        for size in sizes:
+            lengths.see(size, size * EIGHTHS)
+        found = lengths.as_json()["tokens"]
+        assert sum(rows for _first, _beyond, rows in found) == len(sizes)
+        for first, beyond, rows in found:
+            assert rows == sum(first <= size < beyond for size in sizes)

@@ -1,0 +1,142 @@
+"""Samples by who prompted their turn and whether the reply was cut off: in the list, its files, the API, the queue."""
+
+import csv
+import io
+
+import pytest
+from django.db import connection
+
+from datasets.models import DatasetSample
+from datasets.review import claims
+from datasets.review.queues import Queue
+from datasets.sample_order import Filters
+from tests.factories import SampleFactory
+
+pytestmark = pytest.mark.django_db
+ASKED = [
+    ({"prompted_by": "person"}, {"whole", "cut"}),
+    ({"prompted_by": "cron"}, {"cron"}),
+    ({"prompted_by": "heartbeat"}, set()),
+    ({"prompted_by": "silent"}, {"silent"}),
+    ({"ending": "cut_off"}, {"cut", "silent"}),
+    ({"ending": "complete"}, {"whole", "cron", "unknown"}),
+    ({"ending": "cut_off", "prompted_by": "person"}, {"cut"}),
+    ({"ending": "complete", "prompted_by": "person", "session": "session-0"}, {"whole"}),
+    ({"ending": "cut_off", "session": "session-0"}, {"cut", "silent"}),
+    ({"prompted_by": "person", "status": "pending", "agent": "ada"}, {"whole", "cut"}),
+    ({"prompted_by": "person", "session": "session-0"}, {"whole", "cut"}),
+]
+
+
+@pytest.fixture
+def samples(ada):
+    """Five samples; of one nobody knows yet how its turn began or ended."""
+    SampleFactory(id="whole", created_at=5)
+    SampleFactory(id="cut", created_at=4, reply_stop="aborted")
+    SampleFactory(id="cron", created_at=3, prompted_by="cron")
+    SampleFactory(id="silent", created_at=2, prompted_by="silent", reply_stop="length")
+    SampleFactory(id="unknown", created_at=1, prompted_by=None, reply_stop=None)
+
+
+def plan(sql, values):
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}", values)
+        return " | ".join(row[-1] for row in cursor.fetchall())
+
+
+@pytest.mark.parametrize(("asked", "expected"), ASKED)
+def test_the_list_its_file_the_api_and_its_numbers_agree(as_admin, samples, asked, expected):
+    page = as_admin.get("/samples/", asked)
+    assert {row["id"] for row in page.context["page"]} == expected
+    file = as_admin.get("/samples/", {**asked, "format": "csv"}).getvalue().decode("utf-8-sig")
+    assert {row["id"] for row in csv.DictReader(io.StringIO(file))} == expected
+    answer = as_admin.get("/api/v1/samples", asked).json()
+    assert {row["id"] for row in answer["items"]} == expected
+    tabs = {str(tab["label"]): tab["amount"].count for tab in page.context["tabs"]}
+    assert tabs["Pending"] == len(expected)
+
+
+@pytest.mark.parametrize(("asked", "expected"), ASKED)
+def test_the_queue_gives_out_those_and_no_others(as_admin, samples, asked, expected):
+    chosen = {name: value for name, value in asked.items() if name != "status"}
+    progress = as_admin.get("/api/v1/review/progress", chosen).json()
+    assert progress["waiting"] == len(expected)
+    queue, found = Queue(**chosen), set()
+    while claim := claims.take_next(queue, by="admin", besides=tuple(found)):
+        found.add(claim.sample_id)
+    assert found == expected
+
+
+def test_the_queues_page_shows_the_filters_and_clears_them(as_admin, samples):
+    page = as_admin.get("/review/", {"prompted_by": "person", "ending": "cut_off"})
+    assert page.context["shown"]["sample"].id == "cut"
+    assert 'href="/review/?ending=cut_off"' in page.text and 'href="/review/?prompted_by=person"' in page.text
+    assert '<option value="person" selected>A person</option>' in page.text
+    assert "prompted_by=person&amp;ending=cut_off" in page.text  # verdicts and steps stay in the queue
+
+
+def test_an_empty_queue_says_what_the_filter_hides(as_admin, samples):
+    page = as_admin.get("/review/", {"prompted_by": "heartbeat"})
+    assert "Nothing to review with this filter" in page.text
+    assert "The filter hides 5 samples to review." in page.text
+
+
+def test_a_verdict_on_the_whole_list_is_about_those(as_admin, samples):
+    body = {"status": "rejected", "expected_count": 1, "prompted_by": "cron"}
+    done = as_admin.post("/api/v1/samples/bulk", body, content_type="application/json")
+    assert done.json()["count"] == 1
+    assert list(DatasetSample.objects.filter(annotation_status="rejected").values_list("id", flat=True)) == ["cron"]
+
+
+@pytest.mark.parametrize("asked", [{"prompted_by": "nobody"}, {"ending": "badly"}])
+def test_a_value_that_does_not_exist_is_refused(as_admin, samples, asked):
+    assert as_admin.get("/samples/", asked).status_code == 409
+    assert as_admin.get("/review/", asked).status_code == 409
+    assert as_admin.get("/api/v1/samples", asked).status_code == 422
+    assert as_admin.get("/api/v1/review/progress", asked).status_code == 422
+
+
+def test_a_view_of_them_can_be_saved(as_admin, samples):
+    fields = {"on": "samples", "name": "People", "query": "?prompted_by=person&ending=complete", "next": "/samples/"}
+    page = as_admin.post("/operations/views/keep/", fields, follow=True)
+    assert '<a href="?prompted_by=person&amp;ending=complete">People</a>' in page.text
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [
+        (Filters(prompted_by="cron"), "idx_sample_prompted (prompted_by=?)"),
+        (
+            Filters(prompted_by="person", status="pending"),
+            "idx_status_prompted (annotation_status=? AND prompted",
+        ),
+        (Filters(prompted_by="person", status="pending", agent="ada"), "idx_sample_agent_prompted (agent_id=? AND"),
+        (Filters(ending="cut_off"), "idx_sample_cut_off"),
+        (Filters(ending="cut_off", status="pending", agent="ada", prompted_by="cron"), "idx_status_cut_off"),
+        (Filters(ending="cut_off", session="s", agent="ada"), "idx_sample_session (agent_id=? AND session_id=?)"),
+    ],
+)
+def test_the_list_is_served_by_an_index(filters, index):
+    rows = filters.narrow(DatasetSample.objects.all()).order_by("-created_at", "-id").values("id")[:50]
+    steps = plan(*rows.query.sql_with_params())
+    assert f"INDEX {index}" in steps
+    assert "TEMP B-TREE" not in steps
+
+
+@pytest.mark.parametrize(
+    ("queue", "index"),
+    [
+        (Queue(prompted_by="person"), "idx_status_prompted (annotation_status=? AND prompted_by=?"),
+        (Queue(prompted_by="person", type="annotated_turn"), "idx_status_prompted (annotation_status=? AND"),
+        (Queue(prompted_by="person", agent="ada"), "idx_sample_agent_prompted (agent_id=? AND annotation_status=? AND"),
+        (Queue(ending="cut_off"), "idx_status_cut_off (annotation_status=?)"),
+        (Queue(ending="cut_off", agent="ada"), "idx_status_cut_off (annotation_status=?)"),
+        (Queue(ending="cut_off", session="s", agent="ada"), "idx_sample_session (agent_id=? AND session_id=?)"),
+    ],
+)
+def test_the_queue_is_served_by_an_index(queue, index):
+    condition, values = queue.condition("pending", by="ann")
+    order = "ORDER BY s.created_at DESC, s.id DESC LIMIT 1"
+    steps = plan(f"SELECT s.id FROM dataset_samples s WHERE {condition} {order}", values)
+    assert f"INDEX {index}" in steps
+    assert "TEMP B-TREE" not in steps
