@@ -12,6 +12,7 @@ from datasets.exporting.looking import differences
 from datasets.exporting.looking.rows import row_files
 from datasets.models import DatasetExport, DatasetSample
 from jobs import running
+from tests.datasets.exporting.branches import body
 from tests.datasets.exporting.exporting import WANTED, make
 from tests.factories import SampleFactory
 
@@ -27,13 +28,17 @@ def home(settings, tmp_path, ada):
 @pytest.fixture
 def first(as_reviewer, home):
     for name in ("gone", "edited", "same"):
-        SampleFactory(id=name, session_id=name, annotation_status="approved")
-    return make(as_reviewer)
+        approved(name, session_id=name)
+    return make(as_reviewer, train_split="1")
+
+
+def approved(name, **place):
+    SampleFactory(id=name, content=body(name), annotation_status="approved", **place)
 
 
 def again(browser, **changes):
     """Another export, built."""
-    answer = browser.post("/exports/create/", WANTED | {"name": "Second try"} | changes)
+    answer = browser.post("/exports/create/", WANTED | {"name": "Second try", "train_split": "1"} | changes)
     assert answer.status_code == 302, answer.text
     running.run_next()
     return DatasetExport.objects.get(export_name=changes.get("name", "Second try"))
@@ -47,7 +52,7 @@ def counts(export):
 def test_it_works(as_reviewer, first):
     DatasetSample.objects.filter(id="gone").update(annotation_status="rejected")
     DatasetSample.objects.filter(id="edited").update(output="Better words.")
-    SampleFactory(id="new", session_id="new", annotation_status="approved")
+    approved("new", session_id="new")
     second = again(as_reviewer, seed="1")
     assert counts(second) == {"added": 1, "removed": 1, "changed": 1, "moved": 0, "same": 1}
     assert differences.read(second)["changed"]["samples"] == ["edited"]
@@ -93,9 +98,9 @@ def test_big_exports_are_not_compared(as_reviewer, first, monkeypatch):
 
 @pytest.mark.parametrize("format", ["sharegpt", "openai", "raw"])
 def test_every_format_of_lines(as_reviewer, home, format):
-    SampleFactory(id="one", session_id="s", annotation_status="approved")
+    approved("one", session_id="s")
     make(as_reviewer, format=format)
-    SampleFactory(id="two", session_id="t", annotation_status="approved")
+    approved("two", session_id="t")
     DatasetSample.objects.filter(id="one").update(output="Better words.")
     found = differences.read(again(as_reviewer, format=format))
     assert (found["added"]["samples"], found["changed"]["samples"]) == (["two"], ["one"])
@@ -111,9 +116,9 @@ def test_tables_are_not_compared(as_reviewer, home):
 
 
 def test_a_sample_whose_id_needs_escapes(as_reviewer, home):
-    SampleFactory(id='a"b\\c', session_id="s", annotation_status="approved")
+    approved('a"b\\c', session_id="s")
     make(as_reviewer)
-    SampleFactory(id='d"e', session_id="t", annotation_status="approved")
+    approved('d"e', session_id="t")
     found = differences.read(again(as_reviewer))
     assert (found["added"]["samples"], found["same"]) == (['d"e'], 1)
 
@@ -132,7 +137,7 @@ class TestManifest:
     def test_changes_name_their_first_samples(self, as_reviewer, home):
         for number in range(25):
             SampleFactory(
-                id=f"n{number:02}", session_id=f"s{number:02}", annotation_status="approved", output="Better."
+                id=f"n{number:02}", session_id=f"s{number:02}", annotation_status="approved", output=f"Better {number}."
             )
         export = make(as_reviewer)
         manifest = exports.read_manifest(export)
