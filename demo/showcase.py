@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
+from django.db import connections
 from django.db.models import Min
 from django.utils.translation import gettext as _
 
@@ -56,6 +57,7 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
     _check(source, any(source.iterdir()) if source.is_dir() else False)
     _check(store, (store / "state" / "openclaw.sqlite").exists())
     if is_fresh:
+        connections.close_all()  # whoever looked into the store before looks into a file that is removed
         _check_nobody_serves(store)
         _empty(source)
         _empty(store, keep=("secret.key", "state"))

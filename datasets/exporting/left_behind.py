@@ -22,6 +22,8 @@ def clear(say: Callable[[str], object], *, is_server: bool) -> None:
 
     Nothing that a living process writes is touched.
     """
+    if not any((settings.HOME_DIR / name).exists() for name in ("exports", "state/openclaw.sqlite")):
+        return  # a new home: to look into its store would create it
     try:
         removed = drafts.remove_dead(settings.HOME_DIR / "exports")
         # Also those whose process had no draft yet, or none any more.
