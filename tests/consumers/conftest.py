@@ -10,6 +10,7 @@ import pytest
 from tests.consumers.exported import KINDS, write_everything
 
 READERS = Path(__file__).parent / "readers"
+ASKED_FOR_ALL = ("datasets", "unsloth")  # also what they do not take as it is
 PLACE = os.environ.get("CONSUMERS", "")
 
 
@@ -33,19 +34,22 @@ def folders(kept, settings, ada, bob):
     """The folder of an export of each kind, by name."""
     if not kept["folders"]:
         settings.HOME_DIR = kept["place"]
-        kept["folders"] = write_everything(ada, bob, kept["place"], READERS)
+        kept["folders"] = write_everything(ada, bob, kept["place"])
     return kept["folders"]
 
 
 @pytest.fixture
 def hand_over(tmp_path):
-    """A function that gives folders to a program: `environment` is its folder, `reader` a script of ours."""
+    """A function that gives folders to a program: `environment` is its folder, `reader` a script of ours.
 
-    def give(environment, reader, given):
+    `more` are further arguments of the script.
+    """
+
+    def give(environment, reader, given, *more):
         python = Path(PLACE, environment, "bin", "python")
         offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf"), "TOKENIZERS_PARALLELISM": "false"}
         known = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DJANGO"))}
-        command = [python, READERS / f"read_{reader}.py", json.dumps(given)]
+        command = [python, READERS / f"read_{reader}.py", json.dumps(given), *more]
         answer = subprocess.run(
             command, cwd=tmp_path, env={**known, **offline}, capture_output=True, text=True, check=False
         )
@@ -57,12 +61,12 @@ def hand_over(tmp_path):
 
 @pytest.fixture
 def read_all(kept, folders, hand_over):
-    """A function: every kind of export that a program takes, read by it once for all tests."""
+    """A function: the kinds of exports that a program takes, read by it once for all tests."""
 
     def read(environment, reader):
         if environment not in kept["answers"]:
-            given = {kind.name: folders[kind.name] for kind in KINDS}
-            kept["answers"][environment] = hand_over(environment, reader, given)
+            given = [kind.name for kind in KINDS if reader in (*kind.readers, *ASKED_FOR_ALL)]
+            kept["answers"][environment] = hand_over(environment, reader, {name: folders[name] for name in given})
         return kept["answers"][environment]
 
     return read

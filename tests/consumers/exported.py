@@ -10,12 +10,27 @@ from datasets.exporting import exports
 from datasets.models import DatasetSample
 from datasets.services import make_samples
 from ledger.collectors.jsonl import Line, parse
+from ledger.collectors.trajectories import COMPILED, Step
+from ledger.transcripts.around import store_steps
 from ledger.transcripts.storing import Transcript, store_transcript
 from tests.datasets.exporting.branches import Steps, body
 from tests.factories import T0, SampleFactory
 
 NEVER = "NOT APPROVED"  # in every reply and every call that nobody approved
 EDITED = "Edited by a person: 已编辑 ✅"
+PROMPT = "You are Ada.\n\n## Tooling\n- exec: 运行 {{ command }}\n"
+TOOL = {
+    "name": "exec",
+    "description": "Run a command.",
+    "parameters": {
+        "type": "object",
+        "required": ["command"],
+        "properties": {
+            "command": {"type": "string", "enum": ["df -h", "ls"]},
+            "env": {"type": "object", "properties": {"LANG": {"type": "string"}}},
+        },
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +44,49 @@ class Kind:
     options: dict = field(default_factory=dict)
 
 
-EVERYONE = ("datasets", "llamafactory", "axolotl")
+EVERYONE = ("datasets", "llamafactory", "axolotl", "trl")
 KINDS = (
     Kind("alpaca", "alpaca", EVERYONE),
+    Kind("alpaca-input", "alpaca", EVERYONE, options={"tool_results": "input"}),
     Kind("alpaca-gate", "alpaca", EVERYONE, task="gate"),
     Kind("sharegpt-edited", "sharegpt", EVERYONE, options={"history": "edited"}),
     Kind("sharegpt-session", "sharegpt", EVERYONE, options={"history": "session"}),
     Kind("sharegpt-context", "sharegpt", EVERYONE, options={"history": "context"}),
     Kind("sharegpt-thoughts", "sharegpt", EVERYONE, options={"keep_text": True}),
     Kind("sharegpt-gate", "sharegpt", (*EVERYONE, "unsloth"), task="gate"),
-    Kind("sharegpt-words", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob"}),  # bob has no tools
+    Kind("sharegpt-split", "sharegpt", EVERYONE, options={"parallel_calls": "split"}),
+    Kind("sharegpt-no-tools", "sharegpt", (*EVERYONE, "unsloth"), options={"tool_calls": "leave_out"}),
+    Kind("sharegpt-words", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob"}),  # bob calls no tools
+    Kind("sharegpt-no-prompts", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob", "prompt_characters": 0}),
+    Kind("openai", "openai", ("trl",)),
 )
 
 
-def write_everything(ada, bob, home, readers):
-    """One export of each kind, by name: the folders, which hold what `axolotl.yaml` has to say if it is not there."""
+def write_everything(ada, bob, home):
+    """One export of each kind, by name: the folders."""
     _tell(ada, bob)
     folders = {}
     for kind in KINDS:
         export = exports.request(kind.name, kind.format, kind.task, by="ann", train_split=1, **kind.options)
         exports.build(export.id, Steps())
-        folder = exports.folder_of(export)
-        if not (folder / "axolotl.yaml").exists():
-            marks = "context" if kind.options.get("history") == "context" else kind.format
-            (folder / "axolotl.yaml").write_bytes((readers / f"axolotl.{marks}.yaml").read_bytes())
-        folders[kind.name] = str(folder.rename(home / kind.name))
+        folders[kind.name] = str(exports.folder_of(export).rename(home / kind.name))
     return folders
+
+
+def taken_by(reader):
+    """The kinds of exports that a program takes as they are."""
+    return [kind for kind in KINDS if reader in kind.readers]
+
+
+def file_of(folder):
+    """The file with the rows of an export."""
+    [file] = Path(folder).glob("ocl_*.train.jsonl")
+    return file
 
 
 def rows_of(folder):
     """The rows of an export, as its file has them."""
-    [file] = Path(folder).glob("*.train.jsonl")
-    return [orjson.loads(line) for line in file.read_bytes().splitlines()]
+    return [orjson.loads(line) for line in file_of(folder).read_bytes().splitlines()]
 
 
 def taught(row):
@@ -102,6 +128,8 @@ def _tell(ada, bob):
     _store("agent_ada", "s1", _with_tools())
     _store("agent_bob", "s2", [_user("Hello"), _agent("Hello 👋"), _user("Thanks"), _agent("You are\n\nwelcome.")])
     _store("agent_ada", "s3", [_user("One more: $\\frac{1}{2}$ <b>&amp;</b>"), _agent("```py\nprint('{{ x }}')\n```")])
+    _record("agent_ada", "s1")
+    _record("agent_bob", "s2")  # and nothing of s3: not every row has a prompt
     for agent, session in ((ada, "s1"), (bob, "s2"), (ada, "s3")):
         make_samples(agent, session, None, by="ann")
     judged = DatasetSample.objects.exclude(session_id="s1", turn_number=3)
@@ -126,7 +154,7 @@ def _with_tools():
         _user("Read both files."),
         _agent("", *parallel),
         _result("c2", ""),
-        _result("c3", "عربي\u2028second line"),
+        _result("c3", "عربي\u2028second line") | {"isError": True},
         _agent("The first one is empty."),
         _user("And now?"),
         _agent("", _call("c4", "read", path=NEVER)),
@@ -146,6 +174,11 @@ def _store(db, session_id, messages):
         line["parentId"] = f"{session_id}-{number - 1}" if number else None
         lines.append(parse(Line(number, number + 1, orjson.dumps(line))))
     store_transcript(db, Transcript(session_id, f"{session_id}.jsonl", T0), iter(lines))
+
+
+def _record(db, session_id):
+    """What the model was given in a session, from before its first turn."""
+    store_steps(db, [Step(session_id, 1, "run", COMPILED, T0 - 1, prompt=PROMPT, tools=[TOOL])])
 
 
 def _user(text):

@@ -2,19 +2,27 @@
 
 import pytest
 
-from tests.consumers.exported import KINDS, rows_of
+from tests.consumers.exported import KINDS, rows_of, taken_by
 
 VERSIONS = ("datasets-4", "datasets-5")
+TAKEN = taken_by("datasets")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("environment", VERSIONS)
+def test_load_py_counts_the_rows(environment, kind, read_all, folders):
+    read = read_all(environment, "datasets")["answers"][kind.name]
+    assert read["printed"] == f"train: {len(rows_of(folders[kind.name]))} rows\n"
+
+
+@pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("environment", VERSIONS)
 def test_rows_are_handed_out_as_they_are(environment, kind, read_all, folders):
     read = read_all(environment, "datasets")["answers"][kind.name]
     assert read["rows"] == rows_of(folders[kind.name])
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("environment", VERSIONS)
 def test_texts_are_texts(environment, kind, read_all):
     columns = read_all(environment, "datasets")["answers"][kind.name]["columns"]

@@ -11,5 +11,8 @@ def share_of(room: int, results: int) -> int:
 
 def shortened(text: str, length: int) -> str:
     """The beginning of a text, and how much is left out; the very text when hardly anything would be."""
-    mark = CUT.format(count=len(text) - length)
-    return text if len(text) <= length + len(mark) else text[: length - len(mark)] + mark
+    longest_mark = len(CUT.format(count=len(text)))
+    if len(text) <= length + longest_mark:
+        return text
+    kept = length - longest_mark
+    return text[:kept] + CUT.format(count=len(text) - kept)

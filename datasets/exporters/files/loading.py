@@ -4,25 +4,28 @@ import json
 from collections.abc import Mapping
 
 # The rows as TRL wants them, for the formats that it cannot read as they are.
-CONVERSATIONS = """
+MESSAGES = """
 # TRL knows other names for who speaks; a tool call stays a text.
 ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
 
 
+def messages_of(row):
+    \"\"\"The system prompt, where the row has one, and the conversation.\"\"\"
+    given = [{"role": "system", "content": row["system"]}] if row["system"] else []
+    return given + [{"role": ROLES[said["from"]], "content": said["value"]} for said in row["conversations"]]
+
+"""
+CONVERSATIONS = f"""{MESSAGES}
 def for_trl(row):
     \"\"\"A row as TRL's SFTTrainer takes it.\"\"\"
-    return {"messages": [{"role": ROLES[said["from"]], "content": said["value"]} for said in row["conversations"]]}
+    return {{"messages": messages_of(row)}}
 """
 # TRL does not read `train: false`: only the last reply is what is to be learned.
-MARKED = """
-# TRL knows other names for who speaks; a tool call stays a text.
-ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
-
-
+MARKED = f"""{MESSAGES}
 def for_trl(row):
     \"\"\"A row as TRL's SFTTrainer takes it: with a prompt and a completion, it learns the completion only.\"\"\"
-    messages = [{"role": ROLES[said["from"]], "content": said["value"]} for said in row["conversations"]]
-    return {"prompt": messages[:-1], "completion": messages[-1:]}
+    messages = messages_of(row)
+    return {{"prompt": messages[:-1], "completion": messages[-1:]}}
 """
 INSTRUCTIONS = """
 

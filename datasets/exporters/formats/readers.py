@@ -8,10 +8,11 @@ MESSAGES = "messages"
 ALPACA_TEXTS, SIDES, CALLS, TWO_KEYS, COLUMNS, DATES = "alpaca_texts", "sides", "calls", "two_keys", "columns", "dates"
 
 
-def compared(kind: str, *, is_marked: bool) -> list[dict[str, str]]:
+def compared(kind: str, *, is_marked: bool, has_tools: bool = True) -> list[dict[str, str]]:
     """What every row of a format was compared with: `rule`, `program`, `version`.
 
     Samples as they are stored: nothing. `is_marked`: messages say what is to be learned, in a third key.
+    `has_tools`: they may hold calls, which Unsloth refuses.
     """
     found = [{"rule": COLUMNS, **DATASETS}, {"rule": DATES, **DATASETS}]
     if kind == "alpaca":
@@ -21,4 +22,4 @@ def compared(kind: str, *, is_marked: bool) -> list[dict[str, str]]:
     if kind != "sharegpt":
         return []
     rules = [{"rule": SIDES, **LLAMA_FACTORY}, {"rule": CALLS, **LLAMA_FACTORY}]
-    return [*rules, *([] if is_marked else [{"rule": TWO_KEYS, **UNSLOTH}]), *found]
+    return [*rules, *([] if is_marked or has_tools else [{"rule": TWO_KEYS, **UNSLOTH}]), *found]

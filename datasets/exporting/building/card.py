@@ -23,7 +23,7 @@ READERS = {
     "sharegpt": "LLaMA-Factory 0.9.5, Axolotl 0.19 and HF `datasets` 4.0 to 5.2",
     "openai": "OpenAI's fine-tuning and HF `datasets` 4.0 to 5.2",
 }
-CHECKED = "Every row was checked when it was written: {readers} accept it."
+CHECKED = "Every row was checked when it was written, against the rules of {readers}."
 UNCHECKED = "These are samples as they are stored, in no form that a training tool reads."
 RULES = "Written by openclaw-web {version} under rules {rules}, profile `{profile}`."
 

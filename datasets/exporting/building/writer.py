@@ -16,7 +16,7 @@ from ...exporters import changes
 from ...exporters.changes import NONE
 from ...exporters.conversations.histories import CONTEXT
 from ...exporters.conversations.spelling import Broken
-from ...exporters.conversations.turns import Said
+from ...exporters.conversations.turns import KEEP, Said
 from ...exporters.files import sums, writing
 from ...exporters.files.lengths import Lengths, lengths_of
 from ...exporters.files.lines import as_csv, as_line, head
@@ -265,11 +265,17 @@ class ExportWriter:
             "transformations": dict(sorted(self.changes.items())),
             "transformed_samples": dict(sorted(self.changed.items())),
             "lengths": None if self.shape.is_stored else self.lengths.as_json(),
-            "checks": compared(self.options.format, is_marked=self.shape.has_history and self.shape.history == CONTEXT),
+            "checks": self._checks(),
             "notes": self._notes(written),
             **({"prompts": self.prompts.as_json()} if self.options.fills_prompts else {}),
             "checksums": sums.SUMS,
         }
+
+    def _checks(self):
+        """What every row was compared with."""
+        is_marked = self.shape.has_history and self.shape.history == CONTEXT
+        has_tools = self.shape.has_history and self.options.tool_calls == KEEP
+        return compared(self.options.format, is_marked=is_marked, has_tools=has_tools)
 
     def _notes(self, written):
         """What a reader of the files should know that keeps nobody from using them."""

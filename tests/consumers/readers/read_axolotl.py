@@ -29,6 +29,7 @@ def read(folder):
     return {
         "learned": [learned(tokenizer, row["input_ids"], row["labels"]) for row in rows],
         "texts": texts,
+        "system_turns": sum("<|im_start|>system\n" in text for text in texts),
         "empty_system_turns": empty_system_turns(texts),
     }
 

@@ -1,17 +1,21 @@
 """Run inside a consumer's environment: exports as HF `datasets` loads them. Prints one JSON object."""
 
+import contextlib
+import io
 import json
+import runpy
 import sys
-from pathlib import Path
 
 import datasets
 
 
 def read(folder):
-    """The rows of one export and the types of its columns."""
-    [file] = Path(folder).glob("*.train.jsonl")
-    rows = datasets.load_dataset("json", data_files={"train": str(file)}, split="train")
-    return {"rows": rows.to_list(), "columns": {name: str(kind) for name, kind in rows.features.items()}}
+    """What `load.py` of one export prints as a script, the rows that it loads and the types of their columns."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        script = runpy.run_path(f"{folder}/load.py", run_name="__main__")
+    rows = script["load"]()["train"]
+    columns = {name: str(kind) for name, kind in rows.features.items()}
+    return {"printed": printed.getvalue(), "rows": rows.to_list(), "columns": columns}
 
 
 answers = {name: read(folder) for name, folder in json.loads(sys.argv[1]).items()}

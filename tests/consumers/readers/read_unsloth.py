@@ -15,7 +15,7 @@ from datasets import load_dataset
 
 def read(folder):
     """The rows of one export as Unsloth makes them, or why it does not."""
-    [file] = Path(folder).glob("*.train.jsonl")
+    [file] = Path(folder).glob("ocl_*.train.jsonl")
     rows = load_dataset("json", data_files=str(file), split="train")
     try:
         made = standardize_data_formats(rows, num_proc=1)

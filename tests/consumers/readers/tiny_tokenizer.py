@@ -12,10 +12,12 @@ PLAIN = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 # The same, with what an assistant says marked, for trainers that ask the template what is to be learned.
+# The sign that ends a turn is marked as well: of a last character of several bytes only the first one would be.
+ENDED = SAID + "<|im_end|>\n"
 MARKED = PLAIN.replace(
-    SAID,
-    "{% if message['role'] == 'assistant' %}{% generation %}" + SAID + "{% endgeneration %}"
-    "{% else %}" + SAID + "{% endif %}",
+    ENDED,
+    "{% if message['role'] == 'assistant' %}{% generation %}" + ENDED + "{% endgeneration %}"
+    "{% else %}" + ENDED + "{% endif %}",
 )
 
 

@@ -263,6 +263,14 @@ def test_long_tool_results_of_the_own_turn_are_cut():
     assert done == {changes.TOOL_RESULTS_SHORTENED}
 
 
+@pytest.mark.parametrize("length", [1_099, 9_999, 90_000])
+def test_what_was_cut_says_how_many_characters_are_left_out(length):
+    branch = [user("question", 1), agent("", "a"), result("a", "x" * length), agent("answer")]
+    (row,), _ = rows("sharegpt", sample(), branch=branch, row_characters=1_000)
+    kept, mark = values(row)[2].split("\n")
+    assert mark == f"[… {length - len(kept)} characters left out …]"
+
+
 def test_words_are_never_cut():
     (row,), (done,) = rows("sharegpt", sample(reply="r" * 5_000), branch=[user("question", 1)], row_characters=1_000)
     assert len(values(row)[-1]) == 5_000 and done == {changes.OVER_THE_BUDGET}

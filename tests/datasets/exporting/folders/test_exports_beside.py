@@ -121,6 +121,20 @@ def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
         assert [message["role"] for message in answers[key]["completion"]] == ["assistant"]
 
 
+@pytest.mark.parametrize(("history", "key"), [("edited", "messages"), ("context", "prompt")])
+def test_the_script_gives_trl_the_system_prompt_of_a_row(samples, history, key):
+    convert = (
+        "import json, load; row = load.load()['train'][0]; print(json.dumps(load.for_trl(row | json.loads('%s'))))"
+    )
+    folder = build(history=history).folder
+    with_one, without = (
+        orjson.loads(run(sys.executable, "-c", convert % given, folder=folder))[key]
+        for given in ('{"system": "Be brief."}', "{}")
+    )
+    assert with_one == [{"role": "system", "content": "Be brief."}, *without]
+    assert [message["role"] for message in without][:1] == ["user"]
+
+
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 @pytest.mark.parametrize("history", ["edited", "context"])
 def test_trainers_are_told_where_the_rows_are(samples, format_, history):

@@ -151,7 +151,11 @@ class TestManifest:
         [
             ({"format": "openai"}, ["OpenAI fine-tuning"]),
             ({"format": "alpaca"}, ["LLaMA-Factory", "HF datasets", "HF datasets"]),
-            ({"format": "sharegpt"}, ["LLaMA-Factory", "LLaMA-Factory", "Unsloth", "HF datasets", "HF datasets"]),
+            ({"format": "sharegpt"}, ["LLaMA-Factory", "LLaMA-Factory", "HF datasets", "HF datasets"]),
+            (
+                {"format": "sharegpt", "tool_calls": "leave_out"},
+                ["LLaMA-Factory", "LLaMA-Factory", "Unsloth", "HF datasets", "HF datasets"],
+            ),
             (
                 {"format": "sharegpt", "history": "context"},
                 ["LLaMA-Factory", "LLaMA-Factory", "HF datasets", "HF datasets"],
@@ -163,7 +167,7 @@ class TestManifest:
         export = make(as_reviewer, **options)
         assert [check["program"] for check in exports.read_manifest(export)["checks"]] == programs
         page = as_reviewer.get(export.get_absolute_url()).text
-        assert "Checks passed by every row" in page and ("Unsloth" in page) == ("Unsloth" in programs)
+        assert "Checks passed by every row" in page and ("Unsloth 2026" in page) == ("Unsloth" in programs)
 
     def test_an_export_from_before_has_none_of_it(self, as_reviewer, first):
         manifest = exports.read_manifest(first)
