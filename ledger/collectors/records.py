@@ -278,7 +278,7 @@ def _read_other(found, record):
 INJECTED = (
     (re.compile(r"A new session was started via /(?:new|reset)"), "new_session"),
     (re.compile(r"Pre-compaction memory flush"), "memory_flush"),
-    (re.compile(r"\[cron:[^\]\n]+\]"), "cron"),
+    (re.compile(r"\[cron:[^\]\n]+\]|\[OpenClaw cron wake\]"), "cron"),
     (re.compile(r"\[System Message\]"), "system_message"),
     (re.compile(r"\[Subagent Context\]"), "subagent_task"),
     (re.compile(r"Read HEARTBEAT\.md if it exists"), "heartbeat"),

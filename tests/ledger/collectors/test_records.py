@@ -70,6 +70,7 @@ def test_the_channel_envelope_is_not_the_persons_words():
         ("[Sat 2026-11-21 11:10 GMT+8] And now?", "And now?", None),
         ("System: [2026-11-21 11:10:38 GMT+8] Model switched.\n\n[Sat 2026-11-21 11:10 GMT+8] And?", "And?", None),
         ("[cron:j1 Meeting Intel] Check", "[cron:j1 Meeting Intel] Check", "cron"),
+        ("[OpenClaw cron wake]", "[OpenClaw cron wake]", "cron"),
         ("A new session was started via /new or /reset. Greet.", None, "new_session"),
         ("Pre-compaction memory flush. Store now.", None, "memory_flush"),
         ("[1] is a list item", "[1] is a list item", None),
