@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.models import JobRun
+from openclaw_web import amounts
 from openclaw_web.pages.formatting import size
 
 from ..models import DatasetExport
@@ -39,14 +40,22 @@ def counted(found: Fitting) -> dict[str, Any]:
 
 def counted_in_words(found: Fitting) -> str:
     """How many samples fit, the rows that they become with each history, and why others are left out."""
-    numbers = {"samples": f"{found.samples:,}", "rows": f"{found.rows:,}", "counted": f"{found.counted:,}"}
+    numbers = {"samples": amounts.of("samples", found.samples), "rows": amounts.of("rows", found.rows)}
     if found.is_more:
-        lines = [_("At least %(samples)s samples fit these options: at least %(rows)s rows") % numbers]
-        lines.append(_("  The first %(counted)s samples were counted.") % numbers)
+        fits = ngettext(
+            "At least %(samples)s fits these options: at least %(rows)s",
+            "At least %(samples)s fit these options: at least %(rows)s",
+            found.samples,
+        )
+        first = _("  Only the first %(samples)s were counted.") % {"samples": amounts.of("samples", found.counted)}
+        lines = [fits % numbers, first]
     else:
-        lines = [_("%(samples)s samples fit these options: %(rows)s rows") % numbers]
+        fits = ngettext(
+            "%(samples)s fits these options: %(rows)s", "%(samples)s fit these options: %(rows)s", found.samples
+        )
+        lines = [fits % numbers]
     for name, rows in found.histories.items():
-        lines.append(f"  --history {name}: {_rows(rows)}")
+        lines.append(f"  --history {name}: {amounts.of('rows', rows)}")
     for _name, why, count in found.left_out:
         lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
     return "\n".join(lines)
@@ -74,10 +83,9 @@ def in_words(export: DatasetExport) -> str:
             % {"count": f"{found['count']:,}", "why": export_words.EXCLUSIONS[found["reason"]]}
         )
     for kind, rows in export_words.secrets(manifest):
-        text = ngettext("%(count)s row", "%(count)s rows", rows) % {"count": f"{rows:,}"}
-        lines.append(_("  Possible secrets: %(count)s (%(kind)s)") % {"count": text, "kind": kind})
+        lines.append(_("  Possible secrets: %(count)s (%(kind)s)") % {"count": amounts.of("rows", rows), "kind": kind})
     for name, rows in manifest["transformations"].items():
-        lines.append(f"  {_rows(rows)}: {export_words.CHANGES[name]}")
+        lines.append(f"  {amounts.of('rows', rows)}: {export_words.CHANGES[name]}")
     lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
     return "\n".join([*lines, *_prompt_lines(manifest), *_lengths(manifest), *_compared(export)])
 
@@ -85,10 +93,9 @@ def in_words(export: DatasetExport) -> str:
 def _prompt_lines(manifest):
     """How many rows say what their model was given, and why the others do not."""
     for counted in export_words.prompt_counts(manifest):
-        text = ngettext("%(count)s row", "%(count)s rows", counted["rows"]) % {"count": f"{counted['rows']:,}"}
         why = [f"{words}: {rows:,}" for words, rows in counted["left_out"]]
         left_out = _("; left out: %(why)s") % {"why": ", ".join(why)} if why else ""
-        yield f"  {counted['label']}: {text}{left_out}"
+        yield f"  {counted['label']}: {amounts.of('rows', counted['rows'])}{left_out}"
     if rows := manifest.get("prompts", {}).get("rows_with_undescribed_calls"):
         words = ngettext(
             "  %(count)s row calls tools that it does not describe.",
@@ -103,8 +110,8 @@ def _lengths(manifest):
     if not (found := manifest.get("lengths")):
         return
     above = ", ".join(f"{rows:,} > {int(limit):,}" for limit, rows in found["tokens_above"].items())
-    numbers = {"all": f"{found['tokens_all']:,}", "longest": f"{found['tokens_longest']:,}", "above": above}
-    yield _("  About %(all)s tokens, the longest row %(longest)s; rows with more tokens: %(above)s") % numbers
+    tokens = {name: amounts.of("tokens", found[f"tokens_{name}"]) for name in ("all", "longest")}
+    yield _("  About %(all)s, in the longest row %(longest)s; rows with more: %(above)s") % (tokens | {"above": above})
 
 
 def _compared(export):
@@ -114,19 +121,15 @@ def _compared(export):
         numbers = {name: f"{found[name]['count']:,}" for name in differences.KINDS} | {"same": f"{found['same']:,}"}
         yield (
             _(
-                "  Compared with the export before: %(added)s rows added, %(removed)s removed, %(changed)s changed, "
-                "%(moved)s on the other side, %(same)s the same"
+                "  Rows compared with the export before: added %(added)s, removed %(removed)s, changed %(changed)s, "
+                "on the other side %(moved)s, the same %(same)s"
             )
             % numbers
         )
 
 
-def _rows(count):
-    return ngettext("%(count)s row", "%(count)s rows", count) % {"count": f"{count:,}"}
-
-
 def _file_line(file):
     parts = [file["name"], size(file["bytes"])]
     if "rows" in file:
-        parts.insert(1, _rows(file["rows"]))
+        parts.insert(1, amounts.of("rows", file["rows"]))
     return "  ".join([*parts, f"sha256 {file['sha256']}"])

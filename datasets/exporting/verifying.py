@@ -82,8 +82,8 @@ def _checked(export, file, told):
         if not stat.S_ISREG(status.st_mode):
             return Checked(file.name, CHANGED, _("This is not a file any more."))
         if status.st_size != file.bytes:
-            sizes = {"now": f"{status.st_size:,}", "then": f"{file.bytes:,}"}
-            return Checked(file.name, CHANGED, _("%(now)s bytes instead of %(then)s.") % sizes)
+            sizes = {"now": amounts.of("bytes", status.st_size), "then": amounts.of("bytes", file.bytes)}
+            return Checked(file.name, CHANGED, _("%(now)s instead of %(then)s.") % sizes)
         return _compared(export, file, path, told)
     except FileNotFoundError:
         return Checked(file.name, MISSING, _("The file was removed."))
@@ -127,8 +127,8 @@ def _problem_of_rows(export, file: FileFacts, lines: Iterable[bytes]) -> str:
         if has_rules and (broken := broken_rules(export.export_format, row)):
             [first] = words.reasons([{"id": "", "rule": broken[0].rule, "place": broken[0].place}])
             return _("Row %(row)s breaks a rule: %(why)s") % {"row": f"{rows:,}", "why": first["reason"]}
-    counts = {"now": f"{rows:,}", "then": f"{file.rows:,}"}
-    return "" if rows == file.rows else _("%(now)s rows instead of %(then)s.") % counts
+    counts = {"now": amounts.of("rows", rows), "then": amounts.of("rows", file.rows)}
+    return "" if rows == file.rows else _("%(now)s instead of %(then)s.") % counts
 
 
 def _objects(lines) -> Iterator[dict[str, Any] | None]:

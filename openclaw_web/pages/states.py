@@ -72,6 +72,8 @@ _WORDS = (
     (_("Found"), INFO, ("found",)),
     (_("Damaged"), BAD, ("damaged",)),
     (_("Missing"), BAD, ("missing", "gone")),
+    (_("Intact"), OK, ("intact",)),
+    (_("Unexpected"), WARN, ("unexpected",)),
     (_("New"), INFO, ("new",)),
     (_("Changed"), INFO, ("changed",)),
     (_("Unchanged"), PLAIN, ("unchanged",)),

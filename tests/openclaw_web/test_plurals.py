@@ -30,6 +30,8 @@ NO_NOUNS = {
     "differs",
     "contains",
     "refers",
+    "breaks",
+    "uses",
 }
 # Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.
 ONLY_MANY = {

@@ -96,6 +96,9 @@ def export(page, origin, kind, folder):
     page.goto(f"{origin}/exports/")
     page.get_by_label("Name").fill(f"first {kind}")
     page.locator("#new").get_by_label("Format", exact=True).select_option(kind)
+    if kind == "alpaca":
+        page.locator("#new summary").click()
+        page.get_by_label("Replies that rest on tool results").select_option("input")
     page.get_by_role("button", name="Create export").click()
     expect(page.locator("main")).to_contain_text("Finished")
     for name in (rf"ocl_first-{kind}_{kind}\.(train|test)\.jsonl", r"dataset_info\.json"):
@@ -126,6 +129,8 @@ def check(folder):
         "Why did the import fail?": "The last line was cut off.",
         "Fix it 请修复": "Fixed, and I added a test. 已修复 ✅",
     }
+    inputs = {row["instruction"]: row["input"] for row in rows["alpaca"]}
+    assert HOSTILE in inputs["Why did the import fail?"] and not inputs["Fix it 请修复"]
     talks = [[turn["from"] for turn in row["conversations"]] for row in rows["sharegpt"]]
     first = ["human", "function_call", "observation", "gpt"]
     assert sorted(talks, key=len) == [first, [*first, "human", "gpt"]]

@@ -13,8 +13,10 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 PASSES = re.compile(r"\|\s*(ago|number|tokens|money)\b|\bcounted\b|\bcounter=")
-# What says what one act comes to, with its numbers: they are those of the form or of the receipt below.
+# What says what one act comes to, with its numbers: they are those of the form or of the receipt below. A row of an
+# export has its number in the address, and a file that stays as it is.
 ACTS = {
+    "datasets/export_rows.html",
     "datasets/samples_bulk.html",
     "operations/artifact_store.html",
     "operations/doctor_receipt.html",

@@ -153,7 +153,7 @@ def test_rows_are_read_again(as_reviewer, export, folder):
     cases = [
         (b'{"instruction": "", "input": "", "output": "x"}\n' * 3, "columns of the row"),
         (b"[]\n" * 3, "Row 1 cannot be read"),
-        ((folder / ROWS).read_bytes().splitlines(keepends=True)[0], "1 rows instead of 3"),
+        ((folder / ROWS).read_bytes().splitlines(keepends=True)[0], "1 row instead of 3 rows"),
     ]
     for data, reason in cases:
         (folder / ROWS).write_bytes(data)

@@ -57,7 +57,7 @@ def test_beyond_the_limit_it_says_at_least(samples, monkeypatch, as_reviewer):
     found = fitting(CONVERSATIONS)
     assert (found.is_more, found.counted) == (True, 3)
     text = as_reviewer.post(COUNT, WANTED, headers={"HX-Request": "true"}).text
-    assert "At least <strong>" in text and "The first 3 samples were counted." in text
+    assert "At least <strong>" in text and "Only the first 3 samples were counted." in text
 
 
 def test_when_the_time_is_up_it_says_what_was_counted_until_then(ada):
