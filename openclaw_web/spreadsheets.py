@@ -2,12 +2,13 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
 
 MARK = "\ufeff".encode()  # without it, spreadsheets take UTF-8 for something else
+csv.field_size_limit(64 * 1024 * 1024)  # characters of a cell: ours hold whole conversations
 # What a spreadsheet would take for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -24,3 +25,11 @@ def lines(rows: Iterable[Iterable[Any]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows([cell(value) for value in row] for row in rows)
     return text.getvalue().encode()
+
+
+def read(found: Iterable[bytes]) -> Iterator[list[str]]:
+    """The rows of such lines, with or without the mark before the first. Raises ValueError for what is no CSV."""
+    try:
+        yield from csv.reader(line.decode("utf-8-sig" if number == 0 else "utf-8") for number, line in enumerate(found))
+    except csv.Error as exc:
+        raise ValueError(str(exc)) from exc

@@ -1,6 +1,5 @@
 """Whether the files of an export are still what was written: every one is read again and compared."""
 
-import csv
 import hashlib
 import re
 import stat
@@ -13,7 +12,7 @@ import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from openclaw_web import amounts
+from openclaw_web import amounts, spreadsheets
 from openclaw_web.errors import Refused
 
 from ..exporters.files.writing import FileFacts
@@ -26,7 +25,6 @@ from .exports import MANIFEST, Progress, folder_of, promised, read_manifest
 INTACT, CHANGED, MISSING, UNEXPECTED = "intact", "changed", "missing", "unexpected"
 LISTED = 200  # files that nobody expects
 LONGEST_LINE = 64 * 1024 * 1024  # bytes: what is longer is no row, and is not kept in memory
-csv.field_size_limit(LONGEST_LINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +142,10 @@ def _objects(lines) -> Iterator[dict[str, Any] | None]:
 def _records(lines) -> Iterator[dict[str, Any] | None]:
     """The rows of a CSV file below its header; None for what is no CSV."""
     try:
-        yield from csv.DictReader(
-            line.decode("utf-8-sig" if number == 0 else "utf-8") for number, line in enumerate(lines)
-        )
-    except (csv.Error, UnicodeDecodeError):
+        rows = spreadsheets.read(lines)
+        columns = next(rows, [])
+        yield from (dict(zip(columns, row, strict=True)) for row in rows)
+    except ValueError:
         yield None
 
 

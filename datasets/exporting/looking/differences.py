@@ -9,16 +9,19 @@ from typing import Any
 
 import orjson
 
+from openclaw_web.errors import Refused
+
 from ...models import DatasetExport
 from .. import exports
-from .rows import SOURCES, Places, RowsOf, has_lines, row_files, side_of, walked
+from .lines import Line, row_files, sources_of, walked
+from .rows import Places
 
 MOST_ROWS, MOST_BYTES = 200_000, 2_000_000_000  # of both exports together
 LISTED = 20
 KINDS = ("added", "removed", "changed", "moved")
 TOO_BIG, MISSING, NO_IDS = PROBLEMS = ("too_big", "missing", "no_ids")
 KEY = b'"sample_id":'  # within a text its quotes would have a backslash before them
-STORED_KEY = b'{"id":'
+OWN_KEY = b'{"id":'  # of samples as they are stored
 TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 Known = dict[bytes, tuple[str, int]]  # side and hash of the line, by sample as JSON
 
@@ -26,7 +29,7 @@ Known = dict[bytes, tuple[str, int]]  # side and hash of the line, by sample as 
 def note(export: DatasetExport) -> None:
     """Store where rows begin in the file of a ready export, and what is different from the one before it."""
     before = export_before(export)
-    is_compared = before is not None and has_lines(export) and _is_small(export, before)
+    is_compared = before is not None and _is_small(export, before)
     found: dict[str, Any] = {"to": before.id} if before else {}
     places = Places()
     try:
@@ -34,8 +37,8 @@ def note(export: DatasetExport) -> None:
         if before and is_compared:
             found |= _difference(_known(before, is_kept=True), known)
         elif before:
-            found["problem"] = TOO_BIG if has_lines(export) else NO_IDS
-    except OSError:
+            found["problem"] = TOO_BIG
+    except (OSError, Refused):
         found["problem"] = MISSING
     told = {"difference_json": found, "places_json": places.as_json()}
     values = {name: orjson.dumps(value).decode() for name, value in told.items()}
@@ -55,38 +58,41 @@ def export_before(export: DatasetExport) -> DatasetExport | None:
 
 
 def _is_small(*both):
-    files = [file for export in both for file in row_files(export)]
+    files = [file for export in both for file in row_files(export).values()]
     is_few = sum(file["rows"] for file in files) <= MOST_ROWS
     return is_few and sum(file["bytes"] for file in files) <= MOST_BYTES
 
 
 def _known(export, *, is_kept, places=None) -> Known:
-    """Every row of an export by its sample, nothing unless `is_kept`. Where they are in its file goes to `places`."""
+    """Every row of an export by its sample, nothing unless `is_kept`. Where they are in its files goes to `places`."""
     known: Known = {}
-    shown = RowsOf(export).side
-    for file in row_files(export):
-        side, path = side_of(file), exports.folder_of(export) / file["name"]
-        noted = places if side == shown else None
+    files = row_files(export)
+    for number, (side, file) in enumerate(files.items()):
+        noted = places if number == 0 else None  # the side that the page shows
         if not is_kept and noted is None:
             continue
-        samples = _samples_beside(path)
-        for number, offset, line in walked(path):
-            if noted:
-                noted.see(number, offset)
+        for sample, line in _rows(export, side, file["name"], noted):
             if is_kept:
-                known[next(samples) if samples else _sample_of(line)] = (side, hash(line))
+                known[sample] = (side, hash(line))
     return known
 
 
-def _samples_beside(path):
-    """The sample of each line, where rows cannot name it and a file beside them does."""
-    beside = path.with_suffix(SOURCES)
-    return (_sample_of(line) for _number, _offset, line in walked(beside)) if beside.exists() else None
+def _rows(export, side, name, places):
+    """(sample as JSON, line) of every row of a file."""
+    folder = exports.folder_of(export)
+    named = sources_of(export, side)
+    about = walked(folder / named) if named else None
+    for number, offset, line in walked(folder / name):
+        source = next(about, None) if about else None
+        if places:
+            places.see(number, offset, source[1] if source else None)
+        yield _sample_of(source[2] if source else line, export.export_format), line
 
 
-def _sample_of(line):
-    """The sample of a training row, or of a sample as it is stored; nothing where the line does not say it."""
-    rest = line[len(STORED_KEY) :] if line.startswith(STORED_KEY) else line.partition(KEY)[2]
+def _sample_of(line, kind):
+    if kind == "csv":
+        return orjson.dumps(Line(0, line, is_csv=True).row["sample_id"])
+    _before, _key, rest = line.partition(OWN_KEY if kind == "raw" else KEY)
     text = TEXT.match(rest)
     return text[0] if text else b""
 

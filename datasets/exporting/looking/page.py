@@ -46,7 +46,8 @@ def looked(request: HttpRequest, export: DatasetExport) -> dict[str, Any]:
 
 def _rows(request, export):
     """The rows to show: one, where the address says which, else ten."""
-    about: dict[str, Any] = {"problem": "", "count": 0, "raw_most": RAW, "one": None, "some": []}
+    kind = export.export_format
+    about: dict[str, Any] = {"problem": "", "count": 0, "raw_most": RAW, "one": None, "some": [], "kind": kind}
     if flagged.rows_with_flagged(export) and not request.user.has_role("admin"):
         sentence = _("Rows of this export contain texts that may contain secrets: only admins may see them.")
         return about | {"problem": sentence}
@@ -57,9 +58,9 @@ def _rows(request, export):
         if asked and not is_number:
             raise Refused(_("Rows are identified by their numbers."))
         if asked:
-            about["one"] = shown(rows.one(int(asked)), is_alone=True)
+            about["one"] = shown(rows.one(int(asked)), kind, is_alone=True)
         else:
-            about["some"] = [shown(line) for line in rows.some()]
+            about["some"] = [shown(line, kind) for line in rows.some()]
     except Refused as refused:
         return about | {"problem": refused.sentence}
     return about

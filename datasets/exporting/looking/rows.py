@@ -4,8 +4,6 @@ A file is never read from end to end for a page: places in it that were noted wh
 row, and what follows them is read up to a limit.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,32 +15,13 @@ from openclaw_web.errors import Refused
 
 from ...models import DatasetExport
 from .. import exports
-from ..building.splits import SIDES
+from . import lines
+from .lines import Line
 
 PLACES = 4_096  # noted in one file, at most
 LONGEST = 8_000_000  # bytes of one row
 WALKED = 32_000_000  # bytes between a noted place and a row
 FIRST = SPREAD = 5
-SOURCES = ".sources.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of the file by its number, from 1."""
-
-    number: int
-    data: bytes
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """Its columns. Raises Refused when the line is no row any more."""
-        try:
-            row = orjson.loads(self.data)
-        except orjson.JSONDecodeError as exc:
-            raise changed() from exc
-        if not isinstance(row, dict):
-            raise changed()
-        return row
 
 
 class Places:
@@ -51,17 +30,20 @@ class Places:
     def __init__(self) -> None:
         self.every = 1
         self.offsets: list[int] = []
+        self.sources: list[int] = []
 
-    def see(self, number: int, offset: int) -> None:
-        """Take note of the row `number`, counted from 0."""
+    def see(self, number: int, offset: int, source: int | None = None) -> None:
+        """Take note of the row `number`, counted from 0; `source`: where the line about it begins in another file."""
         if number % self.every == 0:
             self.offsets.append(offset)
+            self.sources += [] if source is None else [source]
             if len(self.offsets) > PLACES:
-                self.offsets, self.every = self.offsets[::2], self.every * 2
+                self.offsets, self.sources, self.every = self.offsets[::2], self.sources[::2], self.every * 2
 
     def as_json(self) -> dict[str, Any]:
         """As the row of the export keeps them."""
-        return {"every": self.every, "offsets": self.offsets}
+        noted = {"every": self.every, "offsets": self.offsets}
+        return noted | {"sources": self.sources} if self.sources else noted
 
 
 class RowsOf:
@@ -69,9 +51,10 @@ class RowsOf:
 
     def __init__(self, export: DatasetExport):
         self.export = export
-        files = {side_of(file): file for file in row_files(export)}
-        self.side = next((side for side in SIDES if side in files), "")
+        files = lines.row_files(export)
+        self.side = next(iter(files), "")
         self.file: dict[str, Any] = files.get(self.side, {})
+        self.sources = lines.sources_of(export, self.side)
 
     @property
     def count(self) -> int:
@@ -81,8 +64,6 @@ class RowsOf:
     @cached_property
     def path(self) -> Path:
         """The file. Raises Refused when it is gone, or is not the one that was written."""
-        if not has_lines(self.export):
-            raise Refused(_("Rows of a CSV file are not shown here. Download the file to read them."))
         path = exports.file_of(self.export, self.file["name"]) if self.file else None
         try:
             size = path.stat().st_size if path else None
@@ -91,7 +72,7 @@ class RowsOf:
         if path is None or size is None:
             raise Refused(_("The file of this export is missing, so its rows cannot be shown."))
         if size != self.file["bytes"]:
-            raise changed()
+            raise lines.changed()
         return path
 
     def some(self) -> list[Line]:
@@ -112,7 +93,10 @@ class RowsOf:
 
     @cached_property
     def _places(self):
-        return orjson.loads(self.export.places_json or '{"every": 1, "offsets": [0]}')
+        """Noted places: of every how many rows, where these begin, and where the lines about them do."""
+        noted = orjson.loads(self.export.places_json or "{}")
+        first = [lines.beginning(self.file["name"])]
+        return noted.get("every", 1), noted.get("offsets", first), noted.get("sources", [0])
 
     def _opened(self) -> BinaryIO:
         try:
@@ -122,47 +106,34 @@ class RowsOf:
 
     def _line(self, file, number):
         """The row, from the nearest noted place before it."""
-        every, offsets = self._places["every"], self._places["offsets"]
+        every, offsets, _sources = self._places
+        is_csv = lines.is_csv(self.path)
+        data = self._from_place(file, number, every, offsets, is_csv=is_csv)
+        return Line(number, data, self._source(number), is_csv)
+
+    def _source(self, number):
+        """The line about a row; empty where it cannot be read: the row can."""
+        path = exports.file_of(self.export, self.sources) if self.sources else None
+        if path is None:
+            return b""
+        every, _offsets, sources = self._places
+        try:
+            with path.open("rb") as file:
+                return self._from_place(file, number, every, sources)
+        except (OSError, Refused):
+            return b""
+
+    def _from_place(self, file, number, every, offsets, *, is_csv=False):
         place = min((number - 1) // every, len(offsets) - 1)
         file.seek(offsets[place])
         for _skipped in range(number - 1 - place * every):
-            self._next(file, offsets[place] + WALKED)
-        return Line(number, self._next(file, offsets[place] + WALKED))
+            self._next(file, offsets[place] + WALKED, is_csv)
+        return self._next(file, offsets[place] + WALKED, is_csv)
 
-    def _next(self, file, end):
-        line = file.readline(LONGEST)
+    def _next(self, file, end, is_csv):
+        line = lines.read(file, LONGEST, is_csv=is_csv)
         if len(line) == LONGEST or file.tell() > end:
             raise Refused(_("This row is too long to show, or too far into the file. Download the file to read it."))
         if not line.endswith(b"\n"):
-            raise changed()
+            raise lines.changed()
         return line
-
-
-def row_files(export: DatasetExport) -> list[dict[str, Any]]:
-    """The files with rows of a ready export, as its manifest has them; not those that say where rows come from."""
-    files = exports.read_manifest(export).get("files", [])
-    return [file for file in files if "rows" in file and not file["name"].endswith(SOURCES)]
-
-
-def side_of(file: dict[str, Any]) -> str:
-    """`train` or `test`: the side whose rows a file has."""
-    return file["name"].split(".")[-2]
-
-
-def has_lines(export: DatasetExport) -> bool:
-    """Whether a row is a line: in CSV it may be several."""
-    return export.export_format != DatasetExport.Format.CSV
-
-
-def walked(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """(number from 0, offset, line) of every row of a file, one after the other."""
-    offset = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
-            yield number, offset, line
-            offset += len(line)
-
-
-def changed() -> Refused:
-    """What to say of a file that is not the one that was written."""
-    return Refused(_("The file of this export has changed since it was written, so its rows cannot be shown."))

@@ -6,19 +6,23 @@ from typing import Any
 
 import orjson
 
+from ...exporters.training_rows import CONVERSATIONS, STORED
 from ...exporters.weights import EIGHTHS, weight_of_all
-from .rows import Line
+from .lines import Line
 
 # Characters of a text, of a row, and messages of a row: as one of ten, and alone.
 BRIEF, WHOLE = (1_500, 20_000, 40), (20_000, 200_000, 400)
 RAW = 200_000
 TONES = {
-    **dict.fromkeys(("human", "user", "instruction", "input", "prompt"), "user"),
+    **dict.fromkeys(("human", "user", "instruction", "input", "prompt", "user_message"), "user"),
     **dict.fromkeys(("gpt", "assistant", "output", "completion", "response", "chosen", "rejected"), "agent"),
+    **dict.fromkeys(("agent_reply", "edited_reply"), "agent"),
     **dict.fromkeys(("function_call", "observation", "tool"), "tool"),
 }
 ROLE_KEYS, TEXT_KEYS = ("from", "role"), ("value", "content")
 MARKS = ("train", "weight")  # what says whether a message is learned
+SAID = {exporter.SPELLING.column for exporter in CONVERSATIONS.values()}
+IDS = {"raw": "id", "csv": "sample_id"}
 
 
 @dataclass(slots=True)
@@ -48,6 +52,7 @@ class ShownRow:
     facts: list[tuple[str, str]] = field(default_factory=list)  # the other columns
     hidden: int = 0  # parts that are not shown
     raw: str = ""
+    is_table: bool = False  # a sample as it is stored: columns instead of messages
 
     @property
     def has_masked(self) -> bool:
@@ -55,30 +60,42 @@ class ShownRow:
         return any(part.is_masked for part in self.parts)
 
 
-def shown(line: Line, *, is_alone: bool = False) -> ShownRow:
-    """A row of the file. Raises Refused when the line is none any more."""
-    row = line.row
-    parts, facts = list(_parts(row)), list(_facts(row))
-    texts = [part.text for part in parts]
-    found = ShownRow(line.number, _sample(row), sum(map(len, texts)), weight_of_all(texts) // EIGHTHS)
+def shown(line: Line, kind: str = "", *, is_alone: bool = False) -> ShownRow:
+    """A row of the file of an export in the format `kind`. Raises Refused when the line is none any more."""
+    row, about = line.row, line.about
+    sample = _sample(row, kind) or _sample(about, kind)
+    if is_table := kind in STORED:
+        texts = [_text(value) for value in row.values()]
+        parts, facts = list(_columns(row, kind)), [("sample_id", sample)]
+    else:
+        parts, facts = list(_parts(row)), [*_facts(row), *_facts(about)]
+        texts = [part.text for part in parts]
+    found = ShownRow(line.number, sample, sum(map(len, texts)), weight_of_all(texts) // EIGHTHS, is_table=is_table)
     found.parts, found.facts = _within(parts, WHOLE if is_alone else BRIEF), facts
     found.hidden = len(parts) - len(found.parts)
     if is_alone:
-        found.raw = orjson.dumps(row, option=orjson.OPT_INDENT_2).decode()
+        found.raw = line.data.decode() if line.is_csv else orjson.dumps(row, option=orjson.OPT_INDENT_2).decode()
     return found
 
 
 def _parts(row) -> Iterator[Part]:
     for name, value in row.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and name in SAID:
             yield from (_said(message) for message in value if isinstance(message, dict))
         elif isinstance(value, str) and name in TONES and value:
             yield Part(name, value)
 
 
+def _columns(row, kind) -> Iterator[Part]:
+    """Every column of a table that has anything in it."""
+    for name, value in row.items():
+        if name != IDS[kind] and (text := _text(value)):
+            yield Part(name, text)
+
+
 def _facts(row):
     for name, value in row.items():
-        if not isinstance(value, list) and name not in TONES:
+        if name not in SAID and name not in TONES:
             yield name, _text(value)[: BRIEF[0]]
 
 
@@ -104,10 +121,12 @@ def _within(parts, limits):
     return found
 
 
-def _sample(row):
-    known = row.get("sample_id", row.get("id"))
-    return known if isinstance(known, str) else ""
+def _sample(row, kind):
+    value = row.get(IDS.get(kind, "sample_id"))
+    return value if isinstance(value, str) else ""
 
 
 def _text(value):
+    if value is None:
+        return ""
     return value if isinstance(value, str) else orjson.dumps(value).decode()

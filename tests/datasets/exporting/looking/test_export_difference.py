@@ -9,7 +9,7 @@ from datasets.exporters.files.lengths import Lengths
 from datasets.exporters.weights import EIGHTHS, weight_of
 from datasets.exporting import exports
 from datasets.exporting.looking import differences
-from datasets.exporting.looking.rows import row_files
+from datasets.exporting.looking.lines import row_files
 from datasets.models import DatasetExport, DatasetSample
 from jobs import running
 from tests.datasets.exporting.branches import body
@@ -17,6 +17,7 @@ from tests.datasets.exporting.exporting import WANTED, make
 from tests.factories import SampleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
+FORMATS = ["alpaca", "sharegpt", "openai", "raw", "csv"]
 
 
 @pytest.fixture
@@ -77,12 +78,13 @@ def test_a_row_on_the_other_side_moved(as_reviewer, first):
 def test_the_same_export_again_has_the_same_files(as_reviewer, first):
     second = again(as_reviewer)
     assert counts(second)["same"] == 3
-    assert [file["sha256"] for file in row_files(second)] == [file["sha256"] for file in row_files(first)]
+    sums = [[file["sha256"] for file in row_files(export).values()] for export in (first, second)]
+    assert sums[0] == sums[1]
     assert "The options are the same." in as_reviewer.get(second.get_absolute_url()).text
 
 
 def test_when_the_one_before_is_gone_that_is_said(as_reviewer, first):
-    (exports.folder_of(first) / row_files(first)[0]["name"]).unlink()
+    (exports.folder_of(first) / row_files(first)["train"]["name"]).unlink()
     second = again(as_reviewer)
     assert second.state == "ready"
     assert "were not compared" in as_reviewer.get(second.get_absolute_url()).text
@@ -96,30 +98,26 @@ def test_big_exports_are_not_compared(as_reviewer, first, monkeypatch):
     assert "too large to compare" in as_reviewer.get(second.get_absolute_url()).text
 
 
-@pytest.mark.parametrize("format", ["sharegpt", "openai", "raw"])
-def test_every_format_of_lines(as_reviewer, home, format):
-    approved("one", session_id="s")
-    make(as_reviewer, format=format)
-    approved("two", session_id="t")
-    DatasetSample.objects.filter(id="one").update(output="Better words.")
-    found = differences.read(again(as_reviewer, format=format))
-    assert (found["added"]["samples"], found["changed"]["samples"]) == (["two"], ["one"])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_format(as_reviewer, home, format_):
+    for name in ("gone", "edited", "same"):
+        approved(name, session_id=name, output=f'Two\nlines, "one" text\r\n of {name}')
+    make(as_reviewer, format=format_, train_split="1")
+    DatasetSample.objects.filter(id="gone").update(annotation_status="rejected")
+    DatasetSample.objects.filter(id="edited").update(output="Better words.")
+    approved("new", session_id="new")
+    second = again(as_reviewer, format=format_)
+    assert counts(second) == {"added": 1, "removed": 1, "changed": 1, "moved": 0, "same": 1}
+    found = differences.read(second)
+    assert [found[name]["samples"] for name in ("added", "removed", "changed")] == [["new"], ["gone"], ["edited"]]
 
 
-def test_tables_are_not_compared(as_reviewer, home):
-    SampleFactory(annotation_status="approved")
-    make(as_reviewer, format="csv")
-    second = again(as_reviewer, format="csv")
-    assert differences.read(second)["problem"] == "no_ids"
-    page = as_reviewer.get(second.get_absolute_url()).text
-    assert "Rows of a CSV file are not shown here." in page and "Length of rows" not in page
-
-
-def test_a_sample_whose_id_needs_escapes(as_reviewer, home):
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_sample_whose_id_needs_escapes(as_reviewer, home, format_):
     approved('a"b\\c', session_id="s")
-    make(as_reviewer)
+    make(as_reviewer, format=format_, train_split="1")
     approved('d"e', session_id="t")
-    found = differences.read(again(as_reviewer))
+    found = differences.read(again(as_reviewer, format=format_))
     assert (found["added"]["samples"], found["same"]) == (['d"e'], 1)
 
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from datasets.exporting import exports
 from datasets.exporting.looking import rows as reading
-from datasets.exporting.looking.rows import Line, Places, row_files, side_of
+from datasets.exporting.looking.lines import Line, row_files
+from datasets.exporting.looking.rows import Places
 from datasets.exporting.looking.shown import BRIEF, shown
 from datasets.models import DatasetExport
 from people.models.kept import AuditEntry
@@ -32,7 +33,7 @@ def approved(count, **more):
 
 
 def file_of(export, side="train"):
-    return exports.folder_of(export) / next(file["name"] for file in row_files(export) if side_of(file) == side)
+    return exports.folder_of(export) / row_files(export)[side]["name"]
 
 
 def numbers(page):
@@ -106,13 +107,60 @@ def test_a_long_row_is_cut(as_reviewer):
         assert "more characters" in page.text and len(page.content) < 400_000
 
 
-@pytest.mark.parametrize(("format", "names"), [("openai", ["user", "assistant"]), ("raw", [])])
-def test_other_formats(as_reviewer, format, names):
-    approved(3)
-    export = make(as_reviewer, format=format)
-    page = as_reviewer.get(export.get_absolute_url(), {"row": 2})
-    assert [part.name for part in page.context["looked"]["one"].parts] == names
-    assert "Row 2 of 3" in page.text and "Question 1?" in page.text
+class TestFormats:
+    def test_openai_has_roles_and_the_sample_of_each_row(self, as_reviewer):
+        approved(12)
+        export = make(as_reviewer, format="openai", history="context")
+        page = as_reviewer.get(export.get_absolute_url(), {"row": 12})
+        row = page.context["looked"]["one"]
+        assert [(part.name, part.tone) for part in row.parts] == [("user", "user"), ("assistant", "agent")]
+        sources = file_of(export).with_suffix(".sources.jsonl").read_bytes().splitlines()
+        assert row.sample_id == orjson.loads(sources[11])["sample_id"]
+        assert f'href="/samples/{row.sample_id}/"' in page.text
+        assert dict(row.facts)["turn_number"] == "1"
+
+    def test_openai_dims_what_is_not_learned(self):
+        call = {"id": "call00001", "type": "function", "function": {"name": "exec", "arguments": '{"a":1}'}}
+        said = [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": "b", "tool_calls": [call], "weight": 0},
+            {"role": "tool", "tool_call_id": "call00001", "content": "c"},
+            {"role": "assistant", "content": "d", "weight": 1},
+        ]
+        found = shown(Line(1, orjson.dumps({"messages": said}), b'{"sample_id":"x"}'), "openai")
+        assert [part.is_masked for part in found.parts] == [False, True, False, False]
+        assert [part.tone for part in found.parts] == ["user", "agent", "tool", "agent"]
+        assert "exec" in found.parts[1].text and "call00001" in found.parts[2].text and found.sample_id == "x"
+
+    def test_openai_without_its_sources_is_shown_all_the_same(self, as_reviewer):
+        approved(3)
+        export = make(as_reviewer, format="openai")
+        file_of(export).with_suffix(".sources.jsonl").unlink()
+        page = as_reviewer.get(export.get_absolute_url(), {"row": 2})
+        assert page.context["looked"]["one"].sample_id == "" and "Question 1?" in page.text
+
+    @pytest.mark.parametrize("is_noted", [True, False])
+    @pytest.mark.parametrize("format_", ["openai", "raw", "csv"])
+    def test_any_row_of_any_format(self, as_reviewer, monkeypatch, format_, is_noted):
+        monkeypatch.setattr(reading, "PLACES", 4)
+        approved(30, output='Two\r\nlines, "one" text\n')
+        export = make(as_reviewer, format=format_, train_split="1")
+        if not is_noted:
+            DatasetExport.objects.update(places_json=None)
+        for number in (1, 2, 17, 30):
+            page = as_reviewer.get(export.get_absolute_url(), {"row": number})
+            row = page.context["looked"]["one"]
+            assert row.sample_id == f"n{number - 1:03}" and f'href="/samples/n{number - 1:03}/"' in page.text
+            assert f"Question {number - 1}?" in page.text and "lines, &quot;one&quot; text" in page.text
+            assert row.is_table == (format_ != "openai")
+        page = as_reviewer.get(export.get_absolute_url())
+        assert numbers(page) == [1, 2, 3, 4, 5, 8, 13, 18, 23, 28]
+        assert ("samples as they are stored" in page.text) == (format_ != "openai")
+
+    def test_a_cell_longer_than_usual_is_read(self, as_reviewer):
+        approved(2, output="many words " * 20_000)
+        page = as_reviewer.get(make(as_reviewer, format="csv").get_absolute_url(), {"row": 1})
+        assert "more characters" in page.text and not page.context["looked"]["problem"]
 
 
 class TestFile:
@@ -180,8 +228,11 @@ MESSAGES = st.lists(st.dictionaries(ROLES, JSON, max_size=4) | JSON, max_size=4)
 COLUMNS = st.sampled_from(["conversations", "messages", "instruction", "output", "sample_id", "chosen", "label"])
 
 
-@given(row=st.dictionaries(COLUMNS, JSON | MESSAGES, max_size=5), is_alone=st.booleans())
-def test_rows_of_any_shape_can_be_shown(row, is_alone):
-    found = shown(Line(1, orjson.dumps(row)), is_alone=is_alone)
+FORMATS = st.sampled_from(["", "alpaca", "sharegpt", "openai", "raw", "csv"])
+
+
+@given(row=st.dictionaries(COLUMNS, JSON | MESSAGES, max_size=5), kind=FORMATS, is_alone=st.booleans())
+def test_rows_of_any_shape_can_be_shown(row, kind, is_alone):
+    found = shown(Line(1, orjson.dumps(row)), kind, is_alone=is_alone)
     assert all(isinstance(part.text, str) and isinstance(part.name, str) for part in found.parts)
     assert sum(len(part.text) for part in found.parts) <= BRIEF[1] * 10
