@@ -147,12 +147,11 @@ def _conversations(shape, samples, messages, given):
 
 def _conversation(shape, sample, found, done, given):
     """A row that tells a conversation."""
-    if shape.format == "openai":
-        return Made(sample, openai.row(sample, found.exchanges), done, found.others)
-    prompt = given(sample)
-    row = sharegpt.row(sample, found.exchanges, prompt)
-    is_undescribed = any(not exchange.calls <= prompt.names for exchange in found.exchanges)
-    return Made(sample, row, done | prompt.changes, found.others, given=prompt, is_undescribed=is_undescribed)
+    exporter, prompt = CONVERSATIONS[shape.format], given(sample)
+    names, more = exporter.described(prompt)
+    is_undescribed = any(not exchange.calls <= names for exchange in found.exchanges)
+    row = exporter.row(sample, found.exchanges, prompt)
+    return Made(sample, row, done | more, found.others, given=prompt, is_undescribed=is_undescribed)
 
 
 def _spelling(shape):

@@ -75,7 +75,7 @@ class Options:
     @property
     def fills_prompts(self) -> bool:
         """Whether rows get what the model was given: its system prompt and its tools."""
-        return self.prompt_characters > 0 and self.format == DatasetExport.Format.SHAREGPT and self.shape.has_history
+        return self.prompt_characters > 0 and self.shape.has_history
 
     def filters(self) -> dict[str, Any]:
         """As the manifest and `dataset_exports.filters` spell them."""

@@ -167,11 +167,15 @@ def _options(export):
         "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
         "tool_results": export_words.TOOL_WORDS.get(chosen.tool_results) if _has_inputs(chosen) else None,
-        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.fills_prompts else None,
+        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if _splits_calls(chosen) else None,
         "duplicates": export_words.DUPLICATE_WORDS.get(chosen.duplicates),
         "included": list(_included(chosen)),
         "chosen": chosen,
     }
+
+
+def _splits_calls(chosen):
+    return chosen.format == DatasetExport.Format.SHAREGPT and chosen.shape.has_history
 
 
 def _included(chosen):

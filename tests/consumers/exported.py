@@ -31,6 +31,12 @@ TOOL = {
         },
     },
 }
+# A property of the same name is another kind of thing here, and its default is no text.
+OTHER_TOOL = {
+    "name": "wait",
+    "description": "Wait.",
+    "parameters": {"type": "object", "properties": {"command": {"type": "integer", "default": 5}}},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +134,8 @@ def _tell(ada, bob):
     _store("agent_ada", "s1", _with_tools())
     _store("agent_bob", "s2", [_user("Hello"), _agent("Hello 👋"), _user("Thanks"), _agent("You are\n\nwelcome.")])
     _store("agent_ada", "s3", [_user("One more: $\\frac{1}{2}$ <b>&amp;</b>"), _agent("```py\nprint('{{ x }}')\n```")])
-    _record("agent_ada", "s1")
-    _record("agent_bob", "s2")  # and nothing of s3: not every row has a prompt
+    _record("agent_ada", "s1", TOOL)
+    _record("agent_bob", "s2", OTHER_TOOL)  # and nothing of s3: not every row has a prompt
     for agent, session in ((ada, "s1"), (bob, "s2"), (ada, "s3")):
         make_samples(agent, session, None, by="ann")
     judged = DatasetSample.objects.exclude(session_id="s1", turn_number=3)
@@ -176,9 +182,9 @@ def _store(db, session_id, messages):
     store_transcript(db, Transcript(session_id, f"{session_id}.jsonl", T0), iter(lines))
 
 
-def _record(db, session_id):
+def _record(db, session_id, tool):
     """What the model was given in a session, from before its first turn."""
-    store_steps(db, [Step(session_id, 1, "run", COMPILED, T0 - 1, prompt=PROMPT, tools=[TOOL])])
+    store_steps(db, [Step(session_id, 1, "run", COMPILED, T0 - 1, prompt=PROMPT, tools=[tool])])
 
 
 def _user(text):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.consumers.exported import TOOL, assert_taught, file_of, rows_of, taken_by
+from tests.consumers.exported import OTHER_TOOL, TOOL, assert_taught, file_of, rows_of, taken_by
 
 TAKEN = taken_by("llamafactory")
 
@@ -23,7 +23,8 @@ def test_what_the_model_was_given_is_read(kind, read_all, folders):
     texts = read_all("llamafactory", "llamafactory")["answers"][kind.name]["texts"]
     for text, row in zip(texts, rows_of(folders[kind.name]), strict=True):
         assert row.get("system", "").strip() in text
-        assert (TOOL["description"] in text) == (row.get("tools", "[]") != "[]")
+        described = [tool["function"]["description"] for tool in json.loads(row.get("tools", "[]"))]
+        assert [tool["description"] for tool in (TOOL, OTHER_TOOL) if tool["description"] in text] == described
 
 
 def test_one_call_a_message_is_for_templates_that_stop_at_a_list(folders, hand_over):

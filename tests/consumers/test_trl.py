@@ -24,6 +24,16 @@ def test_rows_begin_with_their_system_prompts(kind, read_all, folders):
         assert text.startswith(wanted)
 
 
+def test_rows_of_openai_have_their_system_prompts_and_tools(read_all, folders):
+    texts = read_all("trl", "trl")["answers"]["openai"]["texts"]
+    rows = rows_of(folders["openai"])
+    assert {row["messages"][0]["role"] for row in rows} == {"system", "user"}
+    for text, row in zip(texts, rows, strict=True):
+        said = row["messages"][0]
+        assert f"<|im_start|>{said['role']}\n{said['content']}" in text
+        assert text.startswith("<|im_start|>tools") == ("tools" in row)
+
+
 def test_messages_of_openai_are_learned_with_their_calls_as_objects(read_all, folders):
     learned = read_all("trl", "trl")["answers"]["openai"]["learned"]
     rows = rows_of(folders["openai"])

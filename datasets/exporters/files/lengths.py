@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Any
 
+from ..cleaning import json_text
+from ..conversations.exchanges import Conversation
 from ..formats.metadata import JUDGEMENT, PLACE
 from ..weights import EIGHTHS, weight_of
 
@@ -53,12 +55,12 @@ def lengths_of(row: dict[str, Any]) -> tuple[int, int]:
     """Characters and eighths of tokens of what a row teaches and what stands before it: not of where it comes from."""
     characters = weight = 0
     for name, value in row.items():
-        if isinstance(value, str):
-            if name not in ABOUT and value != NO_LIST:
-                characters += len(value)
-                weight += weight_of(value)
-        else:
+        if isinstance(value, Conversation):
             more = value.lengths
             characters += more[0]
             weight += more[1]
+        elif name not in ABOUT and value != NO_LIST:
+            text = value if isinstance(value, str) else json_text(value)
+            characters += len(text)
+            weight += weight_of(text)
     return characters, weight

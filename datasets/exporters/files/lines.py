@@ -22,7 +22,8 @@ def as_line(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
         data, row, is_cleaned = as_json(row)
         return data + b"\n", row, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
     columns = dict(others)
-    is_given = any(columns.get(name, nothing) != nothing for name, nothing in EMPTY.items())
+    has_prompts = EMPTY.keys() <= columns.keys()
+    is_given = has_prompts and any(columns[name] != nothing for name, nothing in EMPTY.items())
     rest, read, is_cleaned = _with_prompts(columns) if is_given else as_json(columns)
     end = b"," + rest[1:] if others else rest[1:]
     line = b"".join([b'{"', column.encode(), b'":[', said.json, b"]", end, b"\n"])

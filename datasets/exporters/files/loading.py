@@ -34,29 +34,62 @@ def for_trl(row):
     asked = [{"role": "user", "content": "\\n".join(filter(None, (row["instruction"], row["input"])))}]
     return {"prompt": asked, "completion": [{"role": "assistant", "content": row["output"]}]}
 """
+# Messages of OpenAI have different keys, and no two tools the same form. Where HF `datasets` has a type for that, it is
+# said which columns have it: else it looks at the first megabytes, and stops at what comes later.
+MESSAGES_OF_OPENAI = """
+def load():
+    \"\"\"The rows of each split.\"\"\"
+    files = {split: str(FOLDER / name) for split, name in FILES.items()}
+    if hasattr(datasets, "Json"):
+        kinds = {"messages": datasets.List(datasets.Json()), "tools": datasets.Json()}
+        features = datasets.Features({name: kinds[name] for name in COLUMNS})
+        return datasets.load_dataset("json", data_files=files, features=features)
+    return datasets.DatasetDict({split: with_nulls(path) for split, path in files.items()})
+
+
+def with_nulls(path):
+    \"\"\"The rows of a file: every message with every key, and tools as a text of JSON.\"\"\"
+    text = datasets.Value("string")
+    call = {"id": text, "type": text, "function": {"name": text, "arguments": text}}
+    message = {"role": text, "content": text, "tool_call_id": text, "tool_calls": [call]}
+    message["weight"] = datasets.Value("int64")
+    features = datasets.Features({name: [message] if name == "messages" else text for name in COLUMNS})
+    rows = []
+    with open(path, encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            rows.append({"messages": [{name: said.get(name) for name in message} for said in row["messages"]]})
+            if "tools" in COLUMNS:
+                rows[-1]["tools"] = json.dumps(row["tools"]) if "tools" in row else None
+    return datasets.Dataset.from_list(rows, features=features)
+"""
+AS_IT_IS = """
+def load():
+    \"\"\"The rows of each split.\"\"\"
+    files = {split: str(FOLDER / name) for split, name in FILES.items()}
+    return load_dataset("KIND", data_files=files)
+"""
 CONVERSIONS = {"alpaca": INSTRUCTIONS, "sharegpt": CONVERSATIONS}
 
 
-def script(kind: str, files: Mapping[str, str], *, is_marked: bool = False) -> str:
-    """The text of `load.py` for the files of each side; with `is_marked`, messages say whether to learn them."""
-    conversion = MARKED if is_marked else CONVERSIONS.get(kind, "")
+def script(kind: str, files: Mapping[str, str], *, is_marked: bool = False, has_tools: bool = False) -> str:
+    """The text of `load.py` for the files of each side.
+
+    `is_marked`: messages say whether to learn them. `has_tools`: rows of OpenAI's format have a list of tools.
+    """
+    conversion = MARKED if is_marked and kind in CONVERSIONS else CONVERSIONS.get(kind, "")
     names = json.dumps(dict(files), indent=4).replace('"\n}', '",\n}')
+    imports, load = "from pathlib import Path\n\nfrom datasets import load_dataset", AS_IT_IS
+    if kind == "openai":
+        imports, load = "import json\nfrom pathlib import Path\n\nimport datasets", MESSAGES_OF_OPENAI
+        names += f"\nCOLUMNS = {json.dumps(['messages', 'tools'] if has_tools else ['messages'])}"
     return f"""\
 {_about(bool(conversion))}
 
-from pathlib import Path
-
-from datasets import load_dataset
+{imports}
 
 FOLDER = Path(__file__).resolve().parent
 FILES = {names}
-{conversion}
-
-def load():
-    \"\"\"The rows of each split.\"\"\"
-    files = {{split: str(FOLDER / name) for split, name in FILES.items()}}
-    return load_dataset("{"csv" if kind == "csv" else "json"}", data_files=files)
-
+{conversion}{load.replace("KIND", "csv" if kind == "csv" else "json")}
 
 if __name__ == "__main__":
     for split, rows in load().items():

@@ -22,7 +22,7 @@ INFO = "dataset_info.json"
 class Written:
     """The rows of an export: their data set's name, format, which sides have any, what stands before a reply.
 
-    `history` is empty where nothing does. `has_system`: every row has a system prompt.
+    `history` is empty where nothing does. `has_system`: every row has a system prompt. `has_tools`: some have tools.
     """
 
     dataset: str
@@ -30,6 +30,7 @@ class Written:
     sides: tuple[str, ...]
     history: str = ""
     has_system: bool = False
+    has_tools: bool = False
 
     @property
     def files(self) -> dict[str, str]:
@@ -50,7 +51,8 @@ def files_beside(written: Written) -> Iterator[tuple[str, bytes]]:
     if written.kind in axolotl.TYPES and is_trained:
         about = {"is_marked": written.history == CONTEXT, "has_system": written.has_system}
         yield AXOLOTL, axolotl.config(written.kind, written.files, **about).encode()
-    yield LOAD, loading.script(written.kind, written.files, is_marked=written.history == CONTEXT).encode()
+    about = {"is_marked": written.history == CONTEXT, "has_tools": written.has_tools}
+    yield LOAD, loading.script(written.kind, written.files, **about).encode()
 
 
 def llamafactory(written: Written) -> str:

@@ -15,14 +15,17 @@ from .tools import are_functions
 COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS, "openai": openai.COLUMNS}
 
 
+NO_TEXTS = {"alpaca": (), "sharegpt": ("conversations",), "openai": openai.WITH_TOOLS}
+
+
 def broken_rules(kind: str, row: dict[str, Any]) -> list[Broken]:
     """The rules of a format that a row breaks; empty when trainers will take it."""
     if kind not in COLUMNS:
         return []
-    if tuple(row) != COLUMNS[kind]:
+    if tuple(row) != COLUMNS[kind] and not (kind == "openai" and tuple(row) == openai.WITH_TOOLS):
         return [Broken("columns", ", ".join(row))]
     for name, value in row.items():
-        if not isinstance(value, str) and name not in ("conversations", "messages"):
+        if not isinstance(value, str) and name not in NO_TEXTS[kind]:
             return [Broken("not_text", name)]
     return RULES[kind](row)
 
@@ -37,7 +40,8 @@ def _sharegpt(row):
 
 
 def _openai(row):
-    return _conversation(row["messages"], openai.SPELLING)
+    broken = _conversation(row["messages"], openai.SPELLING)
+    return broken if "tools" not in row or openai.are_tools(row["tools"]) else [*broken, Broken("tools")]
 
 
 def _conversation(said, spelling):

@@ -1,6 +1,7 @@
 """Where a row comes from: columns of texts beside the ones that trainers read."""
 
 from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NONE, Changes, secret
+from ..cleaning import json_text
 from ..conversations.exchanges import Conversation
 from ..made import Made
 from ..samples import ENVELOPE, IMAGES, ExportSample
@@ -77,7 +78,7 @@ def _seen(row):
         if isinstance(value, Conversation):
             yield value.seen
         elif name in SHARED and value:
-            yield look_once(value)
+            yield look_once(value if isinstance(value, str) else json_text(value))
         elif name not in UNSEEN and value and isinstance(value, str):
             texts.append(value)
     if texts:

@@ -1,4 +1,4 @@
-"""OpenAI rows: the `messages` of chat fine-tuning, ending with the reply to learn, and nothing beside them.
+"""OpenAI rows: the `messages` of chat fine-tuning, ending with the reply to learn, and `tools` where these are known.
 
 What is unknown to OpenAI may be refused, so where a row comes from is a line of another file: see `source`.
 """
@@ -6,19 +6,24 @@ What is unknown to OpenAI may be refused, so where a row comes from is a line of
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import orjson
 
-from ..changes import MESSAGES_MERGED, TOOL_NAMES_CHANGED, Changes
+from ..changes import MESSAGES_MERGED, NONE, TOOL_NAMES_CHANGED, Changes
 from ..cleaning import json_text
 from ..conversations.exchanges import Conversation, Exchange
 from ..conversations.spelling import Broken, Call, Message, Step
 from ..made import Made, Row
+from ..prompts import NOTHING, Given
+from ..prompts import SYSTEM as GIVEN_SYSTEM
+from ..prompts import TOOLS as GIVEN_TOOLS
 from ..samples import ExportSample, GateAnswer
 from . import gate, metadata
+from .tools import is_function
 
-COLUMNS = ("messages",)
+COLUMNS, WITH_TOOLS = ("messages",), ("messages", "tools")
 SYSTEM, USER, AGENT, TOOL = "system", "user", "assistant", "tool"
 LONGEST_NAME = 64
 NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
@@ -49,9 +54,39 @@ def gate_row(
     return row(sample, [Exchange(messages, done, SPELLING)]), more
 
 
-def row(_sample: ExportSample, exchanges: Sequence[Exchange]) -> Row:
-    """The conversation that ends with the reply of a sample."""
-    return {"messages": Conversation(list(exchanges))}
+def row(_sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTHING) -> Row:
+    """The conversation that ends with the reply of a sample, and what the model was given, where that is known."""
+    prompt, tools = given.text(GIVEN_SYSTEM), _tools(given.text(GIVEN_TOOLS))[0]
+    said = Conversation([_prompted(prompt), *exchanges] if prompt else list(exchanges))
+    return {"messages": said, "tools": tools} if tools else {"messages": said}
+
+
+def described(given: Given) -> tuple[frozenset[str], Changes]:
+    """The names of the tools that a row describes, and what was done to what the model was given."""
+    _list, names, done = _tools(given.text(GIVEN_TOOLS))
+    return names, given.changes | done
+
+
+@lru_cache(maxsize=16)  # rows of a session share their list
+def _tools(text: str) -> tuple[list[dict[str, Any]], frozenset[str], Changes]:
+    """A list of tools as rows have it, with names that OpenAI takes; the names; what was done to them.
+
+    Of tools whose names differ in nothing else, the first one stays.
+    """
+    named: dict[str, Any] = {}
+    done: set[str] = set()
+    for tool in orjson.loads(text):
+        name = _name(tool["function"]["name"], done)
+        named.setdefault(name, tool | {"function": tool["function"] | {"name": name}})
+    return list(named.values()), frozenset(named), frozenset(done)
+
+
+@lru_cache(maxsize=8)
+def _prompted(text: str) -> Exchange:
+    """A system prompt, which begins a conversation; alone it is none, and breaks no rule before others."""
+    found = Exchange([{"role": SYSTEM, "content": text}], NONE, SPELLING)
+    found.broken = []
+    return found
 
 
 def notes(training_rows: int, largest: int) -> list[str]:
@@ -195,10 +230,16 @@ class _Reader:
 
 
 def _call(call: Call, id_: str, done: set[str]) -> dict[str, Any]:
-    name = OTHER.sub("_", call.name)[:LONGEST_NAME]
-    if name != call.name:
-        done.add(TOOL_NAMES_CHANGED)
+    name = _name(call.name, done)
     return {"id": id_, "type": "function", "function": {"name": name, "arguments": json_text(call.arguments)}}
+
+
+def _name(name: str, done: set[str]) -> str:
+    """A name of a tool as OpenAI takes it."""
+    found = OTHER.sub("_", name)[:LONGEST_NAME]
+    if found != name:
+        done.add(TOOL_NAMES_CHANGED)
+    return found
 
 
 def _texts(message):
@@ -218,6 +259,14 @@ def _is_message(message):
         return False
     weight = message.get("weight", 1)
     return type(weight) is int and weight in (0, 1)
+
+
+def are_tools(value: Any) -> bool:
+    """Whether these are functions with a name each that OpenAI takes, no two of them the same."""
+    if not isinstance(value, list) or not value or not all(map(is_function, value)):
+        return False
+    names = [tool["function"]["name"] for tool in value]
+    return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
 
 def _is_call(call):

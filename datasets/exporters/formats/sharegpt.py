@@ -50,6 +50,11 @@ def row(sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTH
     }
 
 
+def described(given: Given) -> tuple[frozenset[str], Changes]:
+    """The names of the tools that a row describes, and what was done to what the model was given."""
+    return given.names, given.changes
+
+
 @dataclass(frozen=True, slots=True)
 class ShareGPT:
     """How ShareGPT writes a conversation: see conversations.spelling.Spelling.

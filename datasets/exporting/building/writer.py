@@ -118,8 +118,9 @@ class ExportWriter:
     def _describe(self, written):
         """Write what lies beside the rows: each file says what is in those before it, the sums are the last one."""
         history = self.shape.history if self.shape.has_history else ""
-        has_system = self.prompts.filled["system"] == self.rows
-        about = Written(self.dataset, self.options.format, tuple(written), history, has_system)
+        filled = self.prompts.filled
+        has = {"has_system": filled["system"] == self.rows, "has_tools": filled["tools"] > 0}
+        about = Written(self.dataset, self.options.format, tuple(written), history, **has)
         manifest = self._manifest(written)
         sources = [self.sources[side].finish() for side in splits.SIDES if side in self.sources]
         files = [*written.values(), *sources, *(self._write(name, data) for name, data in files_beside(about))]

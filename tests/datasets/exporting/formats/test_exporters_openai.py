@@ -178,6 +178,29 @@ def test_a_system_prompt_may_stand_first():
     assert broken_rules("openai", {"messages": [{"role": "system", "content": "s"}, USER, ANSWER]}) == []
 
 
+def tool(name="exec", **about):
+    return {"type": "function", "function": {"name": name, "description": "", "parameters": {"properties": {}}} | about}
+
+
+@pytest.mark.parametrize(
+    ("tools", "rules"),
+    [
+        ([tool()], []),
+        ([tool(), tool("other")], []),
+        ([], ["tools"]),
+        ("[]", ["not_text"]),
+        ([tool(), tool()], ["tools"]),
+        ([tool("a.b")], ["tools"]),
+        ([tool("x" * 65)], ["tools"]),
+        ([tool(parameters=None)], ["tools"]),
+        (["exec"], ["tools"]),
+    ],
+)
+def test_tools_are_a_list_of_functions_with_names_of_their_own(tools, rules):
+    broken = broken_rules("openai", {"messages": [USER, ANSWER], "tools": tools})
+    assert [found.rule for found in broken] == (["tools"] if rules else [])
+
+
 def test_other_columns_are_refused():
     assert [broken.rule for broken in broken_rules("openai", {"messages": [USER, ANSWER], "id": "x"})] == ["columns"]
 

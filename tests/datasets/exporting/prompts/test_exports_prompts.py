@@ -74,6 +74,28 @@ def test_it_works(home, main):
     }
 
 
+def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, main):
+    named = TOOLS + [{**TOOL, "name": name} for name in ("a.b", "a_b", "c" * 70)]
+    home.transcript(*working(1), session=ONE)
+    home.transcript(*working(2), session=OTHER)
+    recorded(home, compiled(2, systemPrompt=PROMPT, tools=named))
+    collected(home, main, ONE, OTHER)
+    export = exports.request("one", "openai", "reply", by="root", train_split=1, duplicates="keep")
+    manifest = exports.build(export.id, Steps())
+    [file] = exports.folder_of(export).glob("*_openai.train.jsonl")
+    with_prompt, without = map(orjson.loads, file.read_bytes().splitlines())
+    first, *others = with_prompt["messages"]
+    assert first == {"role": "system", "content": PROMPT}
+    assert [said["role"] for said in others] == ["user", "assistant", "tool", "assistant"]
+    assert [tool["function"]["name"] for tool in with_prompt["tools"]] == ["exec", "a_b", "c" * 64]
+    assert with_prompt["tools"][0] == FUNCTIONS[0]
+    assert list(without) == ["messages"] and without["messages"][0]["role"] == "user"
+    assert manifest["prompts"]["system"] == {"rows": 1, "left_out": {"not_recorded": 1}}
+    assert manifest["prompts"]["rows_with_undescribed_calls"] == 1
+    assert manifest["transformations"]["tool_names_changed"] == 1
+    assert manifest["lengths"]["tokens_longest"] > len(PROMPT) // 4
+
+
 @pytest.mark.parametrize(
     ("given", "system", "tools"),
     [
