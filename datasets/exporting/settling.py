@@ -15,6 +15,7 @@ from openclaw_web.disk import locks
 
 from ..models import DatasetExport
 from . import exports
+from .looking import differences
 
 BY = "command line"
 
@@ -29,7 +30,7 @@ def settle(ids: Collection[str], removed: Collection[str], say: Callable[[str], 
         is_over = export is None or export.state in exports.SETTLED
         if is_over and export_id in removed:
             say(_("Unfinished files were removed from the folder of exports."))
-        elif not is_over and (export_id in removed or _is_lost(export)):
+        elif export and (export_id in removed or _is_lost(export)):
             say(_outcome(export, is_server) % {"name": export.export_name})
 
 
@@ -39,9 +40,14 @@ def _outcome(export, is_server):
     with locks.lock(locks.WORKING, wait=False) as is_nobody_working:
         is_ours = is_nobody_working and not is_server and export.exported_by == BY
         if not is_ours or not all(jobs.end_lost(job, sentence) for job in _running(export)):
+            if export.state == DatasetExport.State.READY:
+                return _(
+                    "The export “%(name)s” was interrupted when its files were complete. The job worker finishes it."
+                )
             return _("The export “%(name)s” was interrupted. The job worker writes its files again.")
         if exports.folder_of(export).is_dir():
             exports.build(export.id, Progress())
+            differences.note(DatasetExport.objects.get(id=export.id))
             return _("The export “%(name)s” was interrupted when its files were complete: it is finished.")
         exports.give_up(export.id, sentence)
     return _("The export “%(name)s” was interrupted: its unfinished files were removed. Run it again.")
