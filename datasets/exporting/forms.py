@@ -35,7 +35,7 @@ class ExportForm(forms.Form):
         label=_("Turns before the reply"),
         choices=list(HISTORY_WORDS.items()),
         initial=EDITED,
-        help_text=_("For ShareGPT and OpenAI. A trainer learns everything the agent says in a row."),
+        help_text=_("For ShareGPT and OpenAI. From each row, a trainer learns everything the agent says."),
     )
     agent = forms.ChoiceField(label=_("Agent"), required=False)
     only_approved = forms.BooleanField(

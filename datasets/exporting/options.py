@@ -109,10 +109,10 @@ def check(options: Options) -> None:
     _check_choice(options.task, TASKS, _("There is no task %(value)s. Choose %(choices)s."))
     for name in options.sample_types:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
-    _check_choice(options.history, histories.HISTORIES, _("There is no history %(value)s. Choose %(choices)s."))
+    _check_choice(options.history, histories.HISTORIES, _("The history cannot be %(value)s. Choose %(choices)s."))
     _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
-    _check_choice(options.gate_output, gate.OUTPUTS, _("There is no output %(value)s. Choose %(choices)s."))
-    _check_choice(options.tool_results, TOOL_RESULTS, _("There is no choice %(value)s. Choose %(choices)s."))
+    _check_choice(options.gate_output, gate.OUTPUTS, _("A decision cannot be written as %(value)s. Choose %(choices)s."))
+    _check_choice(options.tool_results, TOOL_RESULTS, _("Tool results cannot be %(value)s. Choose %(choices)s."))
     _check_choice(
         options.parallel_calls, PARALLEL, _("There is no form of parallel calls %(value)s. Choose %(choices)s.")
     )
@@ -120,7 +120,7 @@ def check(options: Options) -> None:
         raise Refused(
             _("The maximum prompt length must be from 0 to %(most)s characters.") % {"most": f"{MOST_CHARACTERS:,}"}
         )
-    _check_choice(options.duplicates, DUPLICATES, _("There is no choice %(value)s. Choose %(choices)s."))
+    _check_choice(options.duplicates, DUPLICATES, _("Duplicates cannot be %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if not 0 <= options.train_split <= 1:

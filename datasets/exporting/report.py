@@ -122,7 +122,7 @@ def _compared(export):
         yield (
             _(
                 "  Rows compared with the export before: added %(added)s, removed %(removed)s, changed %(changed)s, "
-                "on the other side %(moved)s, the same %(same)s"
+                "in another part of the split %(moved)s, the same %(same)s"
             )
             % numbers
         )

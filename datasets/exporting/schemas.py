@@ -34,7 +34,7 @@ class ExportIn(Body):
     duplicates: Literal["one", "keep"] = Field(
         "one",
         description="samples that say the same, or nearly: export one of each group, or all with their sessions on "
-        "the same side",
+        "the same part of the split",
     )
     seed: str = Field("0", max_length=LONGEST_SEED)
     agent: str | None = Field(None, max_length=56)

@@ -61,7 +61,7 @@ TOOL_WORDS = {
 }
 DUPLICATE_WORDS = {
     ONE: gettext_lazy("Export one of each group"),
-    KEEP: gettext_lazy("Export all, with their sessions on the same side"),
+    KEEP: gettext_lazy("Export all, with their sessions in the same part of the split"),
 }
 RULES = {
     "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
@@ -71,7 +71,7 @@ RULES = {
     "odd_count": gettext_lazy("The conversation does not consist of question-and-answer pairs."),
     "message_keys": gettext_lazy("Message %(place)s does not consist of what its format asks for."),
     "alternation": gettext_lazy(
-        "Message %(place)s is on the wrong side: sides must alternate, starting with the user."
+        "Message %(place)s has the wrong role: roles must alternate, starting with the user."
     ),
     "call_without_result": gettext_lazy("Message %(place)s should be the result of the tool call before it."),
     "result_without_call": gettext_lazy("Message %(place)s is a tool result without a preceding call."),
@@ -122,7 +122,7 @@ CHANGES = {
     changes.OVER_THE_BUDGET: gettext_lazy("Longer than the maximum because the text of the turn alone is longer"),
     changes.DECISION_FLATTENED: gettext_lazy("Fact or reason of a decision written on one line"),
     changes.REBUILT: gettext_lazy("Rebuilt from the sample because the turn is no longer in the transcript"),
-    changes.MESSAGES_MERGED: gettext_lazy("Messages of the same side merged"),
+    changes.MESSAGES_MERGED: gettext_lazy("Messages of the same role merged"),
     changes.TOOL_RESULTS_MERGED: gettext_lazy("Results of parallel tool calls merged"),
     changes.TOOL_NAMES_CHANGED: gettext_lazy("Names of tools written with letters, digits, “_” and “-” only"),
     changes.CALLS_SPLIT: gettext_lazy("Parallel tool calls written one after the other"),

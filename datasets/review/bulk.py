@@ -115,7 +115,7 @@ def label_all(scope: Scope, status: str, *, by: str, expected_count: int, notes:
     is no verdict for many.
     """
     if status not in VERDICTS:
-        raise Refused(_("Many samples at once can only be approved or rejected."))
+        raise Refused(_("Bulk review can only approve or reject."))
     if scope.status == status:
         raise Refused(_("These samples already have this status."))
     with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged

@@ -21,7 +21,7 @@ def samples_bulk(request):
     filters = SampleFilters(request.GET).checked()
     scope, verdict = _scope(request, filters), request.GET.get("verdict", "")
     if verdict not in bulk.VERDICTS or scope.status == verdict:
-        raise Refused(_("Many samples at once can only be approved or rejected. Choose from the list of samples."))
+        raise Refused(_("Bulk review can only approve or reject. Choose from the list of samples."))
     plan = bulk.plan(scope, by=request.user.username)
     context = {
         "filters": filters,

@@ -68,7 +68,7 @@ def check(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
             else _("This sample has no write_guardian result.")
         )
     if verdict.label not in LABELS:
-        raise Refused(_("The verdict on a part must be correct, incorrect or corrected."))
+        raise Refused(_("The verdict on a part must be “correct”, “incorrect” or “corrected”."))
     if (verdict.corrected is None) == (verdict.label == "corrected"):
         raise Refused(_("“Corrected” requires a correction; “correct” and “incorrect” take none."))
     if verdict.corrected:

@@ -22,7 +22,7 @@ WORDS_OF_KINDS = {
     "added": gettext_lazy("Only in this export"),
     "removed": gettext_lazy("Only in the export before"),
     "changed": gettext_lazy("Same sample, other content"),
-    "moved": gettext_lazy("On the other side of the split"),
+    "moved": gettext_lazy("In another part of the split"),
 }
 PROBLEMS = {
     differences.TOO_BIG: gettext_lazy("The exports are too large to compare."),

@@ -186,7 +186,7 @@ def test_the_page_and_the_command_say_what_was_withheld(as_reviewer, capsys):
     export = make(as_reviewer, format="sharegpt")
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "With a text that may contain secrets" in page and "/samples/sample-2/" in page
-    assert "GitHub key" in page and "Rows with these kinds are not in the files." in page
+    assert "GitHub key" in page and "Rows with these kinds of secrets are not in the files." in page
     assert "Personal data, such as names and addresses, is not checked yet." in page
     DatasetExport.objects.all().delete()
     call_command("export", "--format", "sharegpt", "--name", "two", "--split", "1")
