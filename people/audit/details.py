@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import duration, listed, size
 
+from ..configuration.keys import SECRET_KINDS
+
 # Name of a detail: what stands before its value.
 LABELS = {
     "before": gettext_lazy("before: %(value)s"),
@@ -82,6 +84,8 @@ def _words(name, value):
         return COUNTED[name] % {"count": value, "shown": f"{value:,}"}
     if name in amounts.WORDS and _is_number(value):
         return amounts.of(name, value)
+    if name == "kinds":
+        value = listed(SECRET_KINDS.get(kind, kind) for kind in str(value).split(", "))
     shown = _shown(value)
     if name in LABELS:
         return LABELS[name] % {"value": shown}

@@ -286,6 +286,7 @@ def test_it_is_for_admins(as_stranger):
         ({"removed": 1200, "bytes": 4_200, "kept": 1}, "1,200 removed, 4.2 kB, 1 kept"),
         ({"sessions": 1, "records": 12}, "1 session, 12 records"),
         ({"older_than_seconds": 7_200}, "older than 2 h"),
+        ({"kinds": "aws_key, bearer, x"}, "kinds of secrets: AWS key, Bearer token, x"),
         ({"something_new": True}, "something new: yes"),
         ({"file": "", "reason": None}, ""),
     ],
