@@ -170,6 +170,7 @@ TEMPLATES = [
                 "artifacts.words.FILTERS",
                 "ledger.markup.filters.FILTERS",
                 "datasets.filters.FILTERS",
+                "operations.doctor.words.FILTERS",
             ],
         },
     },

@@ -43,10 +43,7 @@ class AuditFilters(DayFilters):
     ORDERS, DEFAULT = {"time": ("at", "id")}, "-time"
     RARE = ("agent", "object_id")
     actor = forms.CharField(label=_("Who"), required=False, max_length=150)
-    # By their names: several actions have the same words in a row, which says to what.
-    action = forms.ChoiceField(
-        label=_("Action"), required=False, choices=[(name, name) for name in entries.action_names()]
-    )
+    action = forms.ChoiceField(label=_("Action"), required=False, choices=entries.action_choices)
     object_type = forms.ChoiceField(label=_("Object"), required=False, choices=entries.OBJECTS.items())
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
     object_id = forms.CharField(label=_("Object ID"), required=False, max_length=600)
