@@ -98,7 +98,7 @@ def injected(text):
 
 def injected_word(found):
     """What a chip says of why OpenClaw asked (ledger.injected.Injected): the name of a scheduled task."""
-    return found.name or INJECTED_WORDS[found.kind] if found else ""
+    return str(found.name or INJECTED_WORDS[found.kind]) if found else ""
 
 
 def turn_sums(turn):
