@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import PLAIN, List, Words
+from openclaw_web.lists.declaration import PLAIN, REST, List, Words
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.pages import glyphs
@@ -80,8 +80,8 @@ REJECTED = List(
     fits=fits,
     columns=(
         ("", _("File"), False),
-        ("", _("Reason"), False, PLAIN),
-        ("", _("Begins with"), False, PLAIN),
+        ("", _("Reason"), False, REST),
+        ("", _("Begins with"), False),
         ("", _("Byte offset"), True),
         ("", _("Length"), True),
         ("found", _("Found"), True, PLAIN),

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists import paging
-from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, REST, TITLE, List, Words
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
@@ -80,8 +80,8 @@ AUDIT = List(
         ("time", _("Time"), False, PLAIN),
         ("", _("Who"), False, PLAIN),
         ("", _("Action"), False, TITLE),
-        ("", _("Object"), False, PLAIN),
-        ("", _("Details"), False, PLAIN),
+        ("", _("Object"), False, REST),
+        ("", _("Details"), False),
         ("", _("Via"), False),
     ),
     fields=FIELDS,
