@@ -20,6 +20,7 @@ from .contents import flagging
 from .contents.content_types import KNOWN
 from .models import Artifact
 from .services import KIND
+from .words import CONTENT_WORDS, artifact_word
 
 WINDOW = paging.WINDOW
 USES_COUNTED = 1_000  # of each content of a page: some are used again with every run of a job
@@ -48,13 +49,19 @@ class ArtifactFilters(DayFilters):
     RARE = ("kind", "session", "size", "each")
     CHIPS = {"q": _("Summary or handle")}
     q = forms.CharField(label=_("Search summaries, or enter a handle"), required=False, max_length=200)
-    content_type = forms.ChoiceField(label=_("Type"), required=False, choices=[(name, name) for name in KNOWN])
+    content_type = forms.ChoiceField(
+        label=_("Type"), required=False, choices=[(name, CONTENT_WORDS[name]) for name in KNOWN]
+    )
     tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
     kind = forms.CharField(label=_("Kind"), required=False, max_length=100)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     size = forms.IntegerField(label=_("Minimum bytes"), required=False, min_value=0, max_value=BIGGEST)
     flagged = forms.BooleanField(label=_("Only flagged"), required=False)
     each = forms.BooleanField(label=_("Every use"), required=False)
+
+    def in_words(self, name, value):
+        """As every list does it; a kind by its word."""
+        return artifact_word(value) if name == "kind" else super().in_words(name, value)
 
     @property
     def asked(self):

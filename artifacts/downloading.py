@@ -6,11 +6,13 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 from openclaw_web.pages.downloads import StreamedDownload
+from openclaw_web.pages.formatting import listed
 from people.audit import log as audit
 
 from .contents import content_types, flagging
 from .models import Artifact
 from .store import blobs, layout
+from .words import secret_word
 
 POLICY = "sandbox; default-src 'none'"
 # The end of a file's name. HTML is none of them: opened from a disk it would run.
@@ -71,8 +73,8 @@ def check(row: Artifact, user, *, agent_id: str) -> None:
         told = {"object_type": "artifact", "object_id": row.handle, "agent_id": agent_id}
         audit.record(user.get_username(), "download_refused", **told, kinds=", ".join(kinds))
         raise Withheld(
-            _("This artifact may contain secrets (%(kinds)s): only admins may download it. Parts can be viewed.")
-            % {"kinds": ", ".join(kinds)}
+            _("This artifact may contain secrets: %(kinds)s. Only admins may download it. Parts can be viewed.")
+            % {"kinds": listed(map(secret_word, kinds))}
         )
 
 

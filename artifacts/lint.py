@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import re2
 from django.utils.translation import gettext as _
@@ -26,7 +27,8 @@ class Rule:
 
     id: str
     pattern: str
-    better: str
+    words: Any
+    better: Any
     unless: str = ""
 
 
@@ -34,12 +36,14 @@ RULES = (
     Rule(
         "json-dump",
         r"\bopenclaw(?:-mem|-web)?\s[^|;&\n]*--json\b",
+        gettext_lazy("JSON output in full"),
         gettext_lazy("Store the output and keep the handle: openclaw … --json | openclaw-web artifact stash"),
         rf"--json\b.*\|.*{_STASHED}|--json\b[^|]*>>?\s*[^&\s]|\bartifact\s+(?:stash|fetch|peek|list|rm|gc|verify|import|lint)\b",
     ),
     Rule(
         "paste-json",
         rf"\b{_SHOW}\b[^.\n]{{0,40}}\b{_WHOLE}\b[^.\n]{{0,30}}\bJSON\b",
+        gettext_lazy("Pasted JSON"),
         gettext_lazy(
             "Store the JSON, then give its handle and a one-line summary; fetch single values with --mode jsonpath."
         ),
@@ -48,12 +52,14 @@ RULES = (
     Rule(
         "paste-page",
         rf"\b{_SHOW}\b[^.\n]{{0,40}}\b{_WHOLE}\b[^.\n]{{0,30}}\b(?:HTML|web\s?pages?|pages?\s+source|DOM|snapshot)\b",
+        gettext_lazy("Pasted page"),
         gettext_lazy("Store the page, then fetch a limited part: openclaw-web artifact fetch HANDLE --max-chars 8000"),
         rf"\b(?:never|not|don.t|without)\b|{_STASHED}",
     ),
     Rule(
         "paste-pdf",
         rf"\b{_SHOW}\b[^.\n]{{0,40}}\b{_WHOLE}\b[^.\n]{{0,30}}\bPDFs?\b",
+        gettext_lazy("Pasted PDF"),
         gettext_lazy(
             "Store the PDF's text, then fetch a limited part: openclaw-web artifact fetch HANDLE --max-chars 8000"
         ),
@@ -62,18 +68,21 @@ RULES = (
     Rule(
         "fetch-without-cap",
         r"\bartifact\s+fetch\b",
+        gettext_lazy("Fetch without a limit"),
         gettext_lazy("Set a limit: --max-chars 8000 or less."),
         r"--max-chars\b",
     ),
     Rule(
         "fetch-too-much",
         r"--max-chars[ =](?:800[1-9]|80[1-9]\d|8[1-9]\d{2}|9\d{3}|\d{5,})\b",
+        gettext_lazy("Fetch above the limit"),
         gettext_lazy("Fetch at most 8,000 characters, or up to 20,000 with --reason."),
         r"--max-chars[ =](?:\d{1,4}|1\d{4}|20000)\b.*--reason|--reason.*--max-chars[ =](?:\d{1,4}|1\d{4}|20000)\b",
     ),
     Rule(
         "delete-sessions",
         r"\b(?:rm|unlink|del|shred|truncate)\b[^|;\n]*\bsessions/[^\s|;]*\.jsonl\b",
+        gettext_lazy("Deleted sessions"),
         gettext_lazy("Do not delete sessions to save tokens: compact, and keep a checkpoint."),
     ),
 )
@@ -88,6 +97,11 @@ class Hit:
     rule: str
     text: str
     better: str
+
+    @property
+    def words(self) -> str:
+        """What pages call the rule."""
+        return str(_BY_ID[self.rule].words)
 
 
 def lint_text(text: str, *, file: str = "") -> Iterator[Hit]:
@@ -140,5 +154,6 @@ def _compile(pattern):
     return re2.compile(pattern, options) if pattern else None
 
 
+_BY_ID = {rule.id: rule for rule in RULES}
 _COMPILED = {rule.id: (_compile(rule.pattern), _compile(rule.unless)) for rule in RULES}
 _ANY = _compile("|".join(rule.pattern for rule in RULES))  # most texts break no rule: they are read once

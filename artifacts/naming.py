@@ -9,22 +9,10 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
-from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from .contents import content_types
+from . import words
 from .models import Artifact
-from .services import KIND
 
-CONTENT_WORDS = {
-    content_types.TEXT: gettext_lazy("Text"),
-    content_types.JSON: gettext_lazy("JSON"),
-    content_types.JSON_LINES: gettext_lazy("JSON lines"),
-    content_types.HTML: gettext_lazy("Web page"),
-    content_types.PDF: gettext_lazy("PDF document"),
-    content_types.BINARY: gettext_lazy("Binary data"),
-}
 PLACE = ("id", "session_id", "record_id", "tool_call_id")
 READ = (*PLACE, "kind", "content_type")
 
@@ -59,6 +47,4 @@ def latest(db: str, handle: str) -> Name:
 
 def content_word(kind: str, content_type: str) -> str:
     """`Checkpoint`, `Web page`: what a content is that no call is known of."""
-    if kind != KIND:
-        return capfirst(kind.replace("_", " "))
-    return str(CONTENT_WORDS.get(content_type, _("File of type %(type)s") % {"type": content_type}))
+    return words.content_word(content_type) if kind == words.OUTPUT else words.artifact_word(kind)

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from openclaw_web.pages.formatting import listed
 
@@ -29,6 +29,21 @@ TIMES_SAID = 6  # of one day; more of them are no longer words
 LONGEST = 200  # characters of what is shown as it is written
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"))
 WEEKDAYS, WEEKEND = [1, 2, 3, 4, 5], [0, 6]
+# What a definition says beside its schedule.
+VALUES = {
+    "target": {"main": gettext_lazy("Main session"), "isolated": gettext_lazy("A session of its own")},
+    "wake": {"now": gettext_lazy("At once"), "next-heartbeat": gettext_lazy("With the next heartbeat")},
+    "delivery": {
+        "announce": gettext_lazy("Announced in a chat"),
+        "webhook": gettext_lazy("Sent to a webhook"),
+        "none": gettext_lazy("Not delivered"),
+    },
+}
+
+
+def value(name: str, written: str) -> str:
+    """What a value of a definition is called: `value("target", "isolated")`; others are shown as they are written."""
+    return str(VALUES[name].get(written, written))
 
 
 def in_words(schedule: Any) -> str:

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from agents.models import Agent
 from ledger.models import Session
+from ledger.words import CHANNEL_WORDS
 from openclaw_web.lists.paging import Page, page_of
 
 from . import schedule_words
@@ -149,13 +150,14 @@ def definition(job: CronJob) -> Definition:
     """What a job is to do."""
     schedule, raw = read_object(job.schedule_json), read_object(job.job_json)
     payload, delivery = (part if isinstance(part, dict) else {} for part in (raw.get("payload"), raw.get("delivery")))
-    sent = [_text(delivery, name) for name in ("mode", "channel", "to")]
+    said = schedule_words.value
+    sent = [said("delivery", _text(delivery, "mode")), _channel(delivery), _text(delivery, "to")]
     return Definition(
         words=schedule_words.in_words(schedule),
         written=schedule_words.written(schedule),
         description=_text(raw, "description"),
-        target=_text(raw, "sessionTarget"),
-        wake=_text(raw, "wakeMode"),
+        target=said("target", _text(raw, "sessionTarget")),
+        wake=said("wake", _text(raw, "wakeMode")),
         model=_text(payload, "model"),
         timeout_seconds=_text(payload, "timeoutSeconds"),
         delivery=" · ".join(filter(None, sent)),
@@ -227,6 +229,11 @@ def _run(columns):
 
 def _weight(run):
     return len(run.error) + len(run.summary)
+
+
+def _channel(delivery):
+    channel = _text(delivery, "channel")
+    return str(CHANNEL_WORDS.get(channel, channel))
 
 
 def _text(entry, name):

@@ -1,7 +1,16 @@
-"""What templates can do with the words of samples. Formatting only: no queries."""
+"""What templates can do with the words of samples and exports. Formatting only: no queries."""
 
 from .models import CUT_OFF
-from .words import ENDING_WORDS, PART_WORDS, PROMPT_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
+from .words import (
+    ENDING_WORDS,
+    FORMAT_NAMES,
+    PART_WORDS,
+    PROMPT_WORDS,
+    PROMPTED_WORDS,
+    STATUS_WORDS,
+    TASK_NAMES,
+    TYPE_WORDS,
+)
 
 
 def status_word(status):
@@ -39,5 +48,18 @@ def is_cut_off(reply_stop):
     return reply_stop in CUT_OFF
 
 
-WORDS = (status_word, type_word, part_word, prompt_word, prompted_word, ending_word, is_cut_off)
+def format_name(export_format):
+    """`sharegpt` as “ShareGPT”."""
+    return FORMAT_NAMES.get(export_format, export_format)
+
+
+def task_name(task):
+    """`reply` as “Reply”."""
+    return TASK_NAMES.get(task, task)
+
+
+WORDS = (
+    *(status_word, type_word, part_word, prompt_word, prompted_word, ending_word, is_cut_off),
+    *(format_name, task_name),
+)
 FILTERS = {made.__name__: made for made in WORDS}

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.pages import states
 
 from .models import PART_LABELS, DatasetSample
 from .review import parts
@@ -79,7 +80,7 @@ class PartsForm(forms.Form):
     gate_fact = _part(forms.CharField, _("Fact"), max_length=LONGEST_NOTES)
     gate_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
     guardian_label = forms.ChoiceField(required=False, choices=PART_LABELS)
-    guardian_status = _part(forms.ChoiceField, _("Result"), choices=[(name, name) for name in parts.GUARDIAN_STATUSES])
+    guardian_status = _part(forms.ChoiceField, _("Result"), choices=states.choices(parts.GUARDIAN_STATUSES))
     guardian_file = _part(forms.CharField, _("File"), max_length=500)
     guardian_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
 

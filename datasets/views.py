@@ -17,7 +17,7 @@ from openclaw_web.pages.html import after_post, refuse_post, render_page
 from . import sample_order, sample_page, services
 from .forms import TurnChoice, TurnsShown, VerdictForm
 from .models import DatasetSample
-from .review import drafts, verdicts
+from .review import drafts, keys, verdicts
 from .sample_list import SAMPLES, SampleFilters
 from .words import STATUS_WORDS
 
@@ -44,7 +44,7 @@ def sample_label(request, sample_id):
     """Add a verdict and go on to the next sample that waits for one."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
     filters = SampleFilters(request.GET).filters()
-    form = VerdictForm(request.POST)
+    form = VerdictForm(request.POST, keys=keys.of(request.user.username))
     if form.is_valid():
         try:
             sample = verdicts.label_sample(sample_id, by=request.user.username, **form.verdict())
@@ -90,10 +90,11 @@ def _sample_page(request, sample, form=None, *, status=200):
     before, after = sample_order.neighbours(sample, filters)
     may_label = request.user.has_role("labeller")
     typed = drafts.of(sample.id, by=request.user.username) if may_label else []
+    own_keys = keys.of(request.user.username)
+    form = form or sample_page.form_of(sample, typed, own_keys)
     context = {
-        "shown": sample_page.shown(
-            sample, form or sample_page.form_of(sample, typed), may_label=may_label, typed=typed
-        ),
+        "shown": sample_page.shown(sample, form, may_label=may_label, typed=typed),
+        "keys": own_keys,
         "filters": filters,
         "before": before,
         "after": after,

@@ -1,11 +1,11 @@
-"""What statuses and types of samples are called on the pages and in sentences."""
+"""What statuses and types of samples, and formats and tasks of exports, are called on the pages and in sentences."""
 
 from django.utils.translation import gettext_lazy as _
 
 from ledger.words import INJECTED_WORDS
 from openclaw_web.pages import states
 
-from .models import DatasetSample
+from .models import DatasetExport, DatasetSample
 
 # In the order of the statuses.
 STATUS_WORDS = {status: states.word(status) for status in DatasetSample.Status}
@@ -25,3 +25,12 @@ PART_WORDS = {
     "incorrect": _("incorrect"),
     "corrected": _("corrected"),
 }
+# Names alone, for a column; datasets.exporting.words says what each is.
+FORMAT_NAMES = {
+    DatasetExport.Format.ALPACA: "Alpaca",
+    DatasetExport.Format.SHAREGPT: "ShareGPT",
+    DatasetExport.Format.OPENAI: "OpenAI",
+    DatasetExport.Format.RAW: _("Raw samples"),
+    DatasetExport.Format.CSV: "CSV",
+}
+TASK_NAMES = {DatasetExport.Task.REPLY: _("Reply"), DatasetExport.Task.GATE: _("Memory gate")}

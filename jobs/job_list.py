@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import PLAIN, List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from openclaw_web.pages import states
@@ -54,7 +54,7 @@ JOBS = List(
     columns=(
         ("", _("Job"), False),
         ("", _("Status"), False, PLAIN),
-        ("", _("Progress"), True, PLAIN),
+        ("", _("Progress"), True, NAMED),
         ("", _("Last message"), False),
         ("", _("Started by"), False),
         ("queued", _("Queued at"), False, PLAIN),

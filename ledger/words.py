@@ -56,3 +56,85 @@ EVENT_WORDS = {
     TranscriptEvent.Kind.WITHHELD: _("Withheld"),
     TranscriptEvent.Kind.UNKNOWN: states.word("unknown"),
 }
+
+# Where sessions come from (ledger.collectors.session_index): what a key names, and the channels that OpenClaw has.
+ORIGIN_WORDS = {
+    "main": _("Main session"),
+    "direct": _("Direct message"),
+    "group": _("Group"),
+    "channel": _("Channel"),
+    "room": _("Room"),
+    "thread": _("Thread"),
+    "cron": INJECTED_WORDS["cron"],
+    "subagent": _("Sub-agent"),
+    "hook": _("Webhook"),
+    "openai": "OpenAI API",
+    "dashboard": _("Dashboard"),
+    "acp": "ACP",
+    "unknown": states.word("unknown"),
+}
+CHANNEL_WORDS = {
+    "bluebubbles": "BlueBubbles",
+    "cron": INJECTED_WORDS["cron"],
+    "discord": "Discord",
+    "feishu": "Feishu",
+    "googlechat": "Google Chat",
+    "imessage": "iMessage",
+    "irc": "IRC",
+    "line": "LINE",
+    "matrix": "Matrix",
+    "mattermost": "Mattermost",
+    "msteams": "Microsoft Teams",
+    "nostr": "Nostr",
+    "openai": "OpenAI API",
+    "signal": "Signal",
+    "slack": "Slack",
+    "subagent": ORIGIN_WORDS["subagent"],
+    "telegram": "Telegram",
+    "twitch": "Twitch",
+    "unknown": states.word("unknown"),
+    "webchat": _("Web chat"),
+    "whatsapp": "WhatsApp",
+    "zalo": "Zalo",
+}
+
+# Why a line of a file is no record, or is listed among those that are none.
+REJECT_WORDS = {
+    "absurd_number": _("A number too large to read"),
+    "too_deep": _("Nested too deeply for a record"),
+    "bad_index": _("The session index cannot be read"),
+    "bad_run": _("Not a record of a scheduled run"),
+    "duplicate_id": _("Another record has the same id"),
+    "glued": _("Several records on one line"),
+    "missing_type": _("A record without a type"),
+    "not_an_object": _("Valid JSON, but not a record"),
+    "not_json": _("Not valid JSON"),
+    "not_utf8": _("Bytes that are not UTF-8"),
+    "nul_bytes": _("NUL bytes, as left by a crash"),
+    "too_long": _("Too long for a record"),
+    "truncated": _("Cut off before the end"),
+    "unforeseen": _("A record that this version cannot read"),
+    "unknown_envelope": _("Stored, but lines that OpenClaw added around the message were not recognized"),
+}
+
+# What steps of a run are called (ledger.collectors.trajectories), and how one ended.
+STEP_WORDS = {
+    "context.compiled": _("Context compiled"),
+    "model.completed": _("Model call"),
+    "prompt.submitted": _("Prompt submitted"),
+    "session.ended": _("Run ended"),
+    "session.started": _("Run started"),
+    "tool.call": _("Tool call"),
+    "tool.result": _("Tool result"),
+    "trace.artifacts": _("Artifacts of the run"),
+    "trace.metadata": _("Facts about the run"),
+}
+STEP_ENDS = {
+    "aborted": _("Stopped early"),
+    "externalAbort": _("Stopped from outside"),
+    "timedOut": states.word("timed_out"),
+    "idleTimedOut": _("Timed out while idle"),
+    "timedOutByRunBudget": _("Out of time for the run"),
+}
+# What a memory index is made of.
+SOURCE_WORDS = {"memory": _("Memory"), "sessions": _("Sessions")}

@@ -165,7 +165,13 @@ TEMPLATES = [
             "auto_reload": DEBUG,
             "kept_in": HOME_DIR / "state",
             "context_processors": CONTEXT,
-            "filters": ["jobs.notices.FILTERS", "ledger.markup.filters.FILTERS", "datasets.filters.FILTERS"],
+            "filters": [
+                "jobs.notices.FILTERS",
+                "artifacts.words.FILTERS",
+                "ledger.markup.filters.FILTERS",
+                "datasets.filters.FILTERS",
+                "operations.doctor.words.FILTERS",
+            ],
         },
     },
     {

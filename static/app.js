@@ -192,6 +192,9 @@ function stepInChart(event) {
   next.focus();
 }
 
-document.querySelectorAll("[data-points]").forEach(onePlaceToStop);
-document.addEventListener("htmx:load", (event) => event.target.querySelectorAll("[data-points]").forEach(onePlaceToStop));
+/* Of tabs that do not fit into their line, the current one is in sight. */
+const inSight = (tab) => { tab.closest(".tabs").scrollLeft = tab.offsetLeft - tab.closest(".tabs").offsetLeft - 24; };
+const arrange = (part) => { part.querySelectorAll("[data-points]").forEach(onePlaceToStop); part.querySelectorAll(".tabs [aria-current]").forEach(inSight); };
+arrange(document);
+document.addEventListener("htmx:load", (event) => arrange(event.target));
 document.addEventListener("keydown", stepInChart, { capture: true });

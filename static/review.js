@@ -215,9 +215,6 @@ document.addEventListener("keydown", async (event) => {
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !isTyping(event.target)) closeReasons();
-  if (event.key !== "Enter" || !event.ctrlKey || event.repeat || !event.target.closest("#review-sample :is(textarea, input)")) return;
-  event.preventDefault();
-  document.querySelector("[form=verdict][value=approved]").click();
 });
 
 document.addEventListener("draft:lost", (event) => {

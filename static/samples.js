@@ -1,5 +1,5 @@
 /* A sample on the screen: what is typed is saved by the server while it is typed, the reply and its box take turns,
-   o opens the next tool call. The server makes all HTML; without this file the form posts what is in it. */
+   o opens the next tool call, Ctrl+Enter approves. The server makes all HTML; without this file the form posts what is in it. */
 "use strict";
 
 const SAVE_MS = 500; /* what was typed is sent this long after the first key that was not sent yet */
@@ -98,6 +98,12 @@ document.addEventListener("submit", (event) => {
   if (!underWay || event.target.dataset.review) return;
   event.preventDefault(); /* else the draft might arrive after its end */
   line.then(() => event.target.requestSubmit(event.submitter));
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !event.ctrlKey || event.repeat || !event.target.closest("[data-draft] :is(textarea, input)")) return;
+  event.preventDefault();
+  document.querySelector("[form=verdict][value=approved]").click();
 });
 
 document.addEventListener("keydown", (event) => {

@@ -67,6 +67,7 @@ UNSEEN = re.compile(
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 HTML_TAGS = re.compile(r"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>|&#?\w+;", re.DOTALL)
 TEXT = r"(\"[^\"]*\"|'[^']*')"
+GETTEXT = ("_", "gettext", "ngettext", "pgettext")
 SPOKEN_ATTRIBUTES = re.compile(
     rf"\s(?:title|alt|placeholder|aria-label|aria-description|data-label-\w+|data-done)={TEXT}"
 )
@@ -302,7 +303,7 @@ def said_as_it_is(path):
     """Every (line, text) of an expression that begins like a sentence and is not given to a translating function."""
     tree = Environment(extensions=["jinja2.ext.i18n"]).parse(path.read_text())
     calls = (call for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name))
-    translated = {id(given) for call in calls if call.node.name in ("_", "ngettext", "gettext") for given in call.args}
+    translated = {id(given) for call in calls if call.node.name in GETTEXT for given in call.args}
     for text in tree.find_all(nodes.Const):
         if isinstance(text.value, str) and text.value[:1].isupper() and id(text) not in translated:
             yield text.lineno, text.value

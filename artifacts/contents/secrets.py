@@ -1,4 +1,7 @@
-"""Which kinds of secrets a content seems to hold: looked for in bytes, in time that grows with their number only."""
+"""Which kinds of secrets a content seems to hold: looked for in bytes, in time that grows with their number only.
+
+What people call each kind: people.configuration.keys.SECRET_KINDS.
+"""
 
 import re2
 

@@ -7,31 +7,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import PLAIN, List, Words
+from openclaw_web.lists.declaration import PLAIN, REST, List, Words
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.pages import glyphs
 
 from ..models import RejectedRecord, Session
-from ..transcripts.storing import UNKNOWN_ENVELOPE
+from ..words import REJECT_WORDS
 
-REASONS = {
-    "absurd_number": _("A number too large to read"),
-    "too_deep": _("Nested too deeply for a record"),
-    "bad_index": _("The session index cannot be read"),
-    "bad_run": _("Not a record of a scheduled run"),
-    "duplicate_id": _("Another record has the same id"),
-    "glued": _("Several records on one line"),
-    "missing_type": _("A record without a type"),
-    "not_an_object": _("Valid JSON, but not a record"),
-    "not_json": _("Not valid JSON"),
-    "not_utf8": _("Bytes that are not UTF-8"),
-    "nul_bytes": _("NUL bytes, as left by a crash"),
-    "too_long": _("Too long for a record"),
-    "truncated": _("Cut off before the end"),
-    "unforeseen": _("A record that this version cannot read"),
-    UNKNOWN_ENVELOPE: _("Stored, but lines that OpenClaw added around the message were not recognized"),
-}
 FIRST = 48
 COLUMNS = {"reason": "reason", "session": "session_id", "file": "file__icontains"}
 
@@ -42,7 +25,7 @@ class RejectedFilters(ListFilters):
     ORDERS, DEFAULT = {"found": ("id",)}, "-found"
     PLACE = ("agent",)
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
-    reason = forms.ChoiceField(label=_("Reason"), required=False, choices=REASONS.items())
+    reason = forms.ChoiceField(label=_("Reason"), required=False, choices=REJECT_WORDS.items())
     file = forms.CharField(label=_("File name contains"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
 
@@ -74,7 +57,7 @@ def _in_words(row, known_sessions):
     return Rejected(
         row=row,
         session_id=row.session_id if row.session_id in known_sessions else None,
-        reason=REASONS.get(row.reason, row.reason),
+        reason=REJECT_WORDS.get(row.reason, row.reason),
         start=glyphs.plain(row.raw_preview[:FIRST]),
         preview=glyphs.readable(row.raw_preview),
     )
@@ -97,8 +80,8 @@ REJECTED = List(
     fits=fits,
     columns=(
         ("", _("File"), False),
-        ("", _("Reason"), False, PLAIN),
-        ("", _("Begins with"), False, PLAIN),
+        ("", _("Reason"), False, REST),
+        ("", _("Begins with"), False),
         ("", _("Byte offset"), True),
         ("", _("Length"), True),
         ("found", _("Found"), True, PLAIN),

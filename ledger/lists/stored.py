@@ -12,6 +12,7 @@ from openclaw_web.lists.paging import Page, page_of
 from openclaw_web.pages.formatting import ago, number, size
 
 from ..models import IndexedFile, VfsEntry
+from ..words import SOURCE_WORDS
 
 BUDGET_CHARACTERS = 1_000_000
 
@@ -68,7 +69,8 @@ def row_of(title: str, *cells: Any, note: str = "", error: str = "", state: str 
 
 
 def _indexed(one):
-    return row_of(one.path, number(one.chunk_count), size(one.size_bytes), ago(one.modified_at), note=one.source)
+    cells = (number(one.chunk_count), size(one.size_bytes), ago(one.modified_at))
+    return row_of(one.path, *cells, note=str(SOURCE_WORDS.get(one.source, one.source)))
 
 
 def _vfs(one):

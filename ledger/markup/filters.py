@@ -6,7 +6,17 @@ from openclaw_web import amounts
 from openclaw_web.pages.formatting import duration, money, tokens
 
 from .. import injected as injecting
-from ..words import COPY_WORDS, INJECTED_WORDS, KIND_WORDS, STOP_WORDS
+from ..words import (
+    CHANNEL_WORDS,
+    COPY_WORDS,
+    EVENT_WORDS,
+    INJECTED_WORDS,
+    KIND_WORDS,
+    ORIGIN_WORDS,
+    REJECT_WORDS,
+    STEP_WORDS,
+    STOP_WORDS,
+)
 from . import handle_links, markdown
 
 WORDS = 160  # characters of a turn in a table
@@ -25,6 +35,31 @@ def copy_word(model):
 def kind_word(kind):
     """What stands for who speaks in a record that is no message."""
     return KIND_WORDS.get(kind, kind)
+
+
+def event_word(kind):
+    """`tool_result` as a list of records calls it."""
+    return str(EVENT_WORDS.get(kind, kind))
+
+
+def origin_word(origin):
+    """`direct` as “Direct message”."""
+    return str(ORIGIN_WORDS.get(origin, origin))
+
+
+def channel_word(channel):
+    """`whatsapp` as “WhatsApp”."""
+    return str(CHANNEL_WORDS.get(channel, channel))
+
+
+def reject_word(reason):
+    """Why a line of a file is no record."""
+    return str(REJECT_WORDS.get(reason, reason))
+
+
+def step_word(name):
+    """`model.completed` as “Model call”."""
+    return str(STEP_WORDS.get(name, name))
 
 
 def characters(count):
@@ -63,7 +98,7 @@ def injected(text):
 
 def injected_word(found):
     """What a chip says of why OpenClaw asked (ledger.injected.Injected): the name of a scheduled task."""
-    return found.name or INJECTED_WORDS[found.kind] if found else ""
+    return str(found.name or INJECTED_WORDS[found.kind]) if found else ""
 
 
 def turn_sums(turn):
@@ -105,7 +140,10 @@ def _notes(entry):
         }
 
 
-_WORDS = (copy_word, kind_word, characters, chars, errors, share_of, first_words)
+_WORDS = (
+    *(copy_word, kind_word, event_word, origin_word, channel_word, reject_word, step_word),
+    *(characters, chars, errors, share_of, first_words),
+)
 FILTERS = {
     made.__name__: made
     for made in (*_WORDS, injected, injected_word, turn_sums, entry_notes, rich, handle_links.handles)

@@ -9,10 +9,12 @@ from django.utils.translation import gettext_lazy as _
 
 from artifacts import handles
 from openclaw_web.lists.paging import Page, page_of
+from openclaw_web.pages import states
 from openclaw_web.sqlite.fields import Place
 
 from ..json_columns import object_in
 from ..models import Session, TrajectoryEvent
+from ..words import STEP_ENDS
 from .timeline import pretty
 
 ORDER = ("created_at", "seq", "place")
@@ -21,7 +23,6 @@ BUDGET_BYTES = 1_000_000  # of facts in one page
 GIVEN = {"systemPrompt": _("System prompt"), "tools": _("Tool schemas")}  # facts that are handles of artifacts
 SHORT = 60  # characters of a word in a list
 BAD = frozenset({"error", "failed", "failure", "aborted", "timeout"})
-ENDS = ("aborted", "externalAbort", "timedOut", "idleTimedOut", "timedOutByRunBudget")
 
 
 @dataclass(slots=True)
@@ -85,7 +86,8 @@ def told(step: TrajectoryEvent) -> Told:
     facts = about(step)
     status = facts.get("status") or facts.get("finalStatus") or ""
     words = [facts.get(name) for name in ("name", "modelId", "trigger", "stopReason")]
-    words += [status, *(name for name in ENDS if facts.get(name) is True)]
+    words.append(str(states.word(status)) if isinstance(status, str) and status else "")
+    words += [str(word) for name, word in STEP_ENDS.items() if facts.get(name) is True]
     usage = facts.get("usage")
     return Told(
         words=[word for word in words if isinstance(word, str) and word],

@@ -17,8 +17,8 @@ from .paging import Listing, Page
 
 Text = str | Promise
 # What a column is on the card that a row becomes on a phone: its first line, a value with its label, a value that needs
-# none. Other columns are left out; of a list that says nothing all stand there.
-TITLE, NAMED, PLAIN = "t", "n", "p"
+# none, one that has what is left of the line. Other columns are left out; of a list that says nothing all stand there.
+TITLE, NAMED, PLAIN, REST = "t", "n", "p", "r"
 # Name in ORDERS or nothing, label, is it a number, and what it is on a card where it stands there.
 Column = tuple[str, Text, bool] | tuple[str, Text, bool, str]
 

@@ -102,6 +102,7 @@ def _names():
         "_": gettext,
         "gettext": gettext,
         "ngettext": ngettext,
+        "pgettext": pgettext,
         "language": language,
         "languages": languages,
         "zone": lambda: zones.in_words(clock.now_ms()),
@@ -137,6 +138,11 @@ def gettext(text, /, **values):
 def ngettext(one, many, number, /, **values):
     """The same for a number of things."""
     return Markup(translation.ngettext(one, many, number)) % {"num": number, **values}  # noqa: S704 - ours
+
+
+def pgettext(context, text, /):
+    """A text that means something else where it stands: `pgettext("how many", "Versions")`."""
+    return Markup(translation.pgettext(context, text))  # noqa: S704 - ours
 
 
 @lru_cache(maxsize=4_000)

@@ -17,6 +17,7 @@ ENTRIES = {
         ("Button", "button", ("button",)),
         ("Button with an immediate effect", "post-button", ("post_button",)),
         ("Import button", "collect-button", ("collect_button",)),
+        ("Actions of a row", "row-actions", ("row_actions",)),
         ("Copy", "copy", ("copy",)),
         ("Command", "command", ("command",)),
         ("Field", "field", ("field",)),

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists import paging
-from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, REST, TITLE, List, Words
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
@@ -43,10 +43,7 @@ class AuditFilters(DayFilters):
     ORDERS, DEFAULT = {"time": ("at", "id")}, "-time"
     RARE = ("agent", "object_id")
     actor = forms.CharField(label=_("Who"), required=False, max_length=150)
-    # By their names: several actions have the same words in a row, which says to what.
-    action = forms.ChoiceField(
-        label=_("Action"), required=False, choices=[(name, name) for name in entries.action_names()]
-    )
+    action = forms.ChoiceField(label=_("Action"), required=False, choices=entries.action_choices)
     object_type = forms.ChoiceField(label=_("Object"), required=False, choices=entries.OBJECTS.items())
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
     object_id = forms.CharField(label=_("Object ID"), required=False, max_length=600)
@@ -83,8 +80,8 @@ AUDIT = List(
         ("time", _("Time"), False, PLAIN),
         ("", _("Who"), False, PLAIN),
         ("", _("Action"), False, TITLE),
-        ("", _("Object"), False, PLAIN),
-        ("", _("Details"), False, PLAIN),
+        ("", _("Object"), False, REST),
+        ("", _("Details"), False),
         ("", _("Via"), False),
     ),
     fields=FIELDS,

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from openclaw_web import amounts
+from openclaw_web.pages import states
 from openclaw_web.pages.formatting import duration, listed, size
+
+from ..configuration.keys import SECRET_KINDS
 
 # Name of a detail: what stands before its value.
 LABELS = {
@@ -55,6 +59,42 @@ VALUES = {
     "new": {True: gettext_lazy("new"), False: gettext_lazy("already present")},
     "include_flagged": {True: gettext_lazy("with texts that may contain secrets"), False: ""},
 }
+FORMATS = {
+    "alpaca": "Alpaca",
+    "csv": "CSV",
+    "json": "JSON",
+    "jsonl": gettext_lazy("JSON lines"),
+    "openai": "OpenAI",
+    "raw": gettext_lazy("Raw samples"),
+    "sharegpt": "ShareGPT",
+}
+ROLES = {
+    "viewer": gettext_lazy("Viewer"),
+    "labeller": gettext_lazy("Labeller"),
+    "operator": gettext_lazy("Operator"),
+    "admin": gettext_lazy("Admin"),
+}
+DEFAULT = {"default": gettext_lazy("default")}
+# What values are called where they stand behind their label; others are shown as they are.
+WORDS = {
+    "before": ROLES,  # or a day
+    "format": FORMATS,
+    "language": DEFAULT | dict(settings.LANGUAGES),
+    "mode": {
+        "headtail": gettext_lazy("Beginning and end"),
+        "head": gettext_lazy("The beginning"),
+        "tail": gettext_lazy("The end"),
+        "range": gettext_lazy("Lines"),
+        "grep": gettext_lazy("Matching lines"),
+        "jsonpath": gettext_lazy("Values at a path"),
+    },
+    "role": ROLES,
+    "task": {"reply": gettext_lazy("Reply"), "gate": gettext_lazy("Memory gate")},
+    "theme": DEFAULT | {"light": gettext_lazy("Light"), "dark": gettext_lazy("Dark")},
+    "time_zone": DEFAULT,
+}
+
+STATES = ("previous_status", "status")
 
 
 def in_words(detail: dict[str, Any]) -> str:
@@ -82,10 +122,18 @@ def _words(name, value):
         return COUNTED[name] % {"count": value, "shown": f"{value:,}"}
     if name in amounts.WORDS and _is_number(value):
         return amounts.of(name, value)
-    shown = _shown(value)
+    shown = _word(name, value) if isinstance(value, str) else _shown(value)
     if name in LABELS:
         return LABELS[name] % {"value": shown}
     return f"{name.replace('_', ' ')}: {shown}"
+
+
+def _word(name, value):
+    if name == "kinds":
+        return listed(SECRET_KINDS.get(kind, kind) for kind in value.split(", "))
+    if name in STATES:
+        return str(states.word(value))
+    return str(WORDS.get(name, {}).get(value, value))
 
 
 def _shown(value):

@@ -40,6 +40,7 @@ ACTIONS = {
     "password_changed": _("changed the password of"),
     "preferences_changed": _("changed the preferences of"),
     "read": _("opened"),
+    "reason_given": _("gave a reason for the rejection of"),
     "restored": _("restored"),
     "role_changed": _("changed the role of"),
     "samples_made": _("created samples"),
@@ -84,6 +85,29 @@ OBJECTS = {
     "token": _("token"),
     "user": _("user"),
 }
+# What tells actions apart that have the same words, where no object stands beside them.
+APART = {
+    "checkpoint_built": OBJECTS["checkpoint"],
+    "invitation_revoked": OBJECTS["invitation"],
+    "session_ended": _("earlier entries"),
+    "sessions_ended": _("earlier entries"),
+    "token_made": OBJECTS["token"],
+    "token_revoked": OBJECTS["token"],
+}
+# Lists by the names that views of them and their files are kept under.
+LIST_NAMES = {
+    "artifacts": _("Artifacts"),
+    "audit": _("Audit log"),
+    "events": _("Records"),
+    "exports": _("Exports"),
+    "jobs": _("Jobs"),
+    "rejected": _("Rejected records"),
+    "samples": _("Samples"),
+    "sessions": _("Sessions"),
+    "turns": _("Turns"),
+}
+# By what means people act (people.audit.log).
+MEANS = {"page": _("Page"), "api": "API", "command": _("Command line"), "job": _("Job")}
 # Object type: the route of its page, and what of an entry stands in the address.
 PAGES = {
     "agent": ("ledger:session_list", lambda entry: [entry.object_id]),
@@ -118,6 +142,24 @@ def action_words(name: str) -> str | Promise:
     if kind := settings.JOB_KINDS.get(name.removesuffix(STARTED)) if name.endswith(STARTED) else None:
         return import_string(kind).started
     return ACTIONS.get(name, name)
+
+
+def action_choices() -> list[tuple[str, str]]:
+    """Every action with its words, for a filter, in the order of the words."""
+    found = [(name, str(action_words(name))) for name in action_names()]
+    told = [(name, f"{words} ({APART[name]})" if name in APART else words) for name, words in found]
+    return sorted(told, key=lambda choice: choice[1].casefold())
+
+
+def object_words(entry: AuditEntry) -> str:
+    """The id of what an entry is about; a list by what it is called."""
+    return str(LIST_NAMES.get(entry.object_id, entry.object_id)) if entry.object_type == "list" else entry.object_id
+
+
+def via_words(via: str) -> str:
+    """By what means somebody acted: `page`, `token oc_12345678`."""
+    means, _blank, token = via.partition(" ")
+    return _("Token %(token)s") % {"token": token} if means == "token" and token else str(MEANS.get(via, via))
 
 
 def address_of(entry: AuditEntry) -> str | None:

@@ -282,7 +282,8 @@ def test_a_content_that_is_damaged(client):
 def test_flagged_contents_can_be_looked_at(client):
     row = stash("the token is oc_1\n" * 3)
     page = client.get(page_of(row))
-    assert "This artifact may contain secrets (token)" in page.text
+    assert "This artifact may contain secrets: Token (the word)." in page.text
+    assert '<span class="badge badge--warn">Token (the word)</span>' in page.text
     assert "the token is" in part(page)
     assert ">Download (" not in page.text
     configuration.put("artifacts.flaggedKinds", ["jwt"])

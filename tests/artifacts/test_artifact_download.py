@@ -72,7 +72,7 @@ def test_flagged_ones_are_for_admins(client, address, admin):
     for _ in range(2):
         refused = client.get(address(row))
         assert refused.status_code == 403
-        assert "may contain secrets (password): only admins" in refused.content.decode()
+        assert "may contain secrets: Password (the word). Only admins" in refused.content.decode()
         assert "hunter2" not in refused.content.decode()
     assert entries("download_refused") == [("stranger", "artifact", row.handle, "ada")] * 2
     assert entries("downloaded") == []

@@ -9,8 +9,10 @@ import orjson
 import pytest
 
 from artifacts import services
+from artifacts.contents.content_types import KNOWN
 from artifacts.models import Artifact
 from artifacts.services import Place
+from artifacts.words import CONTENT_WORDS
 from openclaw_web.lists import paging
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
@@ -283,3 +285,12 @@ def test_what_is_used_very_often_is_not_counted_to_the_end(client, monkeypatch):
     for n in range(7):
         stash("again\n", at=T0 + n, session_id=f"s{n}")
     assert re.search(r'data-label="Uses">5\+<', client.get(ADA).text)
+
+
+def test_kinds_and_types_are_said_in_words(client):
+    assert CONTENT_WORDS.keys() >= set(KNOWN)
+    services.stash("agent_ada", "a system prompt", kind="system_prompt", place=Place(session_id="s1"))
+    page = client.get("/agents/ada/artifacts/", {"kind": "system_prompt"}).text
+    assert '<span class="badge badge--plain">System prompt</span>' in page
+    assert '<option value="text/html">Web page</option>' in page
+    assert json.loads(client.get("/agents/ada/artifacts/?format=json").getvalue())[0]["kind"] == "system_prompt"

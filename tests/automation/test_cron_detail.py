@@ -38,7 +38,7 @@ def test_it_works(client, job):
     page = client.get(URL).text
     for words in (
         *("Morning brief", "Every day at 07:00 (Asia/Shanghai)", "0 7 * * *", "Summarise the night."),
-        *("for the kitchen", "isolated", "fakeai/mini", "60 s", "announce · telegram · 42"),
+        *("for the kitchen", "A session of its own", "fakeai/mini", "60 s", "Announced in a chat · Telegram · 42"),
         *("3 commits", "400 upstream", "20.0 s", "50%", "Duration of the latest runs, in seconds"),
     ):
         assert words in page, words

@@ -1,10 +1,13 @@
 """One sample."""
 
+import re
+
 import orjson
 import pytest
 
 from datasets.models import DatasetSample
 from datasets.review import verdicts
+from datasets.review.keys import DEFAULTS
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -59,8 +62,8 @@ def test_the_way_to_the_samples_beside_it_keeps_the_filter(as_admin, ada):
     for number, status in enumerate(["pending", "approved", "pending", "pending"]):
         SampleFactory(id=f"n{number}", created_at=1000 + number, annotation_status=status)
     page = as_admin.get("/samples/n2/?status=pending").text
-    assert 'rel="prev" data-key="ArrowLeft" href="/samples/n3/?status=pending"' in page
-    assert 'rel="next" data-key="ArrowRight" href="/samples/n0/?status=pending"' in page
+    assert 'rel="prev" href="/samples/n3/?status=pending" data-key="k ArrowLeft"' in page
+    assert 'rel="next" href="/samples/n0/?status=pending" data-key="j ArrowRight"' in page
     assert 'rel="prev"' not in as_admin.get("/samples/n3/?status=pending").text
     assert 'rel="next"' not in as_admin.get("/samples/n0/?status=pending").text
 
@@ -134,6 +137,21 @@ def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_qu
             verdicts.label_sample(sample.id, "approved", by="root")
         # session, user, the sample, agents of the filter, before, after, how many wait, history;
         # was it read lately, the entry that it was; this person's drafts, the guide with the reasons; its session
-        with django_assert_num_queries(12), django_assert_num_queries(1, using="agent_ada"):
+        with django_assert_num_queries(13), django_assert_num_queries(1, using="agent_ada"):
             as_admin.get(sample.get_absolute_url())
     assert DatasetSample.objects.count() == 31
+
+
+def test_the_bar_is_the_one_of_review_without_what_only_a_queue_can_do(as_reviewer, ada):
+    for number in range(3):
+        SampleFactory(id=f"n{number}", created_at=number)
+    as_reviewer.post("/review/keys/save/", DEFAULTS | {"approve": "x"})
+    bars = [_bar_of(as_reviewer.get(address).text) for address in ("/samples/n1/", "/review/?sample=n1")]
+    assert bars[0] == ["Approve x", "Reject r", "Needs review n", "k Previous", "Next j"]
+    assert [button for button in bars[1] if button != "Skip s"] == bars[0]
+
+
+def _bar_of(page):
+    bar = page.partition('<div class="verdicts">')[2].partition("</div>")[0]
+    buttons = re.findall(r"<(?:button|a) .*?</(?:button|a)>", bar, re.DOTALL)
+    return [" ".join(re.sub(r"<[^>]+>", " ", button).split()) for button in buttons]

@@ -127,3 +127,11 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
             SessionFactory()
         with django_assert_num_queries(6, using="agent_ada"), django_assert_num_queries(3):
             client.get(ADA)
+
+
+def test_the_head_of_a_number_and_the_heading_differ_where_a_language_needs_it(client):
+    snapshot = SnapshotFactory()
+    chinese = {"headers": {"accept-language": "zh-Hans"}}
+    assert "版本数</th>" in client.get(ADA, **chinese).text
+    assert ">版本</h2>" in client.get(f"{ADA}{snapshot.file_name}/", **chinese).text
+    assert "Versions</th>" in client.get(ADA).text

@@ -5,6 +5,8 @@ import re
 import orjson
 import pytest
 
+from openclaw_web.lists import declaration
+from people.audit import entries
 from people.audit import log as audit
 from people.audit.audit_list import AUDIT
 from people.configuration import kept_views
@@ -279,13 +281,19 @@ def test_it_is_for_admins(as_stranger):
 @pytest.mark.parametrize(
     ("detail", "words"),
     [
-        ({"role": "labeller", "days": 90}, "role: labeller, for 90 days"),
+        ({"role": "labeller", "days": 90}, "role: Labeller, for 90 days"),
         ({"days": 1}, "for 1 day"),
         ({"session": "s1", "new": False}, "session s1, already present"),
         ({"how": "password"}, "with a password"),
         ({"removed": 1200, "bytes": 4_200, "kept": 1}, "1,200 removed, 4.2 kB, 1 kept"),
         ({"sessions": 1, "records": 12}, "1 session, 12 records"),
         ({"older_than_seconds": 7_200}, "older than 2 h"),
+        ({"format": "sharegpt", "task": "reply"}, "as ShareGPT, task: Reply"),
+        ({"previous_status": "needs_review", "status": "approved"}, "before: Needs review, verdict: Approved"),
+        ({"before": "viewer", "role": "admin"}, "before: Viewer, role: Admin"),
+        ({"before": "2026-02-21", "mode": "headtail"}, "before: 2026-02-21, mode Beginning and end"),
+        ({"language": "zh-hans", "theme": "default"}, "language: 简体中文, theme: default"),
+        ({"kinds": "aws_key, bearer, x"}, "kinds of secrets: AWS key, Bearer token, x"),
         ({"something_new": True}, "something new: yes"),
         ({"file": "", "reason": None}, ""),
     ],
@@ -294,3 +302,27 @@ def test_details_are_words(as_admin, detail, words):
     audit.record("root", "token_made", object_type="token", object_id="x", **detail)
     page = as_admin.get(LOG, {"action": "token_made"}).text
     assert f'<td class="medium break muted" data-label="Details">{words}</td>' in page
+
+
+@pytest.mark.parametrize(
+    ("via", "words"),
+    [("page", "Page"), ("api", "API"), ("command", "Command line"), ("job", "Job"), ("token oc_1", "Token oc_1")],
+)
+def test_by_what_means_is_said_in_words(as_admin, via, words):
+    with audit.acting_through(via):
+        audit.record("root", "token_made", object_type="token", object_id="x")
+    assert f'data-label="Via">{words}</td>' in as_admin.get(LOG, {"action": "token_made"}).text
+
+
+def test_every_action_has_words_of_its_own():
+    told = entries.action_choices()
+    assert sorted(name for name, _words in told) == entries.action_names()
+    words = [words for _name, words in told]
+    assert len(set(words)) == len(words)
+    assert not [words for _name, words in told if "_" in words]
+
+
+def test_lists_are_called_what_they_are(as_admin):
+    assert entries.LIST_NAMES.keys() == declaration.every().keys()
+    audit.record("root", "view_kept", object_type="list", object_id="rejected")
+    assert "list Rejected records</span>" in as_admin.get(LOG, {"action": "view_kept"}).text

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from datasets.models import DatasetExport
+from datasets.words import FORMAT_NAMES, TASK_NAMES
 from jobs.models import JobRun
 from tests.datasets.exporting.exporting import LIST, WANTED, make
 from tests.factories import ExportFactory, SampleFactory
@@ -97,3 +98,11 @@ def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_quer
         ExportFactory.create_batch(count, state="ready")
         with django_assert_num_queries(7):
             as_reviewer.get(LIST)
+
+
+def test_formats_and_tasks_are_named_in_words_on_the_page_alone(as_reviewer):
+    ExportFactory(export_format="sharegpt", task="reply")
+    page = as_reviewer.get(LIST).text
+    assert 'data-label="Format">ShareGPT</td>' in page and 'data-label="Task">Reply</td>' in page
+    assert as_reviewer.get(LIST, {"format": "json"}).getvalue().count(b'"sharegpt"') == 1
+    assert FORMAT_NAMES.keys() == set(DatasetExport.Format) and TASK_NAMES.keys() == set(DatasetExport.Task)

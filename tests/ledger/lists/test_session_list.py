@@ -193,7 +193,8 @@ def test_with_htmx_only_the_list_comes_and_the_address_is_short(client):
         ("cost=0.5", "Minimum cost: $0.5"),
         ("cost=1250000", "Minimum cost: $1,250,000"),
         ("tokens=1000", "Minimum tokens: 1,000"),
-        ("channel=irc", "Channel: irc"),
+        ("channel=irc", "Channel: IRC"),
+        ("origin=direct", "Origin: Direct message"),
     ],
 )
 def test_a_chip_says_what_is_shown(client, query, said):

@@ -93,3 +93,10 @@ def test_a_prompt_of_openclaw_begins_with_a_chip(as_stranger, ada):
         assert "74a523b9" not in page
         assert '<span class="badge badge--plain">Morning orders</span>' in page
         assert "Summarise the orders" in page
+
+
+def test_a_prompt_without_a_name_of_its_own_is_a_chip(as_stranger, ada):
+    asked = "[Subagent Context] You are running as a subagent.\n\n[Subagent Task]: count the jars"
+    TurnFactory(session=SessionFactory(title="Monday"), user_message_content=asked)
+    page = as_stranger.get("/agents/ada/sessions/").text
+    assert '<span class="badge badge--plain">Task for a sub-agent</span> It failed' in page

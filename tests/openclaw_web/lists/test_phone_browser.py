@@ -25,21 +25,29 @@ for n in range(5):
     DatasetSample.objects.create(id=f"s{n}", sample_type="annotated_turn", agent_id="ada", session_id="s",
         turn_number=n, content=json.dumps(body), created_at=1000 + n,
         annotation_status="approved" if n == 4 else "pending")
-print(accounts.add_user("ann", "labeller")[1])
+print(accounts.add_user("ann", "labeller")[1], accounts.add_user("root", "admin")[1], sep="|")
 """
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, migrated):
     home = Home.copied(migrated, tmp_path_factory.mktemp("phone") / "store")
-    link = home.python(PREPARE).strip()
-    yield home.serve("--no-watch").address(), link
+    links = home.python(PREPARE).split("|")
+    yield home.serve("--no-watch").address(), *links
     home.close()
 
 
 @pytest.fixture(scope="module")
 def signed_in(site, browser):
-    address, link = site
+    return state_of(browser, *site[:2])
+
+
+@pytest.fixture(scope="module")
+def admin(site, browser):
+    return state_of(browser, site[0], site[2])
+
+
+def state_of(browser, address, link):
     context = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{address}{link}")
@@ -55,8 +63,8 @@ def visit(site, signed_in, browser):
     """Opens an address in a browser of its own; at the end it must not have complained."""
     contexts, complaints = [], []
 
-    def start(path, **options):
-        contexts.append(browser.new_context(storage_state=signed_in, reduced_motion="reduce", **options))
+    def start(path, state=signed_in, **options):
+        contexts.append(browser.new_context(storage_state=state, reduced_motion="reduce", **options))
         page = contexts[-1].new_page()
         listen(page, complaints)
         page.goto(site[0] + path)
@@ -155,3 +163,30 @@ def test_the_rail_folds_by_keyboard_and_stays_folded(visit, has_scripts):
         no_complaints(page)
     button.click()
     expect(page.get_by_role("button", name="Hide labels")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/operations/users/", "/operations/audit/?segment=all"])
+def test_rows_of_administration_are_two_lines_as_well(visit, admin, path):
+    page = visit(path, admin, viewport=PHONE, has_touch=True)
+    rows = page.locator(".card").first.locator("tbody tr")
+    assert rows.count()
+    assert max(row.bounding_box()["height"] for row in rows.all()) < 70
+    no_complaints(page)
+    if not (actions := page.locator(".row-actions > summary")).count():
+        return
+    button = page.locator(".row-actions button").first
+    assert not button.is_visible()
+    actions.first.click()
+    assert button.is_visible()
+    no_complaints(page)
+    desk = visit(path, admin, viewport={"width": 1280, "height": 900})
+    assert desk.locator(".row-actions button").first.is_visible()
+    assert not desk.locator(".row-actions > summary").first.is_visible()
+
+
+def test_the_current_tab_is_in_sight(visit):
+    page = visit("/samples/?status=auto_approved", viewport=PHONE)
+    tab, edge = page.locator(".tabs [aria-current]").last.bounding_box(), PHONE["width"]
+    assert tab["height"] < 40 and tab["x"] >= 0 and tab["x"] + tab["width"] <= edge
+    assert page.locator(".tabs").last.bounding_box()["height"] < 48
+    no_complaints(page)

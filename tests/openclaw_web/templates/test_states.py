@@ -31,7 +31,7 @@ NO_STATES = {
     "Ended": {"templates/ledger/session_branches.html"},  # when
     "Found": {"ledger/lists/rejected_list.py"},  # when
     "Needs review": {  # buttons
-        *("datasets/review/keys.py", "templates/datasets/review.html", "templates/datasets/sample_detail.html"),
+        *("datasets/review/keys.py", "templates/datasets/verdict.html"),
         "templates/operations/components/transcript.html",
     },
     "Refused": {"templates/refused.html"},  # the title of the page that says so

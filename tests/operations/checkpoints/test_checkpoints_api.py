@@ -92,7 +92,7 @@ def test_flagged_ones_are_for_admins(as_reviewer, as_stranger, admin):
     made = make(as_reviewer, compaction="r2").json()
     for client in (as_stranger, as_reviewer):
         refused = client.get(READ + made["sha256"])
-        assert refused.status_code == 403 and "may contain secrets (password): only admins" in refused.json()["detail"]
+        assert refused.status_code == 403 and "secrets: Password (the word). Only admins" in refused.json()["detail"]
         assert "hunter2" not in refused.content.decode()
     assert browser_of(admin).get(READ + made["sha256"]).status_code == 200
     told = AuditEntry.objects.filter(object_id=made["handle"]).order_by("at", "id").values_list("actor", "action")

@@ -93,7 +93,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queri
         WorkspaceFileFactory(id=f"v{number}", file_name=f"memory/{number}.md", content=BAD)
         CronJobFactory(id=f"j{number}", prompt=BAD)
     with django_assert_max_num_queries(4, using="agent_ada"), django_assert_max_num_queries(6):
-        assert client.get(URL).text.count("json-dump</span>") == 2 * rows
+        assert client.get(URL).text.count("JSON output in full</span>") == 2 * rows
 
 
 def test_hostile_texts_are_escaped(client):
@@ -105,7 +105,7 @@ def test_hostile_texts_are_escaped(client):
 def test_the_page_of_a_job_names_the_lines(client):
     CronJobFactory(id="night", prompt=f"First look.\n{BAD}")
     page = client.get("/agents/ada/cron/night/").text
-    assert "Line 2" in page and "json-dump" in page and 'id="prompt"' in page
+    assert "Line 2" in page and "JSON output in full" in page and 'id="prompt"' in page
     CronJobFactory(id="fine", prompt="Look.")
     assert "json-dump" not in client.get("/agents/ada/cron/fine/").text
 

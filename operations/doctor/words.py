@@ -1,0 +1,24 @@
+"""What reasons of the doctor are called on its page."""
+
+from django.utils.translation import gettext_lazy as _
+
+from openclaw_web.pages import states
+
+# Why a source is read or skipped, where no word of a state says it.
+WHY_WORDS = {
+    "appended": _("records were added"),
+    "imported": _("imported before"),
+    "not_listed": _("not an imported type"),
+    "opted_out": _("somebody opted out"),
+    "secret": _("May contain secrets"),
+    "truncated": _("shorter than before"),
+    "undone": _("its import was undone"),
+}
+
+
+def why_word(why):
+    """`opted_out` in words."""
+    return str(WHY_WORDS.get(why) or states.word(why))
+
+
+FILTERS = {why_word.__name__: why_word}
