@@ -111,7 +111,7 @@ def check(options: Options) -> None:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
     _check_choice(options.history, histories.HISTORIES, _("The history cannot be %(value)s. Choose %(choices)s."))
     _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
-    _check_choice(options.gate_output, gate.OUTPUTS, _("A decision cannot be written as %(value)s. Choose %(choices)s."))
+    _check_choice(options.gate_output, gate.OUTPUTS, _("Decisions cannot be written as %(value)s. Choose %(choices)s."))
     _check_choice(options.tool_results, TOOL_RESULTS, _("Tool results cannot be %(value)s. Choose %(choices)s."))
     _check_choice(
         options.parallel_calls, PARALLEL, _("There is no form of parallel calls %(value)s. Choose %(choices)s.")

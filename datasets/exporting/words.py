@@ -70,9 +70,7 @@ RULES = {
     "not_text": gettext_lazy("A column contains something other than text (%(place)s)."),
     "odd_count": gettext_lazy("The conversation does not consist of question-and-answer pairs."),
     "message_keys": gettext_lazy("Message %(place)s does not consist of what its format asks for."),
-    "alternation": gettext_lazy(
-        "Message %(place)s has the wrong role: roles must alternate, starting with the user."
-    ),
+    "alternation": gettext_lazy("Message %(place)s has the wrong role: roles must alternate, starting with the user."),
     "call_without_result": gettext_lazy("Message %(place)s should be the result of the tool call before it."),
     "result_without_call": gettext_lazy("Message %(place)s is a tool result without a preceding call."),
     "call": gettext_lazy("Message %(place)s is not a tool call that a trainer can read."),

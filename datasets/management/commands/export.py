@@ -56,7 +56,9 @@ class Command(Verb):
             "--duplicates",
             choices=DUPLICATES,
             default=ONE,
-            help=_("samples that say the same, or nearly: one of each group, or all, in the same part of the split (one)"),
+            help=_(
+                "samples that say the same, or nearly: one of each group, or all, in the same part of the split (one)"
+            ),
         )
         parser.add_argument("--seed", default="0", help=_("the same seed gives the same split (0)"))
         parser.add_argument("--agent", help=_("only samples of this agent"))

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
         ({"tool_calls": "hide"}, "Choose keep, leave_out."),
         ({"task": "dpo"}, "Choose reply, gate."),
         ({"history": "all"}, "The history cannot be all. Choose edited, session, context."),
-        ({"gate_output": "xml"}, "A decision cannot be written as xml. Choose lines, json."),
+        ({"gate_output": "xml"}, "Decisions cannot be written as xml. Choose lines, json."),
         ({"train_split": 1.5}, "from 0 to 1"),
         ({"train_split": float("nan")}, "from 0 to 1"),
         ({"min_quality": -1}, "from 0 to 1"),
