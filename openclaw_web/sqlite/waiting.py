@@ -41,4 +41,9 @@ def expect_few_writes(name):
     """Undo `expect_many_writes` or `expect_little_room`, and give the memory back."""
     statements.run(name, "PRAGMA wal_autocheckpoint=1000")
     statements.run(name, "PRAGMA cache_size=-2000")
+    give_memory_back(name)
+
+
+def give_memory_back(name):
+    """Forget the pages that this connection has read: of many files that are read in turn, each would keep its own."""
     statements.run(name, "PRAGMA shrink_memory")

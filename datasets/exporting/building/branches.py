@@ -11,6 +11,7 @@ from ledger.collectors.records import ToolCall, facts, run_of
 from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import waiting
 
 from ...exporters import changes
 from .plain_rows import PlainRows
@@ -48,8 +49,12 @@ def with_branches(
     The messages are read while they are asked for, and must be before the next session is. `kinds`: of secrets that
     flag an output.
     """
+    before = ""
     for agent_id, group in _groups(sessions):
         db, session_ids = _db(agent_id), [session_id for session_id, _ in group]
+        if before not in ("", db):
+            waiting.give_memory_back(before)
+        before = db
         told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
         given = prompts.of_sessions(db, session_ids) if prompts else {}
         ahead = next(told, None)
