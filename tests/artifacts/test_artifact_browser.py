@@ -76,7 +76,7 @@ def test_going_on_shows_what_comes_next(site, page):
 
 def test_a_page_that_was_stashed_never_runs(site, page):
     page.goto(f"{site.origin}/agents/main/artifacts/?content_type=text/html")
-    page.get_by_role("link", name="Web page").click()
+    page.get_by_role("link", name="Web page", exact=True).click()
     expect(page.locator(".look pre")).to_contain_text("<script>window.ran=true</script>")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download (").click()

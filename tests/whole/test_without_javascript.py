@@ -44,7 +44,7 @@ HEADINGS = {
     "ledger:session_savings": "Order desk",
     "ledger:session_steps": "Order desk",
     "ledger:session_turns": "Order desk",
-    "ledger:step_detail": "Step ",
+    "ledger:step_detail": "Step: ",
     "ledger:stored_list": "Databases of main",
     "ledger:turn_list": "Turns of main",
     "operations:artifact_store": "Artifact store",
