@@ -49,7 +49,7 @@ BUDGETS = {
     "datasets:review": 19,
     "datasets:review_keys": 3,
     "datasets:review_waiting": 3,
-    "datasets:sample_detail": 15,
+    "datasets:sample_detail": 16,
     "datasets:sample_list": 8,
     "datasets:samples_bulk": 6,
     "datasets:session_samples": 4,
