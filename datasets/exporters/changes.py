@@ -1,5 +1,7 @@
 """What an exporter may do to a row beside copying it. The manifest says in how many rows each was done."""
 
+from functools import lru_cache
+
 CHARACTERS_REPLACED = "characters_replaced"
 REPLY_EDITED = "reply_edited"
 HISTORY_SHORTENED = "history_shortened"
@@ -46,11 +48,13 @@ def secret(kind: str) -> str:
     return f"{SECRETS_FOUND}:{kind}"
 
 
+@lru_cache(maxsize=256)  # thousands of rows have the same few changes
 def secret_kinds(done: Changes) -> frozenset[str]:
     """The kinds of secrets among changes."""
     return frozenset(kind for name in done if (kind := name.partition(f"{SECRETS_FOUND}:")[2]))
 
 
+@lru_cache(maxsize=256)
 def reason_of(withheld: Changes) -> str:
     """The reason to name when a row has these changes, of which each keeps it back; empty when there are none."""
     others = withheld - set(map(secret, secret_kinds(withheld)))

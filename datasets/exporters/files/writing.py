@@ -9,7 +9,7 @@ from typing import Any
 
 from .dates import DateColumns
 
-BUFFER = 1024 * 1024
+BUFFER = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
