@@ -100,26 +100,44 @@ class Facts:
 
 def facts(record: dict[str, Any]) -> Facts:
     """Read one record. Never raises for odd shapes: what cannot be understood is left out."""
-    type_ = record["type"]
-    message = record.get("message")
-    if type_ == "message" and isinstance(message, dict):
-        role = message.get("role")
-        found = Facts(type_, KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
-        _read_content(found, message.get("content"))
+    message = _message(record)
+    if message is not None:
+        found = said(record)
         if found.kind == "assistant":
             _read_assistant(found, message)
-        elif found.kind == "tool_result":
-            _read_tool_result(found, message)
         elif found.kind == "user":
-            _read_user(found, message)
+            _read_sender(found, message)
     else:
-        message = None
+        type_ = record["type"]
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
         found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
         _read_other(found, record)
     found.record_id = own_id(record)
     found.parent_id = _identifier(record.get("parentId"))
     found.created_at = moment_ms(record.get("timestamp")) or (message and moment_ms(message.get("timestamp"))) or None
+    return found
+
+
+def said(record: dict[str, Any]) -> Facts:
+    """What a message says, as `facts` reads it, without who, when and with which model: for readers of very many.
+
+    Of a record that is no message, all of it.
+    """
+    message = _message(record)
+    if message is None:
+        return facts(record)
+    role = message.get("role")
+    found = Facts("message", KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
+    _read_content(found, message.get("content"))
+    if found.kind == "assistant":
+        found.model = _name(message.get("model"))
+        found.is_synthetic = found.model in SYNTHETIC_MODELS
+    elif found.kind == "tool_result":
+        _read_tool_result(found, message)
+    elif found.kind == "user" and may_be_wrapped(found.text):
+        found.around = around = unwrapped(found.text)
+        found.is_unwrapped = around.words != found.text
+        found.text = around.words
     return found
 
 
@@ -176,6 +194,12 @@ def _tagged(summary, tag):
     return found
 
 
+def _message(record):
+    """The message of a record that is one; None for others."""
+    message = record.get("message") if record["type"] == "message" else None
+    return message if isinstance(message, dict) else None
+
+
 def _read_content(found, content):
     if isinstance(content, str):
         found.text = content
@@ -210,11 +234,9 @@ def _call(block):
 
 
 def _read_assistant(found, message):
-    found.model = _name(message.get("model"))
     found.provider = _text(message.get("provider"))
     found.stop_reason = _text(message.get("stopReason"))
     found.error = _text(message.get("errorMessage"))
-    found.is_synthetic = found.model in SYNTHETIC_MODELS
     # A person who stops an answer is no failure, whatever the message says.
     found.is_failed = found.stop_reason == "error" or (found.error is not None and found.stop_reason != "aborted")
     if isinstance(usage := message.get("usage"), dict) and not found.is_synthetic:
@@ -298,13 +320,11 @@ def is_silent(reply: str) -> bool:
     return words == SILENT or words.startswith(HEARTBEAT) or words.endswith(HEARTBEAT)
 
 
-def _read_user(found, message):
-    """The person's words, and who said them, without the lines the gateway puts around a channel message."""
-    own = message.get("__openclaw")
-    if may_be_wrapped(found.text):
-        found.around = around = unwrapped(found.text)
-        found.is_unwrapped = around.words != found.text
-        found.text, found.sender = around.words, sender_of(around.blocks, own)
+def _read_sender(found, message):
+    """Who said the words of a user, from the lines that the gateway puts around a channel message."""
+    own, around = message.get("__openclaw"), found.around
+    if around is not None:
+        found.sender = sender_of(around.blocks, own)
         if around.system_lines:
             found.sender["system_lines"] = around.system_lines
         if around.unknown:

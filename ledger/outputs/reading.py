@@ -33,7 +33,7 @@ class Output:
 
 def of_rows(agent_id: str, rows: Iterable[Row]) -> dict[int, list[Output]]:
     """The outputs of rows (with `seq`, `trim_json` and the parsed `record`) that are artifacts, by `seq`."""
-    notes = {row["seq"]: found for row in rows if (found := of_note(row["trim_json"]))}
+    notes = {row["seq"]: found for row in rows if (found := stashed(row["trim_json"]))}
     if not notes:
         return {}
     kinds = counted(note for found in notes.values() for note in found)
@@ -43,7 +43,7 @@ def of_rows(agent_id: str, rows: Iterable[Row]) -> dict[int, list[Output]]:
 
 def of_event(agent_id: str, event: TranscriptEvent) -> list[Output]:
     """The outputs of one record that are artifacts."""
-    if not of_note(event.trim_json):
+    if not stashed(event.trim_json):
         return []
     row = {"seq": event.seq, "trim_json": event.trim_json, "record": orjson.loads(event.event_json)}
     return of_rows(agent_id, [row])[event.seq]
@@ -51,14 +51,9 @@ def of_event(agent_id: str, event: TranscriptEvent) -> list[Output]:
 
 def as_told(events: Iterable[TranscriptEvent]) -> dict[tuple[str, int], list[Row]]:
     """What the API says of the outputs of records that are artifacts, by session and `seq`."""
-    notes = {(event.session_id, event.seq): found for event in events if (found := of_note(event.trim_json))}
+    notes = {(event.session_id, event.seq): found for event in events if (found := stashed(event.trim_json))}
     kinds = counted(note for found in notes.values() for note in found)
     return {place: [_told(note, kinds) for note in found] for place, found in notes.items()}
-
-
-def of_note(trim_json: str | None) -> list[Stashed]:
-    """`trimming.stashed`, at once for the many notes that say nothing of artifacts."""
-    return stashed(trim_json) if trim_json and '"stashed"' in trim_json else []
 
 
 def counted(notes: Iterable[Stashed]) -> frozenset[str]:
@@ -68,12 +63,12 @@ def counted(notes: Iterable[Stashed]) -> frozenset[str]:
 
 def is_flagged(trim_json: str | None, kinds: frozenset[str]) -> bool:
     """Whether an output of a record is an artifact that holds one of these kinds of secrets."""
-    return any(flagging.is_flagged(note.secrets, kinds) for note in of_note(trim_json))
+    return any(flagging.is_flagged(note.secrets, kinds) for note in stashed(trim_json))
 
 
 def hidden(trim_json: str | None) -> int:
     """About how many characters of a record are not in `event_json`."""
-    return sum(count for _path, count in missing(trim_json)) + sum(note.chars for note in of_note(trim_json))
+    return sum(count for _path, count in missing(trim_json)) + sum(note.chars for note in stashed(trim_json))
 
 
 def readable_whole(event_json: str, full_zstd: bytes | None, trim_json: str | None) -> tuple[Row, str]:

@@ -41,9 +41,10 @@ class Stashed:
 
 
 def stashed(trim_json: str | None) -> list[Stashed]:
-    """The outputs of a record that are artifacts, in the order of their places; mostly none."""
-    notes = orjson.loads(trim_json).get("stashed", ()) if trim_json else ()
-    return [Stashed(**note) for note in notes]
+    """The outputs of a record that are artifacts, in the order of their places; none at once for most notes."""
+    if not trim_json or '"stashed"' not in trim_json:
+        return []
+    return [Stashed(**note) for note in orjson.loads(trim_json).get("stashed", ())]
 
 
 Keep = Callable[[str, str], tuple[str, Stashed] | None]

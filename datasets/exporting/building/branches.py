@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from ledger.collectors.records import ToolCall, facts, run_of
+from ledger.collectors.records import ToolCall, run_of, said
 from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
 from openclaw_web.errors import Refused
@@ -126,11 +126,9 @@ def _messages(rows, kinds, prompts):
 def _message(row, kinds, prompts):
     _, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
     record, problem = outputs.readable_whole(event_json, full_zstd, trim_json)
-    # No row tells times or tokens, and reading them takes a sixth of the export.
-    record["timestamp"] = record["message"]["timestamp"] = record["message"]["usage"] = None
     if prompts and not prompts.is_empty:
         prompts.see(turn_number, created_at, run_of(record))
-    found = facts(record)
+    found = said(record)
     about = changes.NONE
     if problem:
         about |= {changes.OUTPUT_LOST}

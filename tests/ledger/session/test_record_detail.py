@@ -30,7 +30,7 @@ def test_it_works(client):
     page = client.get(PAGE + "r7/")
     assert piece(page, "text") == "output 2"
     assert '"toolCallId": "c2"' in piece(page, "raw")
-    for words in ("tool_result", "?turn=2", "records/r6/", "exec"):
+    for words in ("Tool result", "?turn=2", "records/r6/", "exec"):
         assert words in text_of(page)
 
 
