@@ -29,8 +29,8 @@ OTHERS = """
 CONTROL_TOKENS = (*(f"<|{name}|>" for name in NAMED.split()), *OTHERS.split())
 TOKEN = re2.compile("|".join(map(re.escape, CONTROL_TOKENS)))
 # In JSON a line ends with a letter, so that a key at the beginning of the next one is not at the beginning of a word.
-ESCAPED = re.compile(r'\\(?:[nrtbf"/\\]|u[0-9a-fA-F]{4})')
-JSON = ("{", "[", "<think>")
+# JSON within JSON has as many backslashes before it as it is deep.
+ESCAPED = re.compile(r'\\+(?:[nrtbf"/]|u[0-9a-fA-F]{4})?')
 
 
 class Seen(NamedTuple):
@@ -71,9 +71,8 @@ def look_once(text: str) -> Seen:
 
 
 def _readable(text):
-    """A text of JSON followed by itself with the ends of its lines."""
-    is_json = "\\" in text and text.startswith(JSON)
-    return "\n".join((text, ESCAPED.sub("\n", text))) if is_json else text
+    """A text followed by itself with escaped ends of lines as ends of lines, where it has any: JSON may be anywhere."""
+    return "\n".join((text, ESCAPED.sub("\n", text))) if "\\" in text else text
 
 
 def _tokens(data):

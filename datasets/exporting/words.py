@@ -119,7 +119,9 @@ CHANGES = {
     ),
     changes.OVER_THE_BUDGET: gettext_lazy("Longer than the maximum because the text of the turn alone is longer"),
     changes.DECISION_FLATTENED: gettext_lazy("Fact or reason of a decision written on one line"),
-    changes.REBUILT: gettext_lazy("Rebuilt from the sample because the turn is no longer in the transcript"),
+    changes.REBUILT: gettext_lazy(
+        "Rebuilt from the sample because the turn is no longer in the transcript as it was judged"
+    ),
     changes.MESSAGES_MERGED: gettext_lazy("Messages of the same role merged"),
     changes.TOOL_RESULTS_MERGED: gettext_lazy("Results of parallel tool calls merged"),
     changes.TOOL_NAMES_CHANGED: gettext_lazy("Names of tools written with letters, digits, “_” and “-” only"),

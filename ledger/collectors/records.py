@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from .jsonl import is_too_deep
 from .senders import sender_of
 from .unwrapping import Unwrapped, may_be_wrapped, unwrapped
 
@@ -224,13 +225,19 @@ def _read_content(found, content):
 def _call(block):
     arguments = block.get("arguments", block.get("input"))
     if isinstance(arguments, str):
-        try:
-            arguments = orjson.loads(arguments)
-        except orjson.JSONDecodeError:
-            arguments = {"_text": arguments}
+        arguments = _loaded(arguments)
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"_value": arguments}
     return ToolCall(_text(block.get("id")) or "", _text(block.get("name")) or "", arguments)
+
+
+def _loaded(text):
+    """The arguments in a text of JSON; the text itself where it is none, or nested deeper than a record may be."""
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {"_text": text}
+    return {"_text": text} if is_too_deep(text.encode(), found) else found
 
 
 def _read_assistant(found, message):

@@ -32,11 +32,11 @@ def tell(lines, *, session_id="s1", db="agent_ada", opted_out=()):
     store_transcript(db, transcript, iter(parsed))
 
 
-def tell_turns(count, **where):
+def tell_turns(count, about="", **where):
     """A session of `count` plain turns."""
     lines = []
     for number in range(1, count + 1):
-        lines += [user(f"u{number}", f"question {number}"), agent(f"a{number}", f"answer {number}")]
+        lines += [user(f"u{number}", f"question {number}{about}"), agent(f"a{number}", f"answer {number}")]
     tell(lines, **where)
 
 

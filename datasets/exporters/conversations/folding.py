@@ -16,19 +16,22 @@ from ..cleaning import json_text
 from ..samples import ExportSample
 from .cutting import share_of, shortened
 from .spelling import Spelling, Step
-from .turns import Said, Turn, turns_of
+from .turns import Said, Turn, is_judged, turns_of
 
 
 def turns_beside(
     samples: Iterable[ExportSample], messages: Iterable[Said], spelling: Spelling
 ) -> Iterator[tuple[ExportSample, Turn | None]]:
-    """Each sample of a session with its turn on the branch; None when it is not there. Both come in order."""
+    """Each sample of a session with its turn on the branch; None when it is not there as it was judged.
+
+    Both come in order.
+    """
     turns = turns_of(messages, spelling)
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:
             turn = next(turns, None)
-        yield sample, turn if turn and turn.number == sample.turn_number else None
+        yield sample, turn if turn and is_judged(turn, sample) else None
 
 
 def folded(steps: list[Step], room: int) -> tuple[str, Changes]:

@@ -60,7 +60,7 @@ class Unanswered:
         self.text, self.changes = self.joined(turn, turn.user_text)
         is_fitting = len(self.text) <= self.characters
         if not is_fitting:
-            self.text = ""
+            self.clear()
         return is_fitting
 
     def clear(self) -> None:

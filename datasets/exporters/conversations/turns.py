@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from .. import changes
 from ..made import RESTS_ON_TOOLS
+from ..samples import ExportSample
 from .spelling import Call, Message, Spelling, Step
 
 # Rows tell what tools were asked and returned, or have no turn that rests on it.
@@ -69,6 +70,17 @@ def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True
             has_opening = True
     if turn:
         yield reader.finish(turn)
+
+
+def is_judged(turn: Turn, sample: ExportSample) -> bool:
+    """Whether a turn of the branch is the one of a sample, with the words that somebody judged.
+
+    A turn may go on after its sample was made, or be answered anew on another branch: its calls are then not those
+    that led to the reply of the sample.
+    """
+    if turn.number != sample.turn_number or turn.user_text != sample.user_text:
+        return False
+    return sample.agent_reply in turn.answers or sample.agent_reply == "\n\n".join(turn.answers)
 
 
 def _told(result):

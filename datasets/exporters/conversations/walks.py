@@ -11,7 +11,7 @@ from . import histories
 from .cutting import share_of, shortened
 from .exchanges import Exchange
 from .spelling import Spelling
-from .turns import Said, Turn, turns_of
+from .turns import Said, Turn, is_judged, turns_of
 
 
 @dataclass(slots=True)
@@ -37,8 +37,8 @@ def told(
     """What becomes of each sample of one session: see `histories` for what stands before its reply.
 
     Samples and turns come in the order of their numbers, are read once and side by side, and no more is kept than a
-    row may hold. A turn that is not on the branch (any more) is rebuilt from what the sample itself holds. A turn with
-    a change of `withheld` is in no other turn's row.
+    row may hold. A turn that is not on the branch as it was judged (any more) is rebuilt from what the sample itself
+    holds. A turn with a change of `withheld` is in no other turn's row.
     """
     walk = WALKS[history](spelling, characters, withheld)
     turns = turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld)
@@ -49,7 +49,7 @@ def told(
             turn = next(turns, None)
         if sample.is_duplicate:
             yield walk.passed(sample)
-        elif turn and turn.number == sample.turn_number:
+        elif turn and is_judged(turn, sample):
             yield from walk.made(sample, turn)
         else:
             yield walk.rebuilt(sample)

@@ -62,13 +62,20 @@ def told(sample: ExportSample) -> Changes:
 def note(made: Made) -> Changes:
     """Add the last column to a row, if it has room for one of ours; what to say of the row beside it."""
     row = made.row or {}
-    seen = together(_seen(made.sample.stored or row))
+    seen = together([*_seen(made.sample.stored or row), *_seen_beside(made)])
     made.control_tokens = " ".join(sorted(seen.tokens))
     if "sample_id" in row and made.sample.stored is None:
         row["control_tokens"] = made.control_tokens
     if seen is NOTHING:
         return NONE
     return frozenset([*map(secret, seen.kinds), *([CONTROL_TOKENS] if seen.tokens else [])])
+
+
+def _seen_beside(made):
+    """What is in the text that a row without columns of ours has in the file beside it."""
+    fact = made.sample.gate.fact if made.sample.gate else ""
+    if fact and made.sample.stored is None and "sample_id" not in (made.row or {}):
+        yield look([fact])
 
 
 def _seen(row):

@@ -193,7 +193,7 @@ def test_a_picture_without_words_is_left_out():
     branch = [user("", 1), agent("A cat."), user("two", 2), agent("2")]
     (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
     assert values(row) == ["two", "2"] and done == {changes.TEXTLESS_DROPPED}
-    branch = [user("one", 1), user(" ", 2), agent("A cat."), user("three", 3)]
+    branch = [user("one", 1), user(" ", 2), agent("A cat."), user("three", 3), agent("3")]
     (row,), (done,) = rows("sharegpt", sample(3, "three", "3"), branch=branch, history="context")
     assert values(row) == ["one", "A cat.", "three", "3"] and done == {changes.TEXTLESS_DROPPED}
 
@@ -210,6 +210,40 @@ def test_a_turn_that_left_the_branch_is_rebuilt_from_its_sample():
     )
     assert values(row) == ["one", "1\n\nmore", "well?\n\nseven", "7"]
     assert done == {changes.REBUILT, changes.OPENING_DROPPED, changes.MESSAGES_MERGED}
+
+
+GROWN = [
+    user("question", 1),
+    agent("Let me look.", Call("a")),
+    result("a", "milk"),
+    agent("", Call("b", "buy")),
+    result("b", "bought everything"),
+    agent("Bought."),
+]
+ANEW = [user("question", 1), agent("", Call("b", "buy")), result("b", "bought everything"), agent("Bought.")]
+OTHERS = [user("other words", 1), agent("", Call("b", "buy")), result("b", "bought everything"), agent("answer")]
+
+
+@pytest.mark.parametrize("format_", ["sharegpt", "openai", "alpaca"])
+@pytest.mark.parametrize("history", ["edited", "session", "context"])
+@pytest.mark.parametrize(("branch", "reply"), [(GROWN, "Let me look."), (ANEW, "answer"), (OTHERS, "answer")])
+def test_a_turn_that_is_not_the_one_that_was_judged_teaches_none_of_its_calls(format_, history, branch, reply):
+    """It went on after its sample was made, was answered anew, or is another one with the same number."""
+    later = [*branch, user("two", 2), agent("2")]
+    judged = [sample(reply=reply), sample(2, "two", "2")]
+    made, done = rows(format_, *judged, branch=later, history=history, tool_results="input")
+    taught = [row for row in made if row["sample_id"] == "sample-1"] if format_ != "openai" else made[:1]
+    assert "bought" not in str(taught) and "buy" not in str(taught) and reply in str(taught)
+    if format_ != "alpaca":
+        assert changes.REBUILT in done[0]
+        assert ("bought" in str(made[1:])) == (history == "context")  # before another reply it is not to be learned
+
+
+def test_a_turn_that_only_says_more_is_still_the_one_that_was_judged():
+    branch = [user("question", 1), agent("", "a"), result("a"), agent("answer"), agent("And more.")]
+    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
+    assert sides(row) == ["human", "function_call", "observation", "gpt"] and values(row)[-1] == "answer"
+    assert done == {changes.TEXT_BEFORE_REPLY_DROPPED}
 
 
 def test_annotations_are_columns_and_never_in_messages():
@@ -233,9 +267,13 @@ def many_turns(count, width):
 
 def test_the_oldest_turns_go_first():
     (row,), (done,) = rows(
-        "sharegpt", sample(20, "q", "a"), branch=many_turns(20, 500), history="context", row_characters=3_000
+        "sharegpt",
+        sample(20, "20:" + "q" * 500, "a" * 500),
+        branch=many_turns(20, 500),
+        history="context",
+        row_characters=3_100,
     )
-    assert sum(map(len, values(row))) <= 3_000
+    assert sum(map(len, values(row))) <= 3_100
     assert values(row)[0].startswith("18:") and len(values(row)) == 6
     assert done == {changes.HISTORY_SHORTENED}
 
@@ -272,7 +310,8 @@ def test_what_was_cut_says_how_many_characters_are_left_out(length):
 
 
 def test_words_are_never_cut():
-    (row,), (done,) = rows("sharegpt", sample(reply="r" * 5_000), branch=[user("question", 1)], row_characters=1_000)
+    branch = [user("question", 1), agent("r" * 5_000)]
+    (row,), (done,) = rows("sharegpt", sample(reply="r" * 5_000), branch=branch, row_characters=1_000)
     assert len(values(row)[-1]) == 5_000 and done == {changes.OVER_THE_BUDGET}
 
 

@@ -200,10 +200,10 @@ def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     AgentFactory(agent_id="bob")
     for number in range(10):
         if number % 3:  # the others have no transcript (any more)
-            tell([user(f"u{number}", f"q{number}"), agent("a", "r")], session_id=f"s{number}")
+            tell_turns(1, "" if number == 1 else f" of s{number}", session_id=f"s{number}")
         make(1, session=f"s{number}")
-    tell_turns(7, session_id="s9-long")
-    tell_turns(7, session_id="s5", db="agent_bob")
+    tell_turns(7, " of s9-long", session_id="s9-long")
+    tell_turns(7, " of s5", session_id="s5", db="agent_bob")
     make(5, session="s9-long", first=3)
     make(1, session="s5", first=7, agent_id="bob", id="of-bob")
     export = build("sharegpt", train_split=1)

@@ -86,3 +86,10 @@ def test_file_lists_come_from_the_details_first():
     summary = "<read-files>\n- a.md\nb.md\n</read-files>"
     assert file_lists(summary, {}) == (["a.md", "b.md"], [])
     assert file_lists(summary, {"readFiles": ["c.md"], "modifiedFiles": "no"}) == (["c.md"], [])
+
+
+def test_arguments_in_a_text_are_no_deeper_than_a_record_may_be():
+    deep = '{"a":' * 300 + "1" + "}" * 300
+    block = {"type": "toolCall", "id": "c", "name": "exec", "arguments": deep}
+    [call] = facts({"type": "message", "message": {"role": "assistant", "content": [block]}}).calls
+    assert call.arguments == {"_text": deep}

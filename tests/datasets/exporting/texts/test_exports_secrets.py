@@ -97,6 +97,31 @@ def test_a_key_after_an_end_of_line_in_a_call_is_found():
     value = orjson.dumps({"name": "exec", "arguments": {"command": f"cat <<E\n{KEY}\n{EXAMPLES['aws_key']}"}}).decode()
     assert "github_key" not in secrets.kinds_in(value)
     assert scanning.look([value]).kinds >= {"github_key", "aws_key"}
+    for said in (f"\n{value}", f"Tool: exec\nArguments: {value}", f"HTTP 200\n{value}", orjson.dumps(value).decode()):
+        assert scanning.look([said]).kinds >= {"github_key", "aws_key"}
+
+
+@database
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("where", ["call", "result"])
+@pytest.mark.parametrize(
+    ("format_", "options"),
+    [
+        ("sharegpt", {}),
+        ("sharegpt", {"keep_text": True}),
+        ("sharegpt", {"parallel_calls": "split"}),
+        ("openai", {}),
+        ("alpaca", {"tool_results": "input"}),
+    ],
+)
+def test_it_is_found_in_every_format(format_, options, where):
+    secret = {"content": f"first line\n{KEY}\nlast line"}
+    calls = [("c1", "read", {"path": "a"}), ("c2", "write", secret if where == "call" else {"path": "b"})]
+    result2 = orjson.dumps(secret).decode() if where == "result" else "done"
+    records = [assistant("Let me write.", *calls), result("c1", "nothing"), result("c2", f"HTTP 200\n{result2}")]
+    samples(user("question 1"), *records, assistant("answer 1"))
+    with pytest.raises(Refused, match="may contain secrets"):
+        build(format_, **options)
 
 
 @database
@@ -142,11 +167,12 @@ def test_candidate_facts_and_what_a_decision_rests_on_are_read_too(format_):
 
 @database
 @pytest.mark.usefixtures("home")
-def test_a_fact_beside_a_reply_is_read_too():
+@pytest.mark.parametrize("format_", ["sharegpt", "openai", "raw", "csv"])
+def test_a_fact_beside_a_reply_is_read_too(format_):
     gate = {"output": {"decision": "UPDATE_USER", "reason": "r", "candidateFact": f"uses {KEY}"}}
     samples(user("question 1"), assistant("answer 1"), body1=body(1, memoryGate=gate))
     with pytest.raises(Refused, match="An admin can include samples with texts that may contain secrets"):
-        build()
+        build(format_)
 
 
 @database
