@@ -1,6 +1,7 @@
 """Jobs: a row of `job_runs` is the truth about each run, and the queue that workers take it from."""
 
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,12 +37,14 @@ __all__ = [
     "run_now",
     "start",
     "visible_to",
+    "wait",
 ]
 
 log = logging.getLogger(__name__)
 
 STALE_MS = 15_000
 MAX_ATTEMPTS = 3
+WAIT_SECONDS = 0.2  # between two looks at a run of another process
 NEWEST_FIRST = ("-created_at", "-id")
 
 
@@ -75,6 +78,17 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
         return running.run(job.id, listener=listener) or _refuse_twin(_create(kind, params, by), job)
     finally:
         reserve.keep(settings.HOME_DIR)
+
+
+def wait(job: JobRun) -> JobRun:
+    """A run that another process works on, once it has ended. It goes on here when that process is gone."""
+    while not job.has_ended:
+        time.sleep(WAIT_SECONDS)
+        recover()
+        job.refresh_from_db()
+        if job.state == JobRun.State.QUEUED:
+            job = running.run(job.id) or job
+    return job
 
 
 def cancel(job: JobRun, *, by: str) -> JobRun:

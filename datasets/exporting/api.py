@@ -69,6 +69,7 @@ def export_detail(request, export_id: str):
     "/exports/{export_id}/files/{name}",
     {200: None, 206: None},
     404,
+    409,
     416,
     openapi_extra={"parameters": [RANGE], "responses": {200: ANY_CONTENT, 206: ANY_CONTENT}},
 )
@@ -76,10 +77,11 @@ def export_detail(request, export_id: str):
 def export_file(request, export_id: str, name: str):
     """One file of a ready export: the files its manifest names, and `manifest.json`. Its ETag is its sha256.
 
-    Files with rows of texts that may hold secrets are for admins: 403 for everybody else.
+    Files with rows of texts that may hold secrets are for admins: 403 for everybody else; 409 for a file that was
+    changed.
     """
     export = get_object_or_404(DatasetExport, id=export_id)
-    path = exports.file_of(export, name)
+    path = exports.to_send(export, name)
     if path is None:
         raise Http404
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))

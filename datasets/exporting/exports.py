@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -178,6 +179,28 @@ def promised(export: DatasetExport) -> list[FileFacts]:
         data = sums.text((file.name, file.sha256) for file in files)
         files.append(FileFacts(manifest["checksums"], len(data), hashlib.sha256(data).hexdigest()))
     return files
+
+
+def is_whole(path: Path, facts: FileFacts) -> bool:
+    """Whether a file is there, is no link, and is as long as it was when it was written."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == facts.bytes
+
+
+def to_send(export: DatasetExport, name: str) -> Path | None:
+    """`file_of`, for a download. Raises Refused when the file is not what was written, as far as its size tells."""
+    path = file_of(export, name)
+    if path and not is_whole(path, next(file for file in promised(export) if file.name == name)):
+        raise Refused(not_whole(name))
+    return path
+
+
+def not_whole(name: str) -> str:
+    """The sentence about a file that is not sent."""
+    return _("%(file)s is missing or was changed. Verify the files of this export.") % {"file": name}
 
 
 def checksum_of(export: DatasetExport, name: str) -> str:

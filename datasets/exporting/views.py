@@ -92,7 +92,7 @@ def export_detail(request, export_id):
 def export_file(request, export_id, name):
     """One file of a ready export, as a download."""
     export = get_object_or_404(DatasetExport, id=export_id)
-    path = exports.file_of(export, name)
+    path = exports.to_send(export, name)
     if path is None:
         raise Http404
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))

@@ -125,9 +125,9 @@ class ShareGPT:
             return [Broken("odd_count")]
         broken: list[Broken] = []
         before = ""
-        keys = MARKED_KEYS if "train" in messages[0] else MESSAGE_KEYS
+        keys = MARKED_KEYS if isinstance(messages[0], dict) and "train" in messages[0] else MESSAGE_KEYS
         for number, message in enumerate(messages):
-            if list(message) != keys or not isinstance(message["value"], str):
+            if not isinstance(message, dict) or list(message) != keys or not _are_texts(message):
                 return [*broken, Broken("message_keys", str(number + 1))]  # what follows cannot be judged
             role = message["from"]
             if rule := _misplaced(role, number, before) or _empty_or_no_call(role, message["value"]):
@@ -162,6 +162,11 @@ def call_value(calls: Sequence[Call]) -> str:
     for tag in TAGS:
         text = text.replace(tag, f"\\u003c{tag[1:]}")
     return text
+
+
+def _are_texts(message):
+    """Whether a message says in texts who says what."""
+    return isinstance(message["from"], str) and isinstance(message["value"], str)
 
 
 def _misplaced(role, number, before):

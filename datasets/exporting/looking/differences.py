@@ -38,7 +38,7 @@ def note(export: DatasetExport) -> None:
             found |= _difference(_known(before, is_kept=True), known)
         elif before:
             found["problem"] = TOO_BIG
-    except (OSError, Refused):
+    except (OSError, Refused, ValueError):  # ValueError: a sample's id that is no text of JSON
         found["problem"] = MISSING
     told = {"difference_json": found, "places_json": places.as_json()}
     values = {name: orjson.dumps(value).decode() for name, value in told.items()}
@@ -112,4 +112,5 @@ def _difference(before: Known, now: Known) -> dict[str, Any]:
 
 
 def _first(ids):
-    return [orjson.loads(sample) for sample in sorted(ids)[:LISTED]]
+    found = (orjson.loads(sample) for sample in sorted(ids)[:LISTED])
+    return [sample for sample in found if isinstance(sample, str)]

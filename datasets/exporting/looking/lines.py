@@ -18,6 +18,7 @@ from .. import exports
 from ..building.splits import SIDES
 
 QUOTE = b'"'
+LONGEST = 64 * 1024 * 1024  # bytes: what is longer is no row that was written
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,9 @@ def walked(path: Path) -> Iterator[tuple[int, int, bytes]]:
     offset, number, is_table = beginning(path), 0, is_csv(path)
     with path.open("rb") as file:
         file.seek(offset)
-        while line := read(file, is_csv=is_table):
+        while line := read(file, LONGEST, is_csv=is_table):
+            if len(line) == LONGEST:
+                raise changed()
             yield number, offset, line
             offset += len(line)
             number += 1

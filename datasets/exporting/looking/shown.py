@@ -13,6 +13,7 @@ from .lines import Line
 # Characters of a text, of a row, and messages of a row: as one of ten, and alone.
 BRIEF, WHOLE = (1_500, 20_000, 40), (20_000, 200_000, 400)
 RAW = 200_000
+MOST_INDENTED = 100_000  # bytes of a row: what is nested deeply is many times as long with its indents
 TONES = {
     **dict.fromkeys(("human", "user", "instruction", "input", "prompt", "user_message"), "user"),
     **dict.fromkeys(("gpt", "assistant", "output", "completion", "response", "chosen", "rejected"), "agent"),
@@ -74,8 +75,15 @@ def shown(line: Line, kind: str = "", *, is_alone: bool = False) -> ShownRow:
     found.parts, found.facts = _within(parts, WHOLE if is_alone else BRIEF), facts
     found.hidden = len(parts) - len(found.parts)
     if is_alone:
-        found.raw = line.data.decode() if line.is_csv else orjson.dumps(row, option=orjson.OPT_INDENT_2).decode()
+        found.raw = _raw(line, row)
     return found
+
+
+def _raw(line, row):
+    """The row as the file has it; with line breaks where these do not make much more of it."""
+    if line.is_csv or len(line.data) > MOST_INDENTED:
+        return line.data.decode("utf-8", "replace")
+    return orjson.dumps(row, option=orjson.OPT_INDENT_2).decode()
 
 
 def _parts(row) -> Iterator[Part]:

@@ -99,6 +99,9 @@ def test_alpaca_rows_that_trainers_misread(change, rule):
         ),
         ({"conversations": [{"value": "u", "from": "human"}, {"from": "gpt", "value": "a"}]}, "message_keys"),
         ({"conversations": "text"}, "odd_count"),
+        ({"conversations": [1, 2]}, "message_keys"),
+        ({"conversations": [{"from": ["human"], "value": "u"}, {"from": "gpt", "value": "a"}]}, "message_keys"),
+        ({"conversations": [{"from": "human", "value": 1}, {"from": "gpt", "value": "a"}]}, "message_keys"),
     ],
 )
 def test_sharegpt_rows_that_trainers_misread(change, rule):

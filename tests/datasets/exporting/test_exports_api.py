@@ -3,9 +3,11 @@
 import orjson
 import pytest
 
+from datasets.exporting import exports
 from datasets.models import DatasetExport
 from jobs import running
 from jobs.models import JobRun
+from tests.datasets.exporting.exporting import make
 from tests.factories import ExportFactory, SampleFactory
 
 API = "/api/v1/exports"
@@ -111,6 +113,25 @@ def test_only_the_manifest_s_files_can_be_downloaded(as_reviewer, home, name):
     (home / export.file_path).mkdir(parents=True)
     (home / export.file_path / "secret.key").write_text("secret")
     assert as_reviewer.get(f"{API}/{export.id}/files/{name}").status_code == 404
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_file_that_is_not_the_one_that_was_written_is_not_sent(as_reviewer, home, is_link):
+    SampleFactory(annotation_status="approved")
+    export = make(as_reviewer)
+    file = exports.folder_of(export) / "README.md"
+    assert as_reviewer.get(f"{API}/{export.id}/files/README.md").getvalue() == file.read_bytes()
+    if is_link:
+        data = file.read_bytes()
+        (home / "elsewhere").write_bytes(data)
+        file.unlink()
+        file.symlink_to(home / "elsewhere")
+    else:
+        file.write_bytes(b"tampered")
+    for address in (f"{API}/{export.id}/files/README.md", f"{API}/{export.id}/zip"):
+        response = as_reviewer.get(address)
+        assert response.status_code == 409 and "missing or was changed" in response.json()["detail"]
+    assert as_reviewer.get(f"/exports/{export.id}/files/README.md").status_code == 409
 
 
 def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_queries):

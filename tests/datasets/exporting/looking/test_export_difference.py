@@ -12,6 +12,7 @@ from datasets.exporting.looking import differences
 from datasets.exporting.looking.lines import row_files
 from datasets.models import DatasetExport, DatasetSample
 from jobs import running
+from jobs.models import JobRun
 from tests.datasets.exporting.branches import body
 from tests.datasets.exporting.exporting import WANTED, make
 from tests.factories import SampleFactory
@@ -193,3 +194,17 @@ class TestEstimate:
         assert sum(rows for _first, _beyond, rows in found) == len(sizes)
         for first, beyond, rows in found:
             assert rows == sum(first <= size < beyond for size in sizes)
+
+
+@pytest.mark.parametrize("sample_id", ["a/b", "..", r"\q", "x" * 64])
+def test_ids_in_a_file_that_was_changed_break_no_page(as_reviewer, home, sample_id):
+    """What stands in a file is not what a store would hold: the next export is compared with it all the same."""
+    SampleFactory(id="z" * 64, session_id="s", annotation_status="approved")
+    first = make(as_reviewer, train_split="1")
+    file = exports.folder_of(first) / row_files(first)["train"]["name"]
+    changed = sample_id.encode().ljust(64, b"y")[:64]
+    file.write_bytes(file.read_bytes().replace(b"z" * 64, changed))
+    assert as_reviewer.get(first.get_absolute_url(), {"row": 1}).status_code == 200
+    second = again(as_reviewer)
+    assert JobRun.objects.get(id=second.job_id).state == "finished"
+    assert as_reviewer.get(second.get_absolute_url()).status_code == 200
