@@ -95,6 +95,23 @@ BEFORE: dict[str, Any] = {
 }
 
 
+def unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> set[str]:
+    """The names of options that make no difference for a format and task."""
+    shape = Shape(format=kind, task=task, tool_results=tool_results)
+    is_reply, is_gate = task == TASKS.REPLY, task == TASKS.GATE and not shape.is_stored
+    used = {
+        "history": shape.has_history,
+        "tool_calls": shape.has_history,
+        "prompt_characters": shape.has_history,
+        "keep_text": kind == FORMATS.SHAREGPT and is_reply,
+        "parallel_calls": kind == FORMATS.SHAREGPT and is_reply,
+        "tool_results": kind == FORMATS.ALPACA and is_reply,
+        "gate_output": is_gate,
+        "row_characters": is_gate or shape.needs_branch,
+    }
+    return {name for name, is_used in used.items() if not is_used}
+
+
 def read_options(export: DatasetExport) -> Options:
     """What a stored export was asked for."""
     filters = orjson.loads(export.filters or "{}")

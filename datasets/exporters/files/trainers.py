@@ -79,6 +79,7 @@ def llamafactory(written: Written) -> str:
 LLAMAFACTORY_LINE = f"llamafactory-cli train {LLAMAFACTORY} model_name_or_path=MODEL template=TEMPLATE"
 AXOLOTL_LINE = f"axolotl train {AXOLOTL} --base-model MODEL"
 LOAD_LINE = f"python {LOAD}"
+DATASETS_LINE = "datasets.load_dataset(os.getcwd())"  # in Python; it stops at ".", whose name is empty
 # What is typed in the folder of an export, by the file that is then read.
 LINES = {LLAMAFACTORY: LLAMAFACTORY_LINE, AXOLOTL: AXOLOTL_LINE, LOAD: LOAD_LINE}
 
