@@ -231,6 +231,18 @@ def test_trainers_are_told_where_the_rows_are(samples, format_, history):
         assert read["type"] == "alpaca"
 
 
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples, format_):
+    for number, words in enumerate((1_500, 1_500, 8_000)):
+        reply = f"{number} {'wörds ' * words}"
+        SampleFactory(id=f"long{number}", session_id="s9", annotation_status="approved", output=reply)
+    folder = build(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
+    factory, axolotl = ((folder / name).read_text() for name in ("llamafactory.yaml", "axolotl.yaml"))
+    assert "are cut: an estimated 3 rows of all files.\ncutoff_len: 2048\n" in factory
+    assert "are left out: an estimated 1 row of all files.\nsequence_len: 8192\n" in axolotl
+    assert (yaml.safe_load(factory)["cutoff_len"], yaml.safe_load(axolotl)["sequence_len"]) == (2048, 8192)
+
+
 def test_several_exports_fit_into_one_data_folder(samples):
     made = [build(), build(name="Second"), build("alpaca"), build(name="第一次")]
     names = [file.name for one in made for file in one.folder.glob("ocl_*")]
