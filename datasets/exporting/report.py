@@ -58,7 +58,11 @@ def counted_in_words(found: Fitting) -> str:
         lines.append(f"  --history {name}: {amounts.of('rows', rows)}")
     for _name, why, count in found.left_out:
         lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
-    return "\n".join(lines)
+    caveat = _(
+        "Duplicates, lost outputs, possible secrets, row lengths and decisions are checked when the rows are written, "
+        "and can leave out more."
+    )
+    return "\n".join([*lines, f"  {caveat}"])
 
 
 def sentence(export: DatasetExport, job: JobRun) -> str:
