@@ -39,6 +39,15 @@ def test_it_works(home):
     assert JobRun.objects.get().state == "finished"
 
 
+def test_it_says_how_long_rows_are_and_names_the_export_that_it_compared_with():
+    SampleFactory(annotation_status="approved", output="wörds " * 1_500)
+    out, _ = export("--format", "alpaca", "--split", "1")
+    assert "  More than 2,048 tokens: 1 row; more than 4,096: 0 rows; more than 8,192: 0 rows\n" in out
+    assert "Rows compared" not in out
+    again, _ = export("--format", "alpaca", "--split", "1", "--name", "two")
+    assert "Rows compared with the export one: added 0, " in again
+
+
 def test_a_program_gets_one_json_object(home):
     SampleFactory(annotation_status="approved")
     receipt = orjson.loads(export("--format", "sharegpt", "--json")[0])
