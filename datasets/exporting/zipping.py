@@ -8,7 +8,7 @@ from openclaw_web.pages.zips import Packed, length, zipped
 
 from ..exporters.files.naming import dataset_name
 from ..models import DatasetExport
-from .exports import folder_of, promised
+from .exports import folder_of, promised, read_manifest
 
 
 def download(export: DatasetExport) -> StreamedDownload:
@@ -16,7 +16,7 @@ def download(export: DatasetExport) -> StreamedDownload:
 
     Raises Refused when a file is missing or has another size: what is not whole is not sent.
     """
-    name = dataset_name(export.export_name, export.export_format)
+    name = read_manifest(export).get("dataset") or dataset_name(export.export_name, export.export_format)
     files = [Packed(f"{name}/{file.name}", folder_of(export) / file.name, file.bytes) for file in promised(export)]
     for file in files:
         if not file.path.is_file() or file.path.stat().st_size != file.size:

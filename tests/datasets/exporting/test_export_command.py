@@ -91,6 +91,30 @@ def test_a_taken_name_is_refused():
     assert refused.value.returncode == 3 and DatasetExport.objects.count() == 1
 
 
+def test_a_name_whose_files_another_export_has_is_refused():
+    SampleFactory(annotation_status="approved")
+    export("--format", "alpaca", "--name", "First  try")
+    assert DatasetExport.objects.get().export_name == "First try"
+    with pytest.raises(CommandError, match="The files of the export First try would have the same names") as refused:
+        export("--format", "alpaca", "--name", "First-try")
+    assert refused.value.returncode == 3 and DatasetExport.objects.count() == 1
+    export("--format", "sharegpt", "--name", "First-try")
+    with pytest.raises(CommandError, match="There is already an export named First try"):
+        export("--format", "alpaca", "--name", " First   try")
+
+
+def test_files_of_an_export_of_an_earlier_version_count_as_they_are():
+    SampleFactory(annotation_status="approved")
+    export("--format", "alpaca", "--name", "训练 v2")
+    row = DatasetExport.objects.get()
+    manifest = orjson.loads(row.manifest_json) | {"dataset": "ocl_v2_alpaca"}
+    DatasetExport.objects.update(manifest_json=orjson.dumps(manifest).decode())
+    with pytest.raises(CommandError, match="The files of the export 训练 v2"):
+        export("--format", "alpaca", "--name", "v2")
+    DatasetExport.objects.update(state="failed")
+    export("--format", "alpaca", "--name", "v2")
+
+
 def test_rows_in_the_way_are_named():
     for number in range(30):
         SampleFactory(id=f"broken-{number:02}", annotation_status="approved", output=" ", content=body(number))
