@@ -7,9 +7,10 @@ import orjson
 
 from jobs.models import JobRun
 
-from ..exporters.files.trainers import LINES
+from ..exporters.files.trainers import DATASETS_LINE, LINES
 from ..models import DatasetExport
 from . import exports, flagged, jobs
+from .building.card import README
 from .verifying import INTACT
 
 
@@ -54,7 +55,7 @@ def about(export: DatasetExport, user: Any) -> AboutFiles:
     names = {file.name for file in files}
     return AboutFiles(
         rows=[(file, states.get(file.name, {})) for file in files],
-        lines=_lines(export, names),
+        lines=_lines(names),
         job=job,
         result=result,
         is_for_admins=bool(flagged.rows_with_flagged(export)) and not user.has_role("admin"),
@@ -62,7 +63,6 @@ def about(export: DatasetExport, user: Any) -> AboutFiles:
     )
 
 
-def _lines(export, names):
+def _lines(names):
     lines = [line for name, line in LINES.items() if name in names]
-    folder = exports.read_manifest(export).get("dataset")
-    return [*lines, f'datasets.load_dataset("./{folder}")'] if lines and folder else lines
+    return [*lines, DATASETS_LINE] if README in names else lines

@@ -14,7 +14,7 @@ from openclaw_web.errors import Refused
 from people.audit import log as audit
 
 from ..models import DatasetExport
-from . import exports, flagged, verifying
+from . import exports, flagged, taken, verifying
 from .looking import differences
 
 
@@ -85,6 +85,7 @@ def verification(export: DatasetExport) -> JobRun | None:
 def _request(name, format, task, by, choices):
     with transaction.atomic():
         exports.check_request(name, format, task, **choices)
+        taken.check_dataset(name, format)
         export = exports.request(name, format, task, by=by, **choices)
         told = {"format": format, "task": task}
         if choices.get("include_flagged"):

@@ -1,5 +1,6 @@
 """What an export is asked for: checked when it is requested, kept in its row, read back when it is built."""
 
+import re
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -22,6 +23,7 @@ FORMATS = DatasetExport.Format
 TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 LONGEST_NAME, LONGEST_SEED = 120, 64
+BLANKS = re.compile(" +")
 ROW_CHARACTERS = 32_000
 ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
@@ -95,6 +97,23 @@ BEFORE: dict[str, Any] = {
 }
 
 
+def unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> set[str]:
+    """The names of options that make no difference for a format and task."""
+    shape = Shape(format=kind, task=task, tool_results=tool_results)
+    is_reply, is_gate = task == TASKS.REPLY, task == TASKS.GATE and not shape.is_stored
+    used = {
+        "history": shape.has_history,
+        "tool_calls": shape.has_history,
+        "prompt_characters": shape.has_history,
+        "keep_text": kind == FORMATS.SHAREGPT and is_reply,
+        "parallel_calls": kind == FORMATS.SHAREGPT and is_reply,
+        "tool_results": kind == FORMATS.ALPACA and is_reply,
+        "gate_output": is_gate,
+        "row_characters": is_gate or shape.needs_branch,
+    }
+    return {name for name, is_used in used.items() if not is_used}
+
+
 def read_options(export: DatasetExport) -> Options:
     """What a stored export was asked for."""
     filters = orjson.loads(export.filters or "{}")
@@ -144,8 +163,8 @@ def check(options: Options) -> None:
 
 
 def check_name(name: str) -> str:
-    """The name of an export without blanks around it. Raises Refused when it cannot be one."""
-    name = name.strip()
+    """The name of an export with single blanks, and none around it. Raises Refused when it cannot be one."""
+    name = BLANKS.sub(" ", name.strip())
     if not name:
         raise Refused(_("Enter a name for the export."))
     if len(name) > LONGEST_NAME or not name.isprintable():

@@ -58,7 +58,11 @@ def counted_in_words(found: Fitting) -> str:
         lines.append(f"  --history {name}: {amounts.of('rows', rows)}")
     for _name, why, count in found.left_out:
         lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
-    return "\n".join(lines)
+    caveat = _(
+        "Duplicates, lost outputs, possible secrets, row lengths and decisions are checked when the rows are written, "
+        "and can leave out more."
+    )
+    return "\n".join([*lines, f"  {caveat}"])
 
 
 def sentence(export: DatasetExport, job: JobRun) -> str:
@@ -82,12 +86,21 @@ def in_words(export: DatasetExport) -> str:
             _("  Excluded: %(count)s (%(why)s)")
             % {"count": f"{found['count']:,}", "why": export_words.EXCLUSIONS[found["reason"]]}
         )
-    for kind, rows in export_words.secrets(manifest):
-        lines.append(_("  Possible secrets: %(count)s (%(kind)s)") % {"count": amounts.of("rows", rows), "kind": kind})
+    lines += _secrets(manifest)
     for name, rows in manifest["transformations"].items():
         lines.append(f"  {amounts.of('rows', rows)}: {export_words.CHANGES[name]}")
     lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
     return "\n".join([*lines, *_prompt_lines(manifest), *_lengths(manifest), *_compared(export)])
+
+
+def _secrets(manifest):
+    """How many rows may contain secrets, and whether they are in the files."""
+    if manifest["options"]["include_flagged"]:
+        words = _("  Possible secrets: %(count)s in the files (%(kind)s)")
+    else:
+        words = _("  Possible secrets: %(count)s, not in the files (%(kind)s)")
+    for kind, rows in export_words.secrets(manifest):
+        yield words % {"count": amounts.of("rows", rows), "kind": kind}
 
 
 def _prompt_lines(manifest):
@@ -109,23 +122,32 @@ def _lengths(manifest):
     """How long rows are, where the manifest says it."""
     if not (found := manifest.get("lengths")):
         return
-    above = ", ".join(f"{rows:,} > {int(limit):,}" for limit, rows in found["tokens_above"].items())
     tokens = {name: amounts.of("tokens", found[f"tokens_{name}"]) for name in ("all", "longest")}
-    yield _("  About %(all)s, in the longest row %(longest)s; rows with more: %(above)s") % (tokens | {"above": above})
+    yield _("  About %(all)s, in the longest row %(longest)s") % tokens
+    first, *others = found["tokens_above"].items()
+    above = [_("  More than %(limit)s tokens: %(rows)s") % _above(*first)]
+    above += [_("; more than %(limit)s: %(rows)s") % _above(*other) for other in others]
+    yield "".join(above)
+
+
+def _above(limit, rows):
+    return {"limit": f"{int(limit):,}", "rows": amounts.of("rows", rows)}
 
 
 def _compared(export):
     """What is different from the export before, where there is one."""
     found = differences.read(export)
-    if "same" in found:
-        numbers = {name: f"{found[name]['count']:,}" for name in differences.KINDS} | {"same": f"{found['same']:,}"}
-        yield (
-            _(
-                "  Rows compared with the export before: added %(added)s, removed %(removed)s, changed %(changed)s, "
-                "in another part of the split %(moved)s, the same %(same)s"
-            )
-            % numbers
+    before = DatasetExport.objects.filter(id=found.get("to", "")).first()
+    if before is None or "same" not in found:
+        return
+    numbers = {name: f"{found[name]['count']:,}" for name in differences.KINDS} | {"same": f"{found['same']:,}"}
+    yield (
+        _(
+            "  Rows compared with the export %(name)s: added %(added)s, removed %(removed)s, changed %(changed)s, "
+            "in another part of the split %(moved)s, the same %(same)s"
         )
+        % {"name": before.export_name, **numbers}
+    )
 
 
 def _file_line(file):

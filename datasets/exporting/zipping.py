@@ -6,7 +6,7 @@ from openclaw_web.pages.zips import Packed, length, zipped
 
 from ..exporters.files.naming import dataset_name
 from ..models import DatasetExport
-from .exports import folder_of, is_whole, not_whole, promised
+from .exports import folder_of, is_whole, not_whole, promised, read_manifest
 
 
 def download(export: DatasetExport) -> StreamedDownload:
@@ -14,7 +14,7 @@ def download(export: DatasetExport) -> StreamedDownload:
 
     Raises Refused when a file is missing or has another size: what is not whole is not sent.
     """
-    name = dataset_name(export.export_name, export.export_format)
+    name = read_manifest(export).get("dataset") or dataset_name(export.export_name, export.export_format)
     files = []
     for file in promised(export):
         path = folder_of(export) / file.name

@@ -10,6 +10,7 @@ CONVERSATIONS = """\
     roles: {user: [human], assistant: [gpt, function_call], tool: [observation]}
 """
 TYPES = {"alpaca": "    type: alpaca\n", "sharegpt": CONVERSATIONS}
+LONGEST = 8_192  # tokens
 NO_SYSTEM = """\
     # Rows have no system prompt, or not all of them do: else an empty system message would stand before those.
     drop_system_message: true
@@ -20,10 +21,13 @@ MARKED = """\
 """
 
 
-def config(kind: str, files: Mapping[str, str], *, is_marked: bool = False, has_system: bool = False) -> str:
+def config(
+    kind: str, files: Mapping[str, str], *, is_marked: bool = False, has_system: bool = False, longer: str = "0 rows"
+) -> str:
     """The text of `axolotl.yaml` for the files of each side, the training side among them.
 
-    With `is_marked`, messages say whether to learn them. `has_system`: every row has a system prompt.
+    With `is_marked`, messages say whether to learn them. `has_system`: every row has a system prompt. `longer`: the
+    rows that are estimated to have more than LONGEST tokens.
     """
     how = TYPES[kind] + (MARKED if is_marked else "")
     if kind == "sharegpt" and not has_system:
@@ -36,7 +40,7 @@ def config(kind: str, files: Mapping[str, str], *, is_marked: bool = False, has_
     ]
     if "validation" in files:
         parts += ["test_datasets:", _entry(files["validation"], "    split: train\n" + how)]
-    return "\n".join([*parts, _TRAINING])
+    return "\n".join([*parts, _TRAINING.format(longer=longer, longest=LONGEST)])
 
 
 def _entry(file, how):
@@ -48,7 +52,8 @@ adapter: lora
 lora_r: 16
 lora_alpha: 32
 lora_target_linear: true
-sequence_len: 8192
+# Rows with more tokens than this are left out: an estimated {longer} of all files.
+sequence_len: {longest}
 micro_batch_size: 1
 gradient_accumulation_steps: 8
 num_epochs: 1

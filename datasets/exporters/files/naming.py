@@ -6,13 +6,18 @@ import unicodedata
 
 OTHER = re.compile(r"[^A-Za-z0-9_]+")
 LONGEST = 64  # characters of a name that file names repeat
+HASH = 8  # of these, where they do not tell the whole name
 
 
 def slug(name: str) -> str:
-    """A name in ASCII letters, digits, `_` and `-`; a short hash of a name that has no such letter or digit."""
+    """A name in ASCII letters, digits, `_` and `-`, for blanks too; a short hash tells what else was lost."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    found = OTHER.sub("-", plain)[:LONGEST].strip("-_")
-    return found or hashlib.sha256(name.encode()).hexdigest()[:8]
+    found = OTHER.sub("-", plain).strip("-_")
+    if found == name.replace(" ", "-") and len(found) <= LONGEST:
+        return found
+    told = hashlib.sha256(name.encode()).hexdigest()[:HASH]
+    found = found[: LONGEST - HASH - 1].strip("-_")
+    return f"{found}-{told}" if found else told
 
 
 def dataset_name(name: str, kind: str) -> str:

@@ -3,8 +3,8 @@
 A format that a trainer cannot read has no entry in its table, and no file.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -16,6 +16,7 @@ from .naming import file_name, side_name
 
 LLAMAFACTORY, AXOLOTL, LOAD = "llamafactory.yaml", "axolotl.yaml", "load.py"
 INFO = "dataset_info.json"
+CUT_AT = 2_048  # tokens: the default of LLaMA-Factory
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Written:
     """The rows of an export: their data set's name, format, which sides have any, what stands before a reply.
 
     `history` is empty where nothing does. `has_system`: every row has a system prompt. `has_tools`: some have tools.
+    `above`: rows that are estimated to have more than so many tokens (lengths.ABOVE).
     """
 
     dataset: str
@@ -31,11 +33,17 @@ class Written:
     history: str = ""
     has_system: bool = False
     has_tools: bool = False
+    above: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def files(self) -> dict[str, str]:
         """The file of each side."""
         return {side: file_name(self.dataset, side, self.kind) for side in self.sides}
+
+    def longer(self, tokens: int) -> str:
+        """The rows that are estimated to have more tokens, in words."""
+        rows = self.above.get(tokens, 0)
+        return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
 def files_beside(written: Written) -> Iterator[tuple[str, bytes]]:
@@ -50,7 +58,8 @@ def files_beside(written: Written) -> Iterator[tuple[str, bytes]]:
             yield LLAMAFACTORY, llamafactory(written).encode()
     if written.kind in axolotl.TYPES and is_trained:
         about = {"is_marked": written.history == CONTEXT, "has_system": written.has_system}
-        yield AXOLOTL, axolotl.config(written.kind, written.files, **about).encode()
+        longer = written.longer(axolotl.LONGEST)
+        yield AXOLOTL, axolotl.config(written.kind, written.files, **about, longer=longer).encode()
     about = {"is_marked": written.history == CONTEXT, "has_tools": written.has_tools}
     yield LOAD, loading.script(written.kind, written.files, **about).encode()
 
@@ -65,6 +74,8 @@ def llamafactory(written: Written) -> str:
         "finetuning_type: lora",
         "dataset_dir: .",
         f"dataset: {side_name(written.dataset, 'train')}",
+        f"# Rows with more tokens than this are cut: an estimated {written.longer(CUT_AT)} of all files.",
+        f"cutoff_len: {CUT_AT}",
     ]
     if written.history == CONTEXT:  # this trainer does not read `train: false`
         lines += [
@@ -79,6 +90,7 @@ def llamafactory(written: Written) -> str:
 LLAMAFACTORY_LINE = f"llamafactory-cli train {LLAMAFACTORY} model_name_or_path=MODEL template=TEMPLATE"
 AXOLOTL_LINE = f"axolotl train {AXOLOTL} --base-model MODEL"
 LOAD_LINE = f"python {LOAD}"
+DATASETS_LINE = "datasets.load_dataset(os.getcwd())"  # in Python; it stops at ".", whose name is empty
 # What is typed in the folder of an export, by the file that is then read.
 LINES = {LLAMAFACTORY: LLAMAFACTORY_LINE, AXOLOTL: AXOLOTL_LINE, LOAD: LOAD_LINE}
 

@@ -10,21 +10,27 @@ from typing import Any
 import orjson
 from django.utils import translation
 
+from openclaw_web import amounts
+
+from ...exporters.conversations.histories import CONTEXT
 from ...exporters.files.sums import SUMS
-from ...exporters.files.trainers import INFO, LINES, Written
+from ...exporters.files.trainers import DATASETS_LINE, INFO, LINES, Written
 from .. import words
+from ..options import unused_choices
 
 README = "README.md"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|&])")
-# What the rows of each format are checked for when they are written, with the versions that tests give them to.
-READERS = {
-    "alpaca": "LLaMA-Factory 0.9.5, Axolotl 0.19 and HF `datasets` 4.0 to 5.2",
-    "sharegpt": "LLaMA-Factory 0.9.5, Axolotl 0.19 and HF `datasets` 4.0 to 5.2",
-    "openai": "OpenAI's fine-tuning and HF `datasets` 4.0 to 5.2",
-}
-CHECKED = "Every row was checked when it was written, against the rules of {readers}."
+CHECKED = "Every row was checked when it was written, against the rules of {programs}."
 UNCHECKED = "These are samples as they are stored, in no form that a training tool reads."
+ESTIMATED = "Tokens are estimated without a tokenizer, and what a chat template adds is not counted"
+# Of a history whose earlier replies are not to be learned: what keeps a trainer from learning them.
+UNLEARNED = {
+    "sharegpt": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl, as the files "
+    "beside the rows do: else replies that nobody approved are learned",
+    "openai": "Replies with `weight` 0 are not to be learned: nobody approved them. A program that does not read "
+    "`weight` learns them",
+}
 RULES = "Written by openclaw-web {version} under rules {rules}, profile `{profile}`."
 
 
@@ -56,15 +62,19 @@ def _text(name, written, manifest):
     yield from _section("Left out", _left_out(manifest["excluded"]))
     yield from _section("Changed to fit the format", _changed(manifest["transformations"]))
     yield from _section("Possible secrets", _secrets(manifest))
+    if lengths := manifest["lengths"]:
+        yield from _section("Length of rows", _lengths(lengths))
+    if prompts := words.prompt_counts(manifest):
+        yield from _section("System prompts and tools", _prompts(prompts, manifest))
     if notes := manifest["notes"]:
         yield from _section("To know", (str(words.NOTES[name]) for name in notes))
-    yield from _section("Options", (f"`{key}`: {_shown(value)}" for key, value in manifest["options"].items()))
+    yield from _section("Options", (f"`{key}`: {_shown(value)}" for key, value in _options(manifest)))
     yield from _section("How to load", _loading(written, manifest))
     yield "\n## Before you publish\n"
     yield "Nobody has checked these rows for personal data yet. People wrote them to their agents: read them first."
     yield "\n## Checks\n"
-    readers = READERS.get(written.kind)
-    yield CHECKED.format(readers=readers) if readers else UNCHECKED
+    programs = list(dict.fromkeys(f"{check['program']} {check['version']}" for check in manifest["checks"]))
+    yield CHECKED.format(programs=" and ".join(programs)) if programs else UNCHECKED
     about = {"rules": manifest["rules"], "version": manifest["app"]["version"], "profile": manifest["profile"]}
     yield f"\n{RULES.format(**about)}"
     yield f"\nTo compare the files with what was written, run `sha256sum -c {SUMS}` in this folder."
@@ -77,8 +87,10 @@ def _section(title, lines) -> Iterator[str]:
 
 def _rows(written, counts):
     yield from (f"{side}: {counts[side]:,} ({file})" for side, file in written.files.items())
-    yield f"samples in them: {counts['samples']:,}, of which approved: {counts['approved']:,}"
-    yield f"sessions: {counts['sessions']:,}"
+    samples, approved = counts["samples"], counts["approved"]
+    some = f"{approved:,} of them approved" if approved else "none of them approved"
+    yield f"{amounts.of('samples', samples)}, {'all approved' if approved == samples else some}"
+    yield amounts.of("sessions", counts["sessions"])
 
 
 def _left_out(excluded):
@@ -88,13 +100,36 @@ def _left_out(excluded):
 
 def _changed(changes):
     for name, rows in changes.items():
-        yield f"{words.CHANGES[name]}: {rows:,} {'row' if rows == 1 else 'rows'}"
+        yield f"{words.CHANGES[name]}: {amounts.of('rows', rows)}"
 
 
 def _secrets(manifest):
     where = "in the files" if manifest["options"]["include_flagged"] else "not in the files"
     for kind, rows in words.secrets(manifest):
-        yield f"{kind}: {rows:,} {'row' if rows == 1 else 'rows'}, {where}"
+        yield f"{kind}: {amounts.of('rows', rows)}, {where}"
+
+
+def _lengths(lengths):
+    yield f"longest row: about {amounts.of('tokens', lengths['tokens_longest'])}"
+    for limit, rows in lengths["tokens_above"].items():
+        yield f"more than {int(limit):,} tokens: {amounts.of('rows', rows)}"
+    yield ESTIMATED
+
+
+def _prompts(counted, manifest):
+    for column in counted:
+        yield f"{column['label']}: {amounts.of('rows', column['rows'])}"
+        for why, rows in column["left_out"]:
+            yield f"{column['label']} left out: {amounts.of('rows', rows)} ({why})"
+    if rows := manifest["prompts"]["rows_with_undescribed_calls"]:
+        yield f"Calls of tools that the row does not describe: {amounts.of('rows', rows)}"
+
+
+def _options(manifest):
+    """Those that make a difference for the format and task."""
+    options, kind, task = manifest["options"], manifest["format"], manifest["task"]
+    unused = unused_choices(kind, task, options["tool_results"])
+    return ((name, value) for name, value in options.items() if name not in unused)
 
 
 def _loading(written, manifest):
@@ -105,7 +140,9 @@ def _loading(written, manifest):
             f"`{written.dataset}` as the data set"
         )
     yield from (f"In this folder: `{line}`" for file, line in LINES.items() if file in names)
-    yield f'In Python, from the folder above: `datasets.load_dataset("./{written.dataset}")`'
+    yield f"In Python, in this folder: `{DATASETS_LINE}`"
+    if written.history == CONTEXT:
+        yield UNLEARNED[written.kind]
 
 
 def _size(rows):

@@ -120,7 +120,7 @@ class ExportWriter:
         history = self.shape.history if self.shape.has_history else ""
         filled = self.prompts.filled
         has = {"has_system": filled["system"] == self.rows, "has_tools": filled["tools"] > 0}
-        about = Written(self.dataset, self.options.format, tuple(written), history, **has)
+        about = Written(self.dataset, self.options.format, tuple(written), history, **has, above=self.lengths.above)
         manifest = self._manifest(written)
         sources = [self.sources[side].finish() for side in splits.SIDES if side in self.sources]
         files = [*written.values(), *sources, *(self._write(name, data) for name, data in files_beside(about))]

@@ -7,13 +7,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError
-from django.db.models import Case, TextField, Value, When
+from django.db.models import Case, Q, TextField, Value, When
 
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite import words as sql_words
 from openclaw_web.sqlite.time_limits import time_box
 
 from ...exporters.conversations.histories import CONTEXT, EDITED, SESSION
+from ...exporters.conversations.turns import LEAVE_OUT
+from ...exporters.made import RESTS_ON_TOOLS
+from ...exporters.samples import TOOLS
 from .. import words
 from ..building.source import Source
 from ..options import Options, check
@@ -63,7 +66,7 @@ class Fitting:
 def fitting(options: Options, *, budget_ms: int = BUDGET_MS) -> Fitting:
     """Count at most COUNTED_UP_TO samples, for about `budget_ms` milliseconds. Raises Refused for wrong options.
 
-    What only a row can tell is not in it: lost outputs, secrets, the longest row, decisions of the memory gate.
+    What only a row can tell is not in it: duplicates, lost outputs, secrets, the longest row, decisions of the gate.
     """
     check(options)
     found = Fitting(is_more=True)
@@ -82,7 +85,7 @@ def fitting(options: Options, *, budget_ms: int = BUDGET_MS) -> Fitting:
 def _counted(options, limit):
     """The numbers of the first samples in the order of their places, at most `limit`."""
     source = Source(options)
-    reasons = dict(source.conditions())
+    reasons = dict(source.conditions()) | _known_later(options)
     why = Case(*[When(unwanted, then=Value(name)) for name, unwanted in reasons.items()],
                default=Value(FITS), output_field=TextField())  # fmt: skip
     some = source.scope.annotate(why=why).order_by(*PLACE)
@@ -91,6 +94,12 @@ def _counted(options, limit):
     numbers = NUMBERS.format(some=sql) + (SESSIONS if is_conversation else "")
     told = statements.rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
     return _found(told, reasons, options, limit)
+
+
+def _known_later(options):
+    """What an export finds while it writes rows, as far as columns tell it."""
+    has_no_calls = options.shape.has_history and options.tool_calls == LEAVE_OUT
+    return {RESTS_ON_TOOLS: Q(turn_traits__contains=TOOLS)} if has_no_calls else {}
 
 
 def _found(told, reasons, options, limit):

@@ -40,6 +40,15 @@ def test_it_works(home):
     assert JobRun.objects.get().state == "finished"
 
 
+def test_it_says_how_long_rows_are_and_names_the_export_that_it_compared_with():
+    SampleFactory(annotation_status="approved", output="wörds " * 1_500)
+    out, _ = export("--format", "alpaca", "--split", "1")
+    assert "  More than 2,048 tokens: 1 row; more than 4,096: 0 rows; more than 8,192: 0 rows\n" in out
+    assert "Rows compared" not in out
+    again, _ = export("--format", "alpaca", "--split", "1", "--name", "two")
+    assert "Rows compared with the export one: added 0, " in again
+
+
 def test_a_program_gets_one_json_object(home):
     SampleFactory(annotation_status="approved")
     receipt = orjson.loads(export("--format", "sharegpt", "--json")[0])
@@ -95,6 +104,30 @@ def test_a_taken_name_is_refused():
     with pytest.raises(CommandError, match="There is already an export named one") as refused:
         export("--format", "sharegpt")
     assert refused.value.returncode == 3 and DatasetExport.objects.count() == 1
+
+
+def test_a_name_whose_files_another_export_has_is_refused():
+    SampleFactory(annotation_status="approved")
+    export("--format", "alpaca", "--name", "First  try")
+    assert DatasetExport.objects.get().export_name == "First try"
+    with pytest.raises(CommandError, match="The files of the export First try would have the same names") as refused:
+        export("--format", "alpaca", "--name", "First-try")
+    assert refused.value.returncode == 3 and DatasetExport.objects.count() == 1
+    export("--format", "sharegpt", "--name", "First-try")
+    with pytest.raises(CommandError, match="There is already an export named First try"):
+        export("--format", "alpaca", "--name", " First   try")
+
+
+def test_files_of_an_export_of_an_earlier_version_count_as_they_are():
+    SampleFactory(annotation_status="approved")
+    export("--format", "alpaca", "--name", "训练 v2")
+    row = DatasetExport.objects.get()
+    manifest = orjson.loads(row.manifest_json) | {"dataset": "ocl_v2_alpaca"}
+    DatasetExport.objects.update(manifest_json=orjson.dumps(manifest).decode())
+    with pytest.raises(CommandError, match="The files of the export 训练 v2"):
+        export("--format", "alpaca", "--name", "v2")
+    DatasetExport.objects.update(state="failed")
+    export("--format", "alpaca", "--name", "v2")
 
 
 def test_rows_in_the_way_are_named():

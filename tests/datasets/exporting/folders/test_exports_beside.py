@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.exporters.files import naming
+from datasets.exporters.files.trainers import DATASETS_LINE
 from datasets.exporting import exports
+from datasets.exporting.options import unused_choices
 from datasets.models import DatasetExport
 from tests.datasets.exporting.branches import Steps, body
 from tests.factories import SampleFactory
@@ -102,6 +104,78 @@ def test_the_card_is_one_that_the_hub_reads(samples, format_):
         assert re.search(r"- Rebuilt from the sample .*: \d+ rows", text)
 
 
+def card_of(made):
+    """The parts of a card by their heading."""
+    text = (made.folder / "README.md").read_text()
+    return {part.partition("\n")[0]: part.partition("\n")[2] for part in text.split("\n## ")[1:]}
+
+
+def test_the_card_names_what_was_checked_as_the_manifest_does(samples):
+    checks = {}
+    for format_ in ("sharegpt", "openai", "csv"):
+        made = build(format_)
+        checks[format_] = card_of(made)["Checks"]
+        for check in exports.read_manifest(made.export)["checks"]:
+            assert checks[format_].count(f"{check['program']} {check['version']}") == 1
+    assert "the rules of LLaMA-Factory 0.9.5 and HF datasets 4.0.0.\n" in checks["sharegpt"]
+    assert "the rules of" not in checks["csv"] and "as they are stored" in checks["csv"]
+    unsloth = card_of(build(tool_calls="leave_out"))["Checks"]
+    assert "Unsloth" in unsloth and "Unsloth" not in checks["sharegpt"]
+
+
+def test_the_card_says_how_long_rows_are_and_what_models_were_given(samples):
+    SampleFactory(id="long", session_id="s9", annotation_status="approved", output="wörds " * 2_000)
+    made = build(train_split=1)
+    parts, lengths = card_of(made), exports.read_manifest(made.export)["lengths"]
+    assert f"longest row: about {lengths['tokens_longest']:,} tokens" in parts["Length of rows"]
+    assert "- more than 2,048 tokens: 1 row\n" in parts["Length of rows"]
+    assert "- more than 8,192 tokens: 0 rows\n" in parts["Length of rows"]
+    assert "- System prompt: 0 rows\n" in parts["System prompts and tools"]
+    assert "- Tools left out: 17 rows (Not recorded for the turn)\n" in parts["System prompts and tools"]
+    assert "17 samples, all approved\n" in parts["Rows"]
+    stored = card_of(build("raw", only_approved=False))
+    assert "18 samples, 17 of them approved\n" in stored["Rows"]
+    assert not {"Length of rows", "System prompts and tools"} & stored.keys()
+
+
+@pytest.mark.parametrize(
+    ("format_", "history", "said"),
+    [
+        ("sharegpt", "context", "`mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl"),
+        ("openai", "context", "does not read `weight`"),
+        ("sharegpt", "edited", ""),
+    ],
+)
+def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, history, said):
+    loading = card_of(build(format_, history=history))["How to load"]
+    assert said in loading and ("nobody approved" in loading) == (history == "context")
+
+
+@pytest.mark.parametrize(
+    ("format_", "task", "used"),
+    [
+        ("sharegpt", "reply", "history tool_calls prompt_characters keep_text parallel_calls row_characters"),
+        ("openai", "reply", "history tool_calls prompt_characters row_characters"),
+        ("openai", "gate", "gate_output row_characters"),
+        ("alpaca", "reply", "tool_results"),
+        ("alpaca", "gate", "gate_output row_characters"),
+        ("csv", "gate", ""),
+        ("raw", "reply", ""),
+    ],
+)
+def test_only_options_that_apply_are_named(format_, task, used):
+    conversations = {"history", "tool_calls", "prompt_characters", "keep_text", "parallel_calls"}
+    every = conversations | {"row_characters", "tool_results", "gate_output"}
+    assert unused_choices(format_, task) == every - set(used.split())
+    if (format_, task) == ("alpaca", "reply"):
+        assert "row_characters" not in unused_choices(format_, task, "input")
+
+
+def test_the_card_names_only_options_that_apply(samples):
+    named = card_of(build("csv"))["Options"]
+    assert "`seed`" in named and "`history`" not in named and "`tool_results`" not in named
+
+
 def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
     convert = "import json, load; rows = load.load()['train']; print(json.dumps(load.for_trl(rows[0])))"
     answers = {}
@@ -111,8 +185,8 @@ def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
         told = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
         assert told.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
         answers[format_, *choices.values()] = orjson.loads(run(sys.executable, "-c", convert, folder=made.folder))
-        load = "import sys, datasets; print(datasets.load_dataset('./' + sys.argv[1]))"
-        told = run(sys.executable, "-P", "-c", load, made.folder.name, folder=made.folder.parent)
+        line = f"import os, datasets; print({DATASETS_LINE})"
+        told = run(sys.executable, "-P", "-c", line, folder=made.folder)
         assert f"num_rows: {counts['train']}" in told and f"num_rows: {counts['test']}" in told
     [asked, answered] = answers["sharegpt",]["messages"][:2]
     assert (asked["role"], answered["role"]) == ("user", "assistant")
@@ -157,6 +231,18 @@ def test_trainers_are_told_where_the_rows_are(samples, format_, history):
         assert read["type"] == "alpaca"
 
 
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples, format_):
+    for number, words in enumerate((1_500, 1_500, 8_000)):
+        reply = f"{number} {'wörds ' * words}"
+        SampleFactory(id=f"long{number}", session_id="s9", annotation_status="approved", output=reply)
+    folder = build(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
+    factory, axolotl = ((folder / name).read_text() for name in ("llamafactory.yaml", "axolotl.yaml"))
+    assert "are cut: an estimated 3 rows of all files.\ncutoff_len: 2048\n" in factory
+    assert "are left out: an estimated 1 row of all files.\nsequence_len: 8192\n" in axolotl
+    assert (yaml.safe_load(factory)["cutoff_len"], yaml.safe_load(axolotl)["sequence_len"]) == (2048, 8192)
+
+
 def test_several_exports_fit_into_one_data_folder(samples):
     made = [build(), build(name="Second"), build("alpaca"), build(name="第一次")]
     names = [file.name for one in made for file in one.folder.glob("ocl_*")]
@@ -197,16 +283,24 @@ def test_an_export_of_an_earlier_version_keeps_its_files(samples, as_reviewer):
     ("name", "slug"),
     [
         ("First try", "First-try"),
+        ("First-try", "First-try"),
         ("v2_final", "v2_final"),
-        ("Crème brûlée", "Creme-brulee"),
-        ("训练 v2", "v2"),
-        ("../../etc/passwd", "etc-passwd"),
-        ("训练", "d0e1a0a3"),
+        ("Crème brûlée", "Creme-brulee-########"),
+        ("训练 v2", "v2-########"),
+        ("v2 (new)", "v2-new-########"),
+        ("../../etc/passwd", "etc-passwd-########"),
+        ("训练", "########"),
+        ("x" * 64, "x" * 64),
+        ("x" * 65, "x" * 55 + "-########"),
     ],
 )
-def test_names_become_ascii(name, slug):
-    found = naming.slug(name)
-    assert found == slug or (re.fullmatch("[0-9a-f]{8}", slug) and re.fullmatch("[0-9a-f]{8}", found))
+def test_names_become_ascii_and_a_hash_where_more_than_blanks_is_lost(name, slug):
+    assert re.fullmatch(slug.replace("#" * 8, "[0-9a-f]{8}"), naming.slug(name))
+
+
+def test_two_names_never_have_the_same_files():
+    names = ["Run 1", "Run 1!", "Run: 1", "训练 1", "模型 1", "1", "x" * 65, "x" * 66, "é", "e", "É"]
+    assert len({naming.slug(name) for name in names}) == len(names)
 
 
 @given(st.text(min_size=1, max_size=120))

@@ -52,6 +52,18 @@ def test_other_options_count_other_samples(samples):
     assert fitting(Options(format="sharegpt", task="reply", min_quality=0.5)).excluded["low_quality"] == 4
 
 
+@pytest.mark.parametrize("format_", ["sharegpt", "openai"])
+def test_without_tool_calls_replies_that_rest_on_them_are_not_counted(ada, format_):
+    for number, traits in enumerate(("envelope", "", "envelope tools", None, "images"), 1):
+        SampleFactory(session_id="t", turn_number=number, annotation_status="approved", turn_traits=traits)
+    SampleFactory(session_id="t", turn_number=6, turn_traits="tools")
+    found = fitting(Options(format_, "reply", tool_calls="leave_out"))
+    assert (found.samples, found.excluded) == (4, {"not_approved": 1, "rests_on_tools": 1})
+    assert (found.histories["session"], found.session_samples) == (1, 2)
+    for other in (Options(format_, "reply"), Options(format_, "gate", tool_calls="leave_out")):
+        assert fitting(other).excluded == {"not_approved": 1}
+
+
 def test_beyond_the_limit_it_says_at_least(samples, monkeypatch, as_reviewer):
     monkeypatch.setattr(looking, "STEPS", (3,))
     found = fitting(CONVERSATIONS)
@@ -67,7 +79,8 @@ def test_when_the_time_is_up_it_says_what_was_counted_until_then(ada):
 
 
 def test_it_reads_one_index_and_no_table(samples):
-    for options in (CONVERSATIONS, Options(format="alpaca", task="gate", agent="ada", min_quality=0.5)):
+    without_calls = Options(format="sharegpt", task="reply", tool_calls="leave_out")
+    for options in (CONVERSATIONS, without_calls, Options("alpaca", "gate", agent="ada", min_quality=0.5)):
         with CaptureQueriesContext(connection) as asked:
             fitting(options)
         with connection.cursor() as cursor:
@@ -132,6 +145,7 @@ class TestCommand:
         out = self.run("--format", "sharegpt", "--dry-run")
         assert out.startswith("4 samples fit these options: 4 rows\n")
         assert "--history session: 1 row\n" in out and "Excluded: 2 (Not approved yet)" in out
+        assert out.endswith("are checked when the rows are written, and can leave out more.\n") and "Duplicates" in out
         assert not DatasetExport.objects.exists()
 
     def test_a_program_gets_a_receipt(self, samples):

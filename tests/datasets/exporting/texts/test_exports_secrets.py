@@ -218,4 +218,6 @@ def test_the_page_and_the_command_say_what_was_withheld(as_reviewer, capsys):
     call_command("export", "--format", "sharegpt", "--name", "two", "--split", "1")
     said = capsys.readouterr().out
     assert "Excluded: 1 (With a text that may contain secrets)" in said
-    assert "Possible secrets: 1 row (GitHub key)" in said
+    assert "Possible secrets: 1 row, not in the files (GitHub key)" in said
+    call_command("export", "--format", "sharegpt", "--name", "three", "--split", "1", "--include-flagged")
+    assert "Possible secrets: 2 rows in the files (GitHub key)" in capsys.readouterr().out
