@@ -137,6 +137,19 @@ def test_running_in_this_process_is_refused_while_the_same_job_runs_elsewhere(tm
     assert twin.id in job.message
 
 
+def test_who_waits_for_a_run_of_another_process_gets_it_when_it_has_ended(tmp_path):
+    job = jobs.start("lines", {"file": str(tmp_path / "out"), "count": 2}, by="ada")
+    assert running.run_next().id == job.id and job.state == "queued"  # as it was when it was asked for
+    assert jobs.wait(job).state == "finished"
+
+
+def test_who_waits_for_a_run_whose_process_went_goes_on_with_it(tmp_path):
+    params = jobs.params_json({"file": str(tmp_path / "out"), "count": 2})
+    lost = JobFactory(kind="lines", params_json=params, state="running", worker="gone", heartbeat_at=1)
+    ended = jobs.wait(lost)
+    assert (ended.id, ended.state, ended.attempts) == (lost.id, "finished", lost.attempts + 1)
+
+
 # Lost runs
 
 

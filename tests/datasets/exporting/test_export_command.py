@@ -7,7 +7,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from datasets.models import DatasetExport
-from jobs import running
 from jobs.models import JobRun
 from tests.datasets.exporting.branches import body
 from tests.factories import SampleFactory
@@ -55,20 +54,6 @@ def test_a_program_gets_one_json_object(home):
     assert (receipt["schema"], receipt["state"]) == ("openclaw-web.export.v1", "ready")
     assert receipt["manifest"]["format"] == "sharegpt"
     assert receipt["folder"].startswith(str(home))
-
-
-def test_a_worker_that_is_quicker_does_what_was_asked(home, monkeypatch):
-    SampleFactory(annotation_status="approved")
-    run = running.run
-
-    def slower(job_id, **more):
-        monkeypatch.undo()
-        run(job_id)  # the worker has it, and is done with it by now
-        return run(job_id, **more)
-
-    monkeypatch.setattr(running, "run", slower)
-    receipt = orjson.loads(export("--format", "sharegpt", "--json")[0])
-    assert receipt["state"] == "ready" and DatasetExport.objects.get().job_id == JobRun.objects.earliest("id").id
 
 
 def test_all_takes_what_nobody_has_judged():
