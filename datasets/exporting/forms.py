@@ -72,7 +72,7 @@ class ExportForm(forms.Form):
         label=_("Seed"),
         max_length=LONGEST_SEED,
         initial="0",
-        help_text=_("The same seed always gives the same split."),
+        help_text=_("The same seed and samples always give the same split."),
     )
     min_quality = forms.FloatField(
         label=_("Minimum quality"),

@@ -74,14 +74,16 @@ def llamafactory(written: Written) -> str:
         "finetuning_type: lora",
         "dataset_dir: .",
         f"dataset: {side_name(written.dataset, 'train')}",
-        f"# Rows with more tokens than this are cut: an estimated {written.longer(CUT_AT)} of all files.",
-        f"cutoff_len: {CUT_AT}",
     ]
     if written.history == CONTEXT:  # this trainer does not read `train: false`
         lines += [
             "mask_history: true",
             "# Only the last reply of each row is learned. Tool calls of the same turn are then not learned either.",
         ]
+    lines += [
+        f"# Rows with more tokens than this are cut: an estimated {written.longer(CUT_AT)} of all files.",
+        f"cutoff_len: {CUT_AT}",
+    ]
     if "validation" in written.sides:
         lines.append(f"eval_dataset: {side_name(written.dataset, 'validation')}")
     return "\n".join([*lines, f"output_dir: output/{written.dataset}", ""])

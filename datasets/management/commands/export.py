@@ -60,7 +60,7 @@ class Command(Verb):
                 "samples that say the same, or nearly: one of each group, or all, in the same part of the split (one)"
             ),
         )
-        parser.add_argument("--seed", default="0", help=_("the same seed gives the same split (0)"))
+        parser.add_argument("--seed", default="0", help=_("the same seed and samples give the same split (0)"))
         parser.add_argument("--agent", help=_("only samples of this agent"))
         parser.add_argument(
             "--min-quality", type=float, metavar="SCORE", help=_("only samples with at least this score")
