@@ -51,8 +51,8 @@ def export_create(request, wanted: ExportIn):
 def export_count(request, wanted: CountIn):
     """How many samples fit these options, and how many rows they become. Writes nothing.
 
-    Exact up to 50,000 samples. Lost outputs, possible secrets, row lengths and decisions are only known once rows are
-    written: they are not counted here.
+    Exact up to 50,000 samples. Duplicates, lost outputs, possible secrets, row lengths and decisions are only known
+    once rows are written: they are not counted here.
     """
     choices = wanted.dict(exclude={"name"})
     return fitting(Options(**choices | {"sample_types": tuple(choices["sample_types"])})).as_json()
