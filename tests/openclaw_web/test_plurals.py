@@ -15,7 +15,20 @@ ROOT = Path(__file__).parents[2]
 ONE_FORM = {"_", "gettext", "gettext_lazy"}
 # A number and a plural after it. Words of what is always more than one, and bounds, are named below.
 PLURAL = re.compile(r"%\((\w+)\)[sd] (?:(?:more|new|of its|of these|damaged) )?([a-z-]+[^s\W]s)\b")
-BOUNDS = {"most", "least", "usual", "seconds", "minutes", "days", "n", "low", "high", "chars_per_token", "window"}
+BOUNDS = {
+    "most",
+    "limit",
+    "least",
+    "usual",
+    "seconds",
+    "minutes",
+    "days",
+    "n",
+    "low",
+    "high",
+    "chars_per_token",
+    "window",
+}
 NO_NOUNS = {
     "was",
     "is",

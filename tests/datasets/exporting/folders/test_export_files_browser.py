@@ -48,7 +48,7 @@ def test_the_buttons_of_an_export(site, page, tmp_path):
 
     with page.expect_download() as download:
         page.get_by_role("link", name="Download all (.zip)").click()
-    assert download.value.suggested_filename == "ocl_Bakery_sharegpt.zip"
+    assert download.value.suggested_filename == "ocl_Bakery-8c915f0a_sharegpt.zip"
     download.value.save_as(tmp_path / "all.zip")
     with zipfile.ZipFile(tmp_path / "all.zip") as archive:
         assert archive.testzip() is None and len(archive.namelist()) == 9
