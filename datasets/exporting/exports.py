@@ -181,8 +181,8 @@ def promised(export: DatasetExport) -> list[FileFacts]:
     return files
 
 
-def is_whole(path: Path, facts: FileFacts) -> bool:
-    """Whether a file is there, is no link, and is as long as it was when it was written."""
+def has_its_size(path: Path, facts: FileFacts) -> bool:
+    """Whether a file is there, is no link, and is as long as it was when it was written. What it holds: `verifying`."""
     try:
         status = path.lstat()
     except OSError:
@@ -193,12 +193,12 @@ def is_whole(path: Path, facts: FileFacts) -> bool:
 def to_send(export: DatasetExport, name: str) -> Path | None:
     """`file_of`, for a download. Raises Refused when the file is not what was written, as far as its size tells."""
     path = file_of(export, name)
-    if path and not is_whole(path, next(file for file in promised(export) if file.name == name)):
-        raise Refused(not_whole(name))
+    if path and not has_its_size(path, next(file for file in promised(export) if file.name == name)):
+        raise Refused(not_sent(name))
     return path
 
 
-def not_whole(name: str) -> str:
+def not_sent(name: str) -> str:
     """The sentence about a file that is not sent."""
     return _("%(file)s is missing or was changed. Verify the files of this export.") % {"file": name}
 

@@ -6,20 +6,20 @@ from openclaw_web.pages.zips import Packed, length, zipped
 
 from ..exporters.files.naming import dataset_name
 from ..models import DatasetExport
-from .exports import folder_of, is_whole, not_whole, promised, read_manifest
+from .exports import folder_of, has_its_size, not_sent, promised, read_manifest
 
 
 def download(export: DatasetExport) -> StreamedDownload:
     """A ZIP with one folder, named after the export, that holds what its manifest promises.
 
-    Raises Refused when a file is missing or has another size: what is not whole is not sent.
+    Raises Refused when a file is missing or has another size: what it holds is not compared here.
     """
     name = read_manifest(export).get("dataset") or dataset_name(export.export_name, export.export_format)
     files = []
     for file in promised(export):
         path = folder_of(export) / file.name
-        if not is_whole(path, file):
-            raise Refused(not_whole(file.name))
+        if not has_its_size(path, file):
+            raise Refused(not_sent(file.name))
         files.append(Packed(f"{name}/{file.name}", path, file.bytes))
     response = StreamedDownload(zipped(files), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{name}.zip"'

@@ -32,6 +32,7 @@ COLUMNS = (
 )
 STORED = (*COLUMNS, *(name for name in raw.COLUMNS if name not in COLUMNS))  # all that a sample has
 LISTED = 200
+RESTING = Q(turn_traits__contains=TOOLS)  # samples whose reply is known to rest on tools
 Samples = QuerySet[DatasetSample]
 Row = dict[str, Any]
 
@@ -95,7 +96,7 @@ class Source:
         if not self.options.include_cut_off:
             yield "cut_off", Q(reply_stop__in=CUT_OFF)
         if (self.options.format, self.options.task, self.options.tool_results) == ("alpaca", "reply", LEAVE_OUT):
-            yield RESTS_ON_TOOLS, Q(turn_traits__contains=TOOLS)
+            yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
         yield "no_turn", Q(turn_number=None)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError
-from django.db.models import Case, Q, TextField, Value, When
+from django.db.models import Case, TextField, Value, When
 
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite import words as sql_words
@@ -16,9 +16,8 @@ from openclaw_web.sqlite.time_limits import time_box
 from ...exporters.conversations.histories import CONTEXT, EDITED, SESSION
 from ...exporters.conversations.turns import LEAVE_OUT
 from ...exporters.made import RESTS_ON_TOOLS
-from ...exporters.samples import TOOLS
 from .. import words
-from ..building.source import Source
+from ..building.source import RESTING, Source
 from ..options import Options, check
 
 COUNTED_UP_TO = 50_000
@@ -99,7 +98,7 @@ def _counted(options, limit):
 def _known_later(options):
     """What an export finds while it writes rows, as far as columns tell it."""
     has_no_calls = options.shape.has_history and options.tool_calls == LEAVE_OUT
-    return {RESTS_ON_TOOLS: Q(turn_traits__contains=TOOLS)} if has_no_calls else {}
+    return {RESTS_ON_TOOLS: RESTING} if has_no_calls else {}
 
 
 def _found(told, reasons, options, limit):

@@ -16,9 +16,9 @@ from ...exporters.formats import table
 from ...models import DatasetExport
 from .. import exports
 from ..building.splits import SIDES
+from ..verifying import LONGEST_LINE
 
 QUOTE = b'"'
-LONGEST = 64 * 1024 * 1024  # bytes: what is longer is no row that was written
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def walked(path: Path) -> Iterator[tuple[int, int, bytes]]:
     offset, number, is_table = beginning(path), 0, is_csv(path)
     with path.open("rb") as file:
         file.seek(offset)
-        while line := read(file, LONGEST, is_csv=is_table):
-            if len(line) == LONGEST:
+        while line := read(file, LONGEST_LINE, is_csv=is_table):
+            if len(line) == LONGEST_LINE:
                 raise changed()
             yield number, offset, line
             offset += len(line)
