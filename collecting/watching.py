@@ -24,6 +24,7 @@ DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE) f
 SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json", *DATABASES)
 QUIET_MS = 400
 LOOK_AGAIN_SECONDS = 30
+END_SECONDS = 5
 WAIT_SECONDS = 2  # between looks for a home that is not there yet
 
 
@@ -45,7 +46,8 @@ def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) ->
         signal.signal(number, end)
     folders = _wait_for(source, stop, say) if waits else _folders(source)
     # Listening starts before the first collect, so that nothing that happens during it is missed.
-    threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True).start()
+    listener = threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True)
+    listener.start()
     if not stop.is_set():
         say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
     with Copies(is_kept=True) as copies:
@@ -54,6 +56,7 @@ def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) ->
             changed.clear()
             said = _collect(params, copies, say, said)
             changed.wait(LOOK_AGAIN_SECONDS)
+    listener.join(END_SECONDS)  # it waits in compiled code, over which the end of the interpreter may abort
 
 
 def _wait_for(source, stop, say):

@@ -5,6 +5,7 @@ import logging
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError, connections
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 30
 POLL_SECONDS = 0.5
 RECOVER_SECONDS = 5
+END_SECONDS = 5
 TICK_EVERY = 6  # rounds of recover: every half minute
 PRUNE_EVERY = 720  # rounds of recover: once an hour
 GRACE_SECONDS = 30
@@ -34,8 +36,7 @@ def work() -> None:
     worker = Worker()
     for number in STOPS:
         signal.signal(number, worker.stop)
-    threading.Thread(target=_look_after_runs, name="recover", daemon=True).start()
-    with locks.lock(locks.WORKING, shared=True):
+    with _looking_after_runs(), locks.lock(locks.WORKING, shared=True):
         worker.run()
 
 
@@ -81,7 +82,20 @@ def _run_next():
     return has_run
 
 
-def _look_after_runs():
+@contextmanager
+def _looking_after_runs():
+    """A thread that looks after runs. It ends before the interpreter does, which may abort over one in a database."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_look_after_runs, args=[ended], name="recover", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(END_SECONDS)
+
+
+def _look_after_runs(ended):
     # Its connection stays open between the rounds: the last one to close a SQLite file writes its -wal back and deletes
     # it, and without this one that would be done by nearly every request.
     for rounds in itertools.count():
@@ -96,4 +110,6 @@ def _look_after_runs():
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)
             connections.close_all()
-        time.sleep(RECOVER_SECONDS)
+        if ended.wait(RECOVER_SECONDS):
+            break
+    connections.close_all()

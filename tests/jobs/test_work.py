@@ -43,7 +43,7 @@ def test_it_works(home, tmp_path):
     wait_for(lambda: home.job(job_id)["state"] == "finished")
     assert (tmp_path / "out").read_text().split() == numbers(5)
     worker.signal(signal.SIGTERM)
-    assert worker.end() == 0
+    assert worker.end() == 0, worker.said
 
 
 def test_a_job_whose_worker_is_killed_ten_times_is_done_once(home, tmp_path, gate):
@@ -171,5 +171,5 @@ def test_a_stop_is_quick_when_nothing_runs(home):
     job_id = home.start_job("refuses")
     wait_for(lambda: home.job(job_id)["state"] == "refused")
     worker.signal(signal.SIGINT)
-    assert worker.end() == 0
+    assert worker.end() == 0, worker.said
     assert "Traceback" not in worker.said
