@@ -275,7 +275,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='memorygatedecision',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin', 'recorded'), _negated=True), ('decision', 'NO_WRITE'), ('candidate_fact__gt', ''), _connector='OR'), name='gate_fact'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin', 'recorded'), _negated=True), ('decision', 'NO_WRITE'), models.Q(('candidate_fact__gt', ''), ('candidate_fact__isnull', False)), _connector='OR'), name='gate_fact'),
         ),
         migrations.AddIndex(
             model_name='gatecall',
