@@ -1,7 +1,9 @@
 """The messages before a turn, written down once the turn becomes evidence: turns go and come back, evidence stays."""
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import Q
@@ -13,6 +15,7 @@ from ..models import ConversationContext, ConversationTurn
 from . import forks
 
 Messages = list[dict[str, Any]]
+NONE_GIVEN: Mapping[str, Messages] = MappingProxyType({})
 SETTING = "memoryGate.windowSize"
 BUDGET_BYTES = 2_000_000  # of messages in one answer
 OWN = 10_000  # records of a branch that was left, the last ones, in which its turns are looked for
@@ -80,14 +83,18 @@ def _fitting(items):
     return items[start:]
 
 
-def keep_contexts(db: str, turns: list[ConversationTurn], size: int) -> dict[str, Messages]:
+def keep_contexts(
+    db: str, turns: list[ConversationTurn], size: int, *, given: Mapping[str, Messages] = NONE_GIVEN
+) -> dict[str, Messages]:
     """Write down the `size` messages before each of these turns of one session; returns them by turn id.
 
     Oldest first, each `{"role": "user"|"agent", "message", "timestamp"}`. What was kept before stays and is
-    returned, so keeping twice is keeping once.
+    returned, so keeping twice is keeping once. `given` are those of turns for which somebody said what they were.
     """
     contexts = _kept(db, turns)
-    fresh = _before(db, [turn for turn in turns if turn.id not in contexts], size)
+    unkept = [turn for turn in turns if turn.id not in contexts]
+    fresh = {turn.id: given[turn.id] for turn in unkept if turn.id in given}
+    fresh |= _before(db, [turn for turn in unkept if turn.id not in given], size)
     ConversationContext.objects.using(db).bulk_create(
         [
             ConversationContext(turn_id=turn_id, sequence_number=number, **message)
