@@ -169,6 +169,7 @@ TEMPLATES = [
                 "jobs.notices.FILTERS",
                 "artifacts.words.FILTERS",
                 "ledger.markup.filters.FILTERS",
+                "gate.words.FILTERS",
                 "datasets.filters.FILTERS",
                 "operations.doctor.words.FILTERS",
             ],

@@ -190,6 +190,10 @@ class Migration(migrations.Migration):
             model_name='memorygatedecision',
             name='idx_decision',
         ),
+        migrations.RemoveIndex(
+            model_name='memorygatedecision',
+            name='idx_turn',
+        ),
         migrations.AddField(
             model_name='memorygatedecision',
             name='cost_usd',
@@ -271,7 +275,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='memorygatedecision',
-            index=models.Index(condition=models.Q(('turn_id', None)), fields=['created_at'], name='idx_gate_unmatched'),
+            index=models.Index(fields=['turn_id', 'created_at'], name='idx_turn'),
         ),
         migrations.AddConstraint(
             model_name='memorygatedecision',
