@@ -46,7 +46,6 @@ def store(db: str, told: Sequence[Told]) -> Stored:
                 stored.ids[one.key] = twin.id
             else:
                 new.append(one)
-        first_of_day = _first_of_day(db, new)
         _see_windows(db, new)
         _insert(db, new, stored)
         for one in new:
@@ -54,7 +53,7 @@ def store(db: str, told: Sequence[Told]) -> Stored:
         _save_merged(db, fresh, twins)
         _write_receipts(db, fresh, stored)
         if fresh:
-            sums.apply(db, changes, first_of_day)
+            sums.apply(db, changes)
     return stored
 
 
@@ -70,7 +69,7 @@ def store_calls(db: str, calls: Sequence[GateCall]) -> int:
         for call in new:
             changes.add_failed(call)
         if new:
-            sums.apply(db, changes, {})
+            sums.apply(db, changes)
     return len(new)
 
 
@@ -134,24 +133,6 @@ def _write_receipts(db, fresh, stored):
         if one.body_sha256 or stored.ids[one.key] != one.key
     ]
     GateReceipt.objects.using(db).bulk_create(receipts, batch_size=CHUNK)
-
-
-def _first_of_day(db, new):
-    """By UTC day, how many sessions have their first decision of that day among these."""
-    days: dict[str, set[str]] = {}
-    for one in new:
-        days.setdefault(sums.date_of(one.row.created_at), set()).add(one.row.session_id)
-    found = {}
-    for one in new:
-        date = sums.date_of(one.row.created_at)
-        if date in found:
-            continue
-        start = one.row.created_at - one.row.created_at % sums.DAY_MS
-        rows = MemoryGateDecision.objects.using(db).filter(
-            session_id__in=days[date], created_at__gte=start, created_at__lt=start + sums.DAY_MS
-        )
-        found[date] = len(days[date] - set(rows.values_list("session_id", flat=True)))
-    return found
 
 
 def _see_windows(db, new):
