@@ -18,6 +18,7 @@ from . import tables
 from .changes import DAY_MS, FAILED, HOUR_MS, Changes
 
 NEVER, ALWAYS = -(2**62), 2**62
+NOTHING = (NEVER, "")  # is made
 PIECE = 5_000  # rows
 READ = (
     *("session_id", "decision", "llm_model", "prompt_version", "created_at", "saw_user"),
@@ -47,33 +48,32 @@ SESSIONS = _Phase(
 )
 
 
-def state_of(db: str) -> GateSumsState | None:
-    """How far the sums are made; None when they are whole."""
-    return GateSumsState.objects.using(db).first()
-
-
-def begin(db: str) -> GateSumsState:
-    """Remove the sums and note that they are to be made, in the caller's transaction."""
-    state = state_of(db)
-    if state is None or (state.hours_made, state.sessions_made) != (NEVER, ""):
+def begin(db: str) -> tuple[int, str]:
+    """Remove the sums and note that they are to be made, in the caller's transaction; how far they are made."""
+    if tables.state(db) != NOTHING:
         tables.clear(db)
-        state = GateSumsState.objects.using(db).create(hours_made=NEVER, sessions_made="")
-    return state
+        GateSumsState.objects.using(db).create(hours_made=NEVER, sessions_made="")
+    return NOTHING
 
 
 def step(db: str) -> bool:
     """Make the next piece; whether there may be another one. Several processes may do so at once."""
     with transaction.atomic(using=db):
-        state = state_of(db)
-        if state is None:
+        made = tables.state(db)
+        if made is None:
             return False
-        if state.hours_made < ALWAYS:
-            _make_hours(db, state)
-        elif not _make_sessions(db, state):
-            state.delete()
-            return False
-        state.save(using=db)
-        return True
+        hour, session_id = made
+        if hour < ALWAYS:
+            now: tuple[int, str] | None = (_make_hours(db, hour), "")
+        else:
+            last = _make_sessions(db, session_id)
+            now = None if last is None else (ALWAYS, last)
+        row = GateSumsState.objects.using(db)
+        if now is None:
+            row.all().delete()
+        else:
+            row.update(hours_made=now[0], sessions_made=now[1])
+        return now is not None
 
 
 def is_small(db: str) -> bool:
@@ -88,15 +88,16 @@ def amounts(db: str) -> tuple[int, int]:
     return sum(made), 2 * MemoryGateDecision.objects.using(db).count()
 
 
-def _make_hours(db, state):
-    after = {"created_at__gte": state.hours_made + HOUR_MS}
+def _make_hours(db, made):
+    """The last hour that is made now."""
+    after = {"created_at__gte": made + HOUR_MS}
     rows, last = _piece(_decisions(db, after), _failed(db, after), HOURS)
     changes = _changes(rows)
     changes.sessions.clear()
     tables.write(db, changes)
-    made = ALWAYS if last is None else last
-    _make_days(db, state.hours_made, made)
-    state.hours_made = made
+    now = ALWAYS if last is None else last
+    _make_days(db, made, now)
+    return now
 
 
 def _make_days(db, made_before, made):
@@ -117,17 +118,14 @@ def _visited(db, start, end):
     return {row["day"] * DAY_MS: row["n"] for row in by_day.order_by()}
 
 
-def _make_sessions(db, state):
-    """Whether there was another piece."""
-    after = {"session_id__gt": state.sessions_made}
+def _make_sessions(db, made):
+    """The last session that is made now; None when all are."""
+    after = {"session_id__gt": made}
     rows, last = _piece(_decisions(db, after), _failed(db, after), SESSIONS)
     changes = _changes(rows)
-    if not changes.sessions:
-        return False
     changes.hours.clear()
     tables.write(db, changes)
-    state.sessions_made = max(name for (name,) in changes.sessions)
-    return last is not None
+    return last
 
 
 def _decisions(db, after):

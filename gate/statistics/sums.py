@@ -13,13 +13,15 @@ from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
 
-from ..models import GateCall, GateHour, MemoryGateDecision
+from ..models import GateCall, MemoryGateDecision
 from . import making, tables
-from .changes import DAY_MS, FAILED, HOUR_MS, Changes
-from .making import begin, state_of
-from .tables import date_of
+from .changes import FAILED, Changes
+from .making import begin
 
-__all__ = ["DAY_MS", "HOUR_MS", "JOB", "Changes", "apply", "clear", "date_of", "is_on", "rebuild", "settle", "state_of"]
+__all__ = [
+    *("DAY_MS", "HOUR_MS", "JOB", "Changes", "apply", "clear", "date_of", "is_on", "is_whole", "job_of", "rebuild"),
+    "settle",
+]
 
 SETTING = "memoryGateAuditing.enableStats"
 JOB = "gate_statistics"
@@ -36,13 +38,13 @@ def apply(db: str, changes: Changes) -> None:
     if not is_on():
         begin(db)
         return
-    state = state_of(db)
-    if state is None and _is_lost(db, changes):
-        state = begin(db)
-    if state is None:
+    made = tables.state(db)
+    if made is None and _is_lost(db, changes):
+        made = begin(db)
+    if made is None:
         _add(db, changes)
         return
-    _add(db, changes.until(state.hours_made, state.sessions_made))
+    _add(db, changes.until(*made))
     _make_soon(db)
 
 
@@ -50,13 +52,18 @@ def settle(db: str) -> bool:
     """Whether the sums hold everything. When they do not, few decisions are counted now, many by a job."""
     if not is_on():
         return False
-    if state_of(db) is None and not _is_lost(db):
+    if tables.state(db) is None and not _is_lost(db):
         return True
     with transaction.atomic(using=db):
-        if state_of(db) is None and _is_lost(db):  # nobody was quicker
+        if tables.state(db) is None and _is_lost(db):  # nobody was quicker
             begin(db)
         _make_soon(db)
-    return state_of(db) is None
+    return is_whole(db)
+
+
+def is_whole(db: str) -> bool:
+    """Whether no sums are being made, or waiting to be."""
+    return tables.state(db) is None
 
 
 def rebuild(db: str) -> None:
@@ -86,7 +93,7 @@ def _add(db, changes):
 
 def _is_lost(db, changes=None):
     """Whether there are decisions or failed calls and no sums of them, as in a file from before there were any."""
-    if GateHour.objects.using(db).exists():
+    if not tables.is_empty(db):
         return False
     new = changes.hours.values() if changes else ()
     for rows, count in (

@@ -66,7 +66,7 @@ VISITED = f"""
             LIMIT %s))
     FROM (SELECT {words.json_text("listed.value", "day")} AS day, {words.json_text("listed.value", "session")} AS
         session_id FROM {words.each("listed")}) AS asked
-"""
+"""  # noqa: S608
 TOLD = ("total_decisions", *COUNTS.values(), "avg_latency_ms")
 # The spec's table says how many milliseconds on average: rounded, in whole numbers only.
 AVERAGE = (
@@ -75,14 +75,27 @@ AVERAGE = (
 DERIVED = f"""
     INSERT INTO memory_gate_stats (date, session_count, {", ".join(TOLD)}, updated_at)
     SELECT %s, %s, SUM(total), {", ".join(f"SUM({name})" for name in COUNTS.values())}, {AVERAGE}, %s
-    FROM gate_days WHERE day = %s HAVING SUM(total) > 0
+    FROM gate_days WHERE day = %s GROUP BY day HAVING SUM(total) > 0
     ON CONFLICT (date) DO UPDATE SET session_count = memory_gate_stats.session_count + excluded.session_count,
     {", ".join(f"{name} = excluded.{name}" for name in TOLD)}, updated_at = excluded.updated_at
-"""
+"""  # noqa: S608
 OVER = """
     DELETE FROM memory_gate_stats WHERE date = %s
     AND NOT EXISTS (SELECT 1 FROM gate_days WHERE day = %s AND total > 0)
 """
+
+STATE = "SELECT hours_made, sessions_made FROM gate_sums_state"
+ANY = "SELECT 1 FROM gate_hours LIMIT 1"
+
+
+def state(db: str) -> tuple[int, str] | None:
+    """The last hour and the last session whose sums are made; None when all are."""
+    return statements.one(db, STATE)
+
+
+def is_empty(db: str) -> bool:
+    """Whether there are no sums at all."""
+    return statements.one(db, ANY) is None
 
 
 def date_of(moment: int) -> str:
