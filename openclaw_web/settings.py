@@ -310,6 +310,7 @@ JOB_KINDS = {
     "export": "datasets.exporting.jobs.JOB",
     "export_verify": "datasets.exporting.jobs.VERIFY_JOB",
     "signatures": "datasets.likeness.job.JOB",
+    "gate_statistics": "gate.statistics.job.JOB",
     "stash_outputs": "ledger.outputs.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",
