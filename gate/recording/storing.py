@@ -19,6 +19,7 @@ from .twins import Conflict, merge, twins_of
 
 RAW_SETTING = "memoryGateAuditing.storeRawLLMResponse"
 MOST_RAW = 64_000  # bytes of a response in its row; a longer one is an artifact
+RESPONSE = "gate_response"  # the kind of such an artifact
 CHUNK = 500
 
 
@@ -80,8 +81,9 @@ def kept_response(db: str, text: str | None, session_id: str, turn_id: str | Non
         return None
     if len(text.encode(errors="replace")) <= MOST_RAW:
         return text
-    place = artifacts.Place(session_id=session_id, turn_id=turn_id)
-    row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind="gate_response", place=place)
+    # No place: it belongs to the decision, and stays when the session is removed.
+    meta = {"session_id": session_id, "turn_id": turn_id}
+    row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind=RESPONSE, meta=meta)
     return row.handle
 
 
