@@ -234,6 +234,7 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     assert "private" not in texts
     assert found["still_held"] == {
         "samples": [sample.id],
+        "decisions": [],
         "artifacts": [{"handle": handle, "used_by": []}],
         "backups": [],
     }
