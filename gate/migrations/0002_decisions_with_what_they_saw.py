@@ -289,7 +289,7 @@ class Migration(migrations.Migration):
         migrations.RunPython(settle_old_decisions, migrations.RunPython.noop),
         migrations.AddConstraint(
             model_name='memorygatedecision',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin', 'recorded'), _negated=True), ('decision', 'NO_WRITE'), ('candidate_fact__gt', ''), _connector='OR'), name='gate_fact'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin', 'recorded'), _negated=True), ('decision', 'NO_WRITE'), models.Q(('candidate_fact__gt', ''), ('candidate_fact__isnull', False)), _connector='OR'), name='gate_fact'),
         ),
         migrations.AddIndex(
             model_name='gatecall',

@@ -14,6 +14,7 @@ from people.configuration import keys as configuration
 from ..models import GateCall, GateReceipt, MemoryGateDecision
 from ..statistics import sums
 from . import windows
+from .matching import Place
 from .told import Stored, Told
 from .twins import Conflict, merge, twins_of
 
@@ -73,6 +74,41 @@ def store_calls(db: str, calls: Sequence[GateCall]) -> int:
         if new:
             sums.apply(db, changes, {})
     return len(new)
+
+
+def add_facts(db: str, facts: dict[str, str]) -> None:
+    """Add the facts of decisions that were stored without: the plugin writes them down later, elsewhere."""
+    rows = MemoryGateDecision.objects.using(db).filter(id__in=facts, candidate_fact=None)
+    for row in rows.only("id"):
+        MemoryGateDecision.objects.using(db).filter(id=row.id).update(candidate_fact=facts[row.id])
+
+
+def give_turn(db: str, decision_id: str, place: Place) -> None:
+    """Say which turn a decision belongs to, that had none; what it adds up to moves to the turn's session."""
+    with transaction.atomic(using=db):
+        row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
+        if row is None:
+            return
+        changes = sums.Changes()
+        changes.add(row, -1)
+        was_alone = _is_alone(db, row, row.session_id)
+        row.turn_id, row.session_id, row.match = place.turn_id, place.session_id, place.match
+        sessions = {sums.date_of(row.created_at): _is_alone(db, row, row.session_id) - was_alone}
+        changes.add(row)
+        one = Told(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read(db, row.window_hash))
+        _see_windows(db, [one])
+        if one.is_window_derived and one.window:
+            windows.keep(db, [one.window])
+            row.window_hash, row.is_window_derived = one.window.hash, True
+        row.save(using=db)
+        sums.apply(db, changes, sessions)
+
+
+def _is_alone(db, row, session_id):
+    """Whether no other decision of that day is in a session."""
+    start = row.created_at - row.created_at % sums.DAY_MS
+    others = MemoryGateDecision.objects.using(db).filter(session_id=session_id).exclude(id=row.id)
+    return not others.filter(created_at__gte=start, created_at__lt=start + sums.DAY_MS).exists()
 
 
 def kept_response(db: str, text: str | None, session_id: str, turn_id: str | None) -> str | None:

@@ -199,6 +199,7 @@ OPERATIONS = {
     "GET /review/progress": ("labeller", None),
     "GET /samples": ("viewer", None),
     "GET /samples/{sample_id}": ("viewer", None),
+    "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
     "POST /agents/{agent}/sessions/{session_id}/checkpoints": ("labeller", {}),
     "POST /agents/{agent}/artifacts": ("operator", {"text": "x"}),
     "POST /agents/{agent}/artifacts/{handle}/verify": ("admin", {}),
