@@ -233,8 +233,7 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     assert "ecret" not in texts
     assert "private" not in texts
     assert found["still_held"] == {
-        "samples": [sample.id],
-        "decisions": [],
+        **{"samples": [sample.id], "decisions": []},
         "artifacts": [{"handle": handle, "used_by": []}],
         "backups": [],
     }

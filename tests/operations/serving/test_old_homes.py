@@ -36,7 +36,7 @@ GATE = (
     ', "cost_usd" real NULL, "is_window_derived" bool NOT NULL, "match" text NOT NULL, "prompt_version" text NULL,'
     ' "saw_user" bool NULL, "session_key" text NULL, "sources" integer NOT NULL, "window_hash" text NULL',
     ', CONSTRAINT "gate_fact" CHECK ((NOT ("origin" = \'recorded\') OR "decision" = \'NO_WRITE\' OR'
-    " \"candidate_fact\" > ''))",
+    ' ("candidate_fact" > \'\' AND "candidate_fact" IS NOT NULL)))',
 )
 GATE_NEW = {
     *("gate_calls", "gate_hours", "gate_prompts", "gate_receipts", "gate_replay_decisions", "gate_replays"),
