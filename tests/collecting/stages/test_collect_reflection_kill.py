@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.plugin_log import KEY, PluginLog, written
+from tests.collecting.plugin_log import KEY, PluginLog, written
 from tests.processes import Killer, until_met
 
 ROOT = Path(__file__).resolve().parents[3]
