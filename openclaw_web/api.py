@@ -34,6 +34,7 @@ ROUTERS = (
     "ledger.session.api",
     "ledger.savings.api",
     "ledger.session.steps_api",
+    "gate.api",
     "guardian.api",
     "datasets.review.api",
     "datasets.api",

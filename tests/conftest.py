@@ -121,6 +121,13 @@ def as_admin(client, admin):
 
 
 @pytest.fixture
+def as_operator(client, db):
+    """A browser signed in as an operator."""
+    client.force_login(factories.UserFactory(username="otto", role="operator"), backend=BACKEND)
+    return client
+
+
+@pytest.fixture
 def as_reviewer(client, reviewer):
     """A browser of somebody who labels."""
     client.force_login(reviewer, backend=BACKEND)

@@ -19,6 +19,10 @@ from openclaw_web.errors import Refused
 from tests.factories import SessionFactory, TurnFactory
 
 pytestmark = pytest.mark.django_db
+GATE_TABLES = (
+    *("gate_replay_decisions", "gate_replays", "gate_calls", "gate_hours", "gate_prompts", "gate_receipts"),
+    *("gate_session_sums", "gate_windows", "memory_gate_decisions", "memory_gate_stats"),
+)
 
 
 def test_rows_stay_in_their_agents_file():
@@ -112,7 +116,8 @@ def test_an_old_file_is_refused_until_it_is_migrated(real_files, as_admin):
     agent = services.register("zoe")
     with connections[agent.db].cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'gate'")
-        cursor.execute("DROP TABLE memory_gate_decisions")
+        for table in GATE_TABLES:
+            cursor.execute(f"DROP TABLE {table}")
     databases.forget(agent.db)
     answer = as_admin.get("/agents/zoe/sessions/")
     assert answer.status_code == 503
@@ -142,7 +147,7 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "django_migrations",
         "file_snapshots",
         "indexed_files",
-        "memory_gate_decisions",
+        *GATE_TABLES,
         "prompt_reports",
         "rejected_records",
         "removed_sessions",

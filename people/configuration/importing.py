@@ -53,13 +53,16 @@ OTHERS = {
     "storage.sqlite.walMode": (ELSEWHERE, gettext_noop("Databases always have a write-ahead log.")),
     "storage.sqlite.autoVacuum": (ELSEWHERE, gettext_noop("Databases always give room back (incremental vacuum).")),
     "storage.sqlite.retentionDays": (NOT_USED, gettext_noop("It is called storage.retentionDays.")),
-    "memoryGate.enabled": (NOT_USED, _LATER),
-    "memoryGate.model": (NOT_USED, _LATER),
+    "memoryGate.model": (NOT_USED, gettext_noop("It is called llm.model.")),
     "memoryGateAuditing.": (NOT_USED, _LATER),
     "writeGuardianAuditing.": (NOT_USED, _LATER),
     "datasetCollection.": (NOT_USED, _LATER),
     "consolidation.": (NOT_USED, _LATER),
     "llm.": (NOT_USED, _LATER),
+    "llm.baseURL": (
+        ELSEWHERE,
+        gettext_noop("Set the address of the model in the environment: OPENCLAW_WEB_LLM_URL."),
+    ),
 }
 _SECRET = re.compile(r"api[_-]?key|password|secret|token|credential|private[_-]?key", re.IGNORECASE)
 

@@ -1,23 +1,25 @@
 """What an operator tunes, kept in `kv` under the scope `settings`: default, check and words of every key."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements
 
 from ..audit import log as audit
 from ..models.kept import KeyValue
+from . import reflection_keys
+from .shapes import Key, is_texts, number, switch
 
 SCOPE = "settings"
+VALUE = "SELECT value_json FROM kv WHERE scope = %s AND key = %s"
 DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCII)
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
 MOST_REASONS = 9  # each has a digit as its key
@@ -39,53 +41,14 @@ SECRET_KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Key:
-    """One setting: its default, what it must look like, and what it does, in words.
-
-    `field` is the field of the page that fits it: switch, number (with `least` and `most`), choices, lines, line, text
-    or time. `unit` stands beside that field.
-    """
-
-    default: Any
-    accepts: Callable[[Any], bool]
-    shape: Any
-    field: str
-    label: Any
-    help: Any
-    unit: Any = ""
-    least: int | None = None
-    most: int | None = None
-
-
-def _number(default, least, most, **words):
-    return Key(
-        default,
-        lambda value: type(value) is int and least <= value <= most,
-        format_lazy(_("a whole number from {least} to {most}"), least=least, most=most),
-        "number",
-        least=least,
-        most=most,
-        **words,
-    )
-
-
-def _switch(default, **words):
-    return Key(default, lambda value: isinstance(value, bool), _("true or false"), "switch", **words)
-
-
-def _texts(value):
-    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
-
-
 def _reasons(value):
-    if not _texts(value) or len(value) > MOST_REASONS or not all(map(REASON.fullmatch, value)):
+    if not is_texts(value) or len(value) > MOST_REASONS or not all(map(REASON.fullmatch, value)):
         return False
     return len(named(value)) == len(value)
 
 
 _IMPORT = {
-    "schedule.collectMinutes": _number(
+    "schedule.collectMinutes": number(
         0,
         0,
         10080,
@@ -95,7 +58,7 @@ _IMPORT = {
     ),
     "collector.optedOutSenders": Key(
         [],
-        _texts,
+        is_texts,
         _("a list of texts"),
         "lines",
         _("Senders to leave out"),
@@ -103,15 +66,7 @@ _IMPORT = {
     ),
 }
 _MEMORY = {
-    "memoryGate.windowSize": _number(
-        10,
-        0,
-        200,
-        label=_("Context of a turn"),
-        unit=_("messages"),
-        help=_("Keeps this many earlier messages with each turn as its context. 0 = none."),
-    ),
-    "collector.stashOutputs": _switch(
+    "collector.stashOutputs": switch(
         True,
         label=_("Store large tool outputs as artifacts"),
         help=_("During import, large tool outputs become artifacts. Off = they are kept in their records."),
@@ -120,7 +75,7 @@ _MEMORY = {
 _SECRETS = {
     "artifacts.flaggedKinds": Key(
         list(SECRET_KINDS),
-        lambda value: _texts(value) and set(value) <= SECRET_KINDS.keys(),
+        lambda value: is_texts(value) and set(value) <= SECRET_KINDS.keys(),
         format_lazy(_("a list of kinds of secrets: {kinds}"), kinds=", ".join(SECRET_KINDS)),
         "choices",
         _("Secrets that restrict an artifact to admins"),
@@ -136,7 +91,7 @@ _BACKUPS = {
         _("Backup folder"),
         _("Absolute path; another disk is safer. Empty = “backups” in the home of this site."),
     ),
-    "schedule.backupHours": _number(
+    "schedule.backupHours": number(
         0,
         0,
         8760,
@@ -144,7 +99,7 @@ _BACKUPS = {
         unit=_("hours"),
         help=_("Creates and verifies a backup after this time. 0 = off."),
     ),
-    "backup.keep": _number(
+    "backup.keep": number(
         7,
         0,
         1000,
@@ -152,7 +107,7 @@ _BACKUPS = {
         unit=_("backups"),
         help=_("Each scheduled backup removes the oldest verified backups above this number. 0 = keep all."),
     ),
-    "schedule.drillDays": _number(
+    "schedule.drillDays": number(
         0,
         0,
         365,
@@ -162,7 +117,7 @@ _BACKUPS = {
     ),
 }
 _RETENTION = {
-    "retentionDays": _number(
+    "retentionDays": number(
         0,
         0,
         36_500,
@@ -170,7 +125,7 @@ _RETENTION = {
         unit=_("days"),
         help=_("Permanently, once a day; anything used by samples is kept. 0 = never. Preview on the page Retention."),
     ),
-    "jobs.retentionDays": _number(
+    "jobs.retentionDays": number(
         90,
         0,
         36_500,
@@ -180,7 +135,7 @@ _RETENTION = {
     ),
 }
 _DAILY_FILES = {
-    "jsonlExport.enabled": _switch(
+    "jsonlExport.enabled": switch(
         False,
         label=_("Write conversations to daily files"),
         help=_("Once a day, writes exports/conversations-YYYY-MM-DD.jsonl in the home of this site."),
@@ -194,7 +149,7 @@ _DAILY_FILES = {
         _("Time of the day at which these files are written."),
         unit="UTC",
     ),
-    "jsonlExport.retentionDays": _number(
+    "jsonlExport.retentionDays": number(
         30,
         1,
         3650,
@@ -220,7 +175,7 @@ _REVIEW = {
         _("Reasons for a reject"),
         _("One per line: a code, a colon, a label. Empty = reviewers are not asked for a reason."),
     ),
-    "schedule.signatureMinutes": _number(
+    "schedule.signatureMinutes": number(
         10,
         0,
         10080,
@@ -231,7 +186,8 @@ _REVIEW = {
 }
 GROUPS = {
     "import": (_("Import"), _IMPORT),
-    "memory": (_("Memory and artifacts"), _MEMORY),
+    "memory": (_("Artifacts"), _MEMORY),
+    "gate": (_("Memory gate"), reflection_keys.GATE),
     "secrets": (_("Secrets"), _SECRETS),
     "backups": (_("Backups"), _BACKUPS),
     "retention": (_("Retention"), _RETENTION),
@@ -244,8 +200,8 @@ KEYS = {name: key for _heading, group in GROUPS.values() for name, key in group.
 def get(key: str) -> Any:
     """The value of a setting, or its default. Raises Refused for a key that does not exist."""
     known = _known(key)
-    row = KeyValue.objects.filter(scope=SCOPE, key=key).first()
-    return orjson.loads(row.value_json) if row else known.default
+    row = statements.one(DEFAULT_DB_ALIAS, VALUE, [SCOPE, key])
+    return orjson.loads(row[0]) if row else known.default
 
 
 def several(*keys: str) -> dict[str, Any]:

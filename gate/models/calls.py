@@ -1,0 +1,119 @@
+"""Calls of language models, the prompts they were made with, and replays of decisions with another gate."""
+
+from django.db import models
+from django.db.models import Q
+
+from ledger.models import PlacedQuerySet
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+from .decisions import MemoryGateDecision
+
+
+class GateCall(models.Model):
+    """One call of a model for a decision. A call that failed is never a decision."""
+
+    class Outcome(models.TextChoices):
+        DECIDED = "decided"
+        SENT = "sent"  # nobody heard how it ended: the process died, or is at it
+        FAILED = "failed"  # the endpoint did not answer, or answered with an error
+        MALFORMED = "malformed"  # it answered something else than a decision
+
+    id = models.TextField(primary_key=True)
+    turn_id = models.TextField(null=True)
+    session_id = models.TextField()
+    decision_id = models.TextField(null=True)
+    replay_id = models.TextField(null=True)
+    origin = models.TextField(choices=MemoryGateDecision.Origin.choices)
+    llm_model = models.TextField(null=True)
+    prompt_version = models.TextField(null=True)
+    window_hash = models.TextField(null=True)
+    attempt = Count(default=1)
+    outcome = models.TextField(choices=Outcome.choices)
+    failure = models.TextField(default="", help_text="what kind of failure, one word")
+    reason = models.TextField(default="", help_text="the same for people")
+    llm_latency_ms = Count(null=True)
+    prompt_tokens = Count(null=True)
+    completion_tokens = Count(null=True)
+    reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent")
+    cost_usd = models.FloatField(null=True)
+    raw_response = models.TextField(null=True, help_text="or the handle of an artifact that holds it")
+    created_at = EpochMs()
+
+    objects = PlacedQuerySet.as_manager()
+
+    class Meta:
+        db_table = "gate_calls"
+        indexes = [
+            models.Index(fields=["created_at"], name="idx_call_created"),
+            models.Index(fields=["outcome", "created_at"], name="idx_call_outcome"),
+            models.Index(fields=["llm_model", "created_at"], name="idx_call_model"),
+            models.Index(fields=["session_id", "created_at"], name="idx_call_session"),
+            models.Index(fields=["turn_id"], name="idx_call_turn"),
+            models.Index(fields=["decision_id"], name="idx_call_decision", condition=Q(decision_id__isnull=False)),
+            models.Index(fields=["replay_id"], name="idx_call_replay", condition=Q(replay_id__isnull=False)),
+        ]
+
+    def __str__(self):
+        return f"{self.id} {self.outcome}"
+
+
+class GatePrompt(models.Model):
+    """A prompt of the gate, kept with the first call that was made with it."""
+
+    id = models.TextField(primary_key=True, help_text="the first 12 hex digits of the text's sha256")
+    text = models.TextField()
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "gate_prompts"
+
+    def __str__(self):
+        return self.id
+
+
+class GateReplay(models.Model):
+    """Decisions made again by another model or prompt, to be compared. They count nowhere else."""
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        FINISHED = "finished"
+        STOPPED = "stopped"
+
+    id = models.TextField(primary_key=True)
+    llm_model = models.TextField()
+    prompt_version = models.TextField()
+    filters_json = models.TextField(default="{}", help_text="which decisions: filters of the list, or approved samples")
+    state = models.TextField(choices=State.choices, default=State.RUNNING)
+    total = Count(default=0)
+    started_by = models.TextField()
+    created_at = EpochMs()
+    job_id = models.TextField(null=True)
+
+    class Meta:
+        db_table = "gate_replays"
+        indexes = [models.Index(fields=["created_at", "id"], name="idx_replay_created")]
+
+    def __str__(self):
+        return self.id
+
+
+class GateReplayDecision(models.Model):
+    """What the other gate decided on the window of one decision; without a decision its call failed."""
+
+    pk = models.CompositePrimaryKey("replay", "decision_id")
+    replay = models.ForeignKey(GateReplay, models.CASCADE, db_index=False, related_name="decisions")
+    decision_id = models.TextField(help_text="the decision that was made again")
+    decision = models.TextField(choices=MemoryGateDecision.Decision.choices, null=True)
+    reason = models.TextField(default="")
+    candidate_fact = models.TextField(null=True)
+    llm_latency_ms = Count(null=True)
+    prompt_tokens = Count(null=True)
+    completion_tokens = Count(null=True)
+    cost_usd = models.FloatField(null=True)
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "gate_replay_decisions"
+
+    def __str__(self):
+        return f"{self.replay_id} {self.decision_id}"

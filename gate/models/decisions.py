@@ -1,0 +1,138 @@
+"""Decisions, the windows they were made on, and the names they came in under."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from ledger.models import PlacedQuerySet
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+SLOW_MS = 5_000  # from here on a decision is slow: an index holds these
+
+
+class MemoryGateDecision(models.Model):
+    """One decision (Reflection spec REQ-002). Names its turn without a foreign key: turns go and come back."""
+
+    class Decision(models.TextChoices):
+        NO_WRITE = "NO_WRITE", "NO_WRITE"
+        UPDATE_MEMORY = "UPDATE_MEMORY", "UPDATE_MEMORY"
+        UPDATE_USER = "UPDATE_USER", "UPDATE_USER"
+        UPDATE_SOUL = "UPDATE_SOUL", "UPDATE_SOUL"
+        UPDATE_IDENTITY = "UPDATE_IDENTITY", "UPDATE_IDENTITY"
+        UPDATE_TOOLS = "UPDATE_TOOLS", "UPDATE_TOOLS"
+
+    class Origin(models.TextChoices):
+        RECORDED = "recorded"
+        IMPORTED = "imported"
+        OWN = "own"
+
+    class Match(models.TextChoices):
+        """How its turn was found."""
+
+        GIVEN = "given"  # whoever told of the decision named the turn
+        EXACT = "exact"  # the reply it was made on is the turn's
+        NEAR = "near"  # by session key and time alone
+        NONE = "none"
+
+    class Source(models.IntegerChoices):
+        """Where it was told: each is a bit, and one event that was told twice has both."""
+
+        API = 1
+        LOG = 2
+        DATABASE = 4
+        OWN = 8
+
+    id = models.TextField(primary_key=True)
+    turn_id = models.TextField(null=True)
+    session_id = models.TextField(help_text="the session key where no session was found")
+    decision = models.TextField(choices=Decision.choices)
+    reason = models.TextField()
+    candidate_fact = models.TextField(null=True)
+    llm_model = models.TextField(null=True)
+    llm_latency_ms = Count(null=True)
+    prompt_tokens = Count(null=True)
+    completion_tokens = Count(null=True)
+    raw_response = models.TextField(null=True, help_text="or the handle of an artifact that holds it")
+    created_at = EpochMs()
+    # Ours.
+    origin = models.TextField(choices=Origin.choices, default=Origin.RECORDED)
+    match = models.TextField(choices=Match.choices, default=Match.GIVEN)
+    sources = Count(default=0, help_text="the bits of Source")
+    session_key = models.TextField(null=True)
+    window_hash = models.TextField(null=True, help_text="of gate_windows; null: what the gate saw is not known")
+    is_window_derived = models.BooleanField(default=False, help_text="made of the turns before it, not told")
+    saw_user = models.BooleanField(null=True, help_text="whether the gate had the message of the user")
+    prompt_version = models.TextField(null=True)
+    cost_usd = models.FloatField(null=True)
+
+    objects = PlacedQuerySet.as_manager()
+
+    class Meta:
+        db_table = "memory_gate_decisions"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    decision__in=[
+                        "NO_WRITE",
+                        "UPDATE_MEMORY",
+                        "UPDATE_USER",
+                        "UPDATE_SOUL",
+                        "UPDATE_IDENTITY",
+                        "UPDATE_TOOLS",
+                    ]
+                ),
+                name="gate_decision",
+            ),
+            models.CheckConstraint(
+                condition=~Q(origin="recorded")
+                | Q(decision="NO_WRITE")
+                | Q(candidate_fact__isnull=False, candidate_fact__gt=""),
+                name="gate_fact",
+            ),
+        ]
+        # Lists go by time and place, as those of turns do: the spec's indexes with the time behind them.
+        indexes = [
+            models.Index(fields=["session_id", "created_at"], name="idx_session_time"),
+            models.Index(fields=["decision", "created_at"], name="idx_decision"),
+            models.Index(fields=["turn_id", "created_at"], name="idx_turn"),
+            models.Index(fields=["created_at"], name="idx_gate_created"),
+            models.Index(fields=["llm_model", "created_at"], name="idx_gate_model"),
+            models.Index(fields=["prompt_version", "created_at"], name="idx_gate_prompt"),
+            models.Index(fields=["created_at"], name="idx_gate_slow", condition=Q(llm_latency_ms__gte=SLOW_MS)),
+            models.Index(fields=["created_at"], name="idx_gate_unseen", condition=Q(saw_user=False)),
+        ]
+
+    def __str__(self):
+        return f"{self.id} {self.decision}"
+
+    def get_absolute_url(self):
+        return reverse("gate:decision_detail", args=[self._state.db.removeprefix("agent_"), self.id])
+
+
+class GateWindow(models.Model):
+    """What a gate was shown: the messages of its window and the turn itself. Equal ones are one row."""
+
+    hash = models.TextField(primary_key=True, help_text="sha256 of the JSON")
+    body_zstd = models.BinaryField(help_text="the JSON of gate.recording.windows.Window, packed")
+    message_count = Count()
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "gate_windows"
+
+    def __str__(self):
+        return self.hash[:12]
+
+
+class GateReceipt(models.Model):
+    """An id under which somebody told of a decision, and the hash of all that was told: told again, it is known."""
+
+    id = models.TextField(primary_key=True)
+    decision_id = models.TextField()
+    body_sha256 = models.TextField()
+
+    class Meta:
+        db_table = "gate_receipts"
+
+    def __str__(self):
+        return self.id

@@ -1,0 +1,114 @@
+"""What decisions add up to: derived in the transaction that writes them, and made again from them at any time."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class MemoryGateStats(models.Model):
+    """One UTC day (Reflection spec REQ-002 `memory_gate_stats`)."""
+
+    date = models.TextField(primary_key=True, help_text="YYYY-MM-DD, UTC")
+    session_count = Count(null=True)
+    total_decisions = Count(null=True)
+    no_write_count = Count(null=True)
+    update_memory_count = Count(null=True)
+    update_user_count = Count(null=True)
+    update_soul_count = Count(null=True)
+    update_identity_count = Count(null=True)
+    update_tools_count = Count(null=True)
+    avg_latency_ms = Count(null=True)
+    updated_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "memory_gate_stats"
+
+    def __str__(self):
+        return self.date
+
+
+class GateSums(models.Model):
+    """Counts and sums of decisions, and a histogram of their latencies."""
+
+    total = Count(default=0)
+    no_write_count = Count(default=0)
+    update_memory_count = Count(default=0)
+    update_user_count = Count(default=0)
+    update_soul_count = Count(default=0)
+    update_identity_count = Count(default=0)
+    update_tools_count = Count(default=0)
+    unseen_count = Count(default=0, help_text="decisions whose gate had no message of the user")
+    failed_count = Count(default=0, help_text="calls that failed; they are in no other number")
+    latency_count = Count(default=0, help_text="decisions whose latency is known")
+    latency_sum_ms = Count(default=0)
+    latency_json = models.TextField(default="{}", help_text="JSON: bucket -> decisions, see gate.statistics.latency")
+    token_count = Count(default=0, help_text="decisions whose tokens are known")
+    prompt_tokens = Count(default=0)
+    completion_tokens = Count(default=0)
+    cost_count = Count(default=0, help_text="decisions whose cost is known")
+    cost_nano_usd = Count(default=0, help_text="a whole number, so that any order of adding gives the same")
+
+    class Meta:
+        abstract = True
+
+
+class GateHour(GateSums):
+    """The decisions of one hour by one model with one prompt."""
+
+    pk = models.CompositePrimaryKey("hour", "llm_model", "prompt_version")
+    hour = EpochMs(help_text="its first millisecond")
+    llm_model = models.TextField(help_text="empty: not known")
+    prompt_version = models.TextField(help_text="empty: not known")
+
+    class Meta:
+        db_table = "gate_hours"
+
+    def __str__(self):
+        return f"{self.hour} {self.llm_model} {self.prompt_version}"
+
+
+class GateDay(GateSums):
+    """The decisions of one UTC day by one model with one prompt: pages of weeks read few of these."""
+
+    pk = models.CompositePrimaryKey("day", "llm_model", "prompt_version")
+    day = EpochMs(help_text="its first millisecond")
+    llm_model = models.TextField(help_text="empty: not known")
+    prompt_version = models.TextField(help_text="empty: not known")
+
+    class Meta:
+        db_table = "gate_days"
+
+    def __str__(self):
+        return f"{self.day} {self.llm_model} {self.prompt_version}"
+
+
+class GateSessionSums(GateSums):
+    """The decisions of one session."""
+
+    session_id = models.TextField(primary_key=True)
+    first_at = EpochMs()
+    last_at = EpochMs()
+
+    class Meta:
+        db_table = "gate_session_sums"
+        indexes = [
+            models.Index(fields=["last_at", "session_id"], name="idx_gate_session_last"),
+            models.Index(fields=["total", "session_id"], name="idx_gate_session_total"),
+        ]
+
+    def __str__(self):
+        return self.session_id
+
+
+class GateSumsState(models.Model):
+    """How far the sums have been made, while they are; without a row they hold everything."""
+
+    id = models.TextField(primary_key=True, default="sums")
+    hours_made = EpochMs(help_text="the last hour whose sums are made, with all hours before it")
+    sessions_made = models.TextField(help_text="the same of sessions, in the order of their ids")
+
+    class Meta:
+        db_table = "gate_sums_state"
+
+    def __str__(self):
+        return f"{self.hours_made} {self.sessions_made}"

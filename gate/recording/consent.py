@@ -1,0 +1,62 @@
+"""Turns whose words may not be used: somebody of them has opted out by now, or nobody knows who spoke."""
+
+from collections.abc import Collection
+
+from ledger.collectors.records import facts
+from ledger.collectors.senders import why_withheld
+from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from ledger.transcripts import origins
+from ledger.transcripts.trimming import full_record
+from people.configuration import keys as configuration
+
+SETTING = "collector.optedOutSenders"
+WITHHELD = TranscriptEvent.Kind.WITHHELD
+
+
+def opted_out() -> frozenset[str]:
+    """Who has opted out, today."""
+    return frozenset(configuration.get(SETTING))
+
+
+def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
+    """Ids of those of these turns whose words may not be used today; none while nobody has opted out."""
+    names = opted_out()
+    if not names or not turns:
+        return set()
+    messages = _messages(db, turns)
+    groups = _groups(db, {turn.session_id for turn in turns})
+    return {turn.id for turn in turns if _is_withheld(turn, messages, groups, names)}
+
+
+def _is_withheld(turn, messages, groups, names):
+    kind, record = messages.get((turn.session_id, turn.user_message_id), ("", None))
+    if turn.agent_message_id:
+        reply_kind, _record = messages.get((turn.session_id, turn.agent_message_id), ("", None))
+        if reply_kind == WITHHELD:
+            return True
+    if kind == WITHHELD or record is None:
+        return True
+    found = facts(record)
+    return why_withheld(found.sender, found.around, names, is_group=turn.session_id in groups) is not None
+
+
+def _messages(db, turns):
+    """Kind and record of the users' and the agent's messages of these turns, by session and record id."""
+    ids = {name for turn in turns for name in (turn.user_message_id, turn.agent_message_id) if name}
+    sessions = {turn.session_id for turn in turns}
+    places = TranscriptEventIdentity.objects.using(db).filter(session_id__in=sessions, event_id__in=ids)
+    names = {
+        (session_id, seq): event_id for session_id, seq, event_id in places.values_list("session", "seq", "event_id")
+    }
+    events = TranscriptEvent.objects.using(db).filter(session_id__in=sessions, seq__in={seq for _session, seq in names})
+    return {
+        (event.session_id, names[event.session_id, event.seq]): (event.kind, full_record(event))
+        for event in events.iterator(chunk_size=50)
+        if (event.session_id, event.seq) in names
+    }
+
+
+def _groups(db, session_ids):
+    sessions = Session.objects.using(db).filter(id__in=session_ids)
+    alone = {session.id for session in sessions if not origins.is_group(session)}
+    return session_ids - alone

@@ -1,0 +1,109 @@
+"""Decisions that a running plugin tells of: checked, placed and stored, all of a batch or none."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import orjson
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from ledger.models import ConversationTurn, Session
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+
+from ..models import MemoryGateDecision
+from ..schemas import DecisionIn
+from . import consent, matching, storing
+from .told import Match, Origin, Source, Stored, Told
+from .windows import Window
+
+SETTING = "memoryGateAuditing.enabled"
+
+
+class NoSuchTurn(Refused):
+    """A decision names a turn that its agent does not have."""
+
+    status = 404
+
+
+def record(agent: Agent, decisions: Sequence[DecisionIn]) -> Stored:
+    """Store what a plugin tells. Raises Refused when recording is off, Conflict for an id with other content.
+
+    NoSuchTurn when a turn is not one of this agent, or not of the session that is named. Decisions on words of
+    somebody who opted out are counted, not stored.
+    """
+    if not configuration.get(SETTING):
+        raise Refused(_("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings."))
+    named = [one.turn_id for one in decisions if one.turn_id]
+    turns = ConversationTurn.objects.using(agent.db).in_bulk(named)
+    _check_turns(agent, decisions, turns)
+    withheld = consent.withheld(agent.db, list(turns.values()))
+    told, count = [], 0
+    for one in decisions:
+        found = _told(agent, one, turns.get(one.turn_id))
+        if _is_withheld(agent, found, withheld):
+            count += 1
+        else:
+            told.append(found)
+    return replace(storing.store(agent.db, told), withheld=count)
+
+
+def _check_turns(agent, decisions, turns):
+    missing = [one for one in decisions if one.turn_id and one.turn_id not in turns]
+    if missing:
+        sentence = _(
+            "This agent has no turn %(turn)s. Nothing was stored. Leave turn_id out to have the turn found by time."
+        )
+        reasons = [{"id": one.id, "reason": _("no such turn")} for one in missing]
+        raise NoSuchTurn(sentence % {"turn": missing[0].turn_id}, reasons=reasons)
+    keys = dict(
+        Session.objects.using(agent.db)
+        .filter(id__in={turn.session_id for turn in turns.values()})
+        .values_list("id", "session_key")
+    )
+    for one in decisions:
+        turn = turns.get(one.turn_id)
+        if turn and not matching.is_called(agent.agent_id, one.session_id, turn.session_id, keys.get(turn.session_id)):
+            words = {"turn": turn.id, "session": one.session_id}
+            raise NoSuchTurn(_("The session %(session)s has no turn %(turn)s. Nothing was stored.") % words)
+
+
+def _is_withheld(agent, found, withheld):
+    """Of opted-out words; without a turn nobody knows whose words they are."""
+    if found.row.turn_id is None:
+        return bool(consent.opted_out())
+    if found.row.match == Match.GIVEN:
+        return found.row.turn_id in withheld
+    turn = ConversationTurn.objects.using(agent.db).get(id=found.row.turn_id)
+    return bool(consent.withheld(agent.db, [turn]))
+
+
+def _told(agent, one, turn):
+    place = (
+        matching.Place(turn.session_id, turn.id, Match.GIVEN)
+        if turn
+        else matching.place(agent.db, agent.agent_id, [one.session_id], one.created_at, None)
+    )
+    columns = one.dict(exclude={"context", "session_id", "turn_id"})
+    columns["candidate_fact"] = one.candidate_fact or None
+    row = MemoryGateDecision(
+        **columns,
+        session_id=place.session_id,
+        turn_id=place.turn_id,
+        match=place.match,
+        session_key=one.session_id,
+        origin=Origin.RECORDED,
+    )
+    body = orjson.dumps(one.dict(exclude_none=True), option=orjson.OPT_SORT_KEYS)
+    return Told(row=row, source=Source.API, window=_window(agent, one, place), body_sha256=storing.digest(body))
+
+
+def _window(agent, one, place):
+    if one.context is None:
+        return None
+    turn = ConversationTurn.objects.using(agent.db).filter(id=place.turn_id).first() if place.turn_id else None
+    return Window(
+        tuple(message.dict() for message in one.context),
+        turn.user_message_content if turn else None,
+        (turn.agent_message_content or None) if turn else None,
+    )

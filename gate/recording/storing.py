@@ -1,0 +1,198 @@
+"""Every write of decisions: told once or often, by whom ever, each event is one row and counted once."""
+
+import hashlib
+from collections.abc import Sequence
+
+from artifacts import services as artifacts
+from ledger.models import ConversationTurn
+from ledger.transcripts import contexts
+from openclaw_web.sqlite import writing
+from people.configuration import keys as configuration
+
+from ..models import GateCall, GateReceipt, MemoryGateDecision
+from ..statistics import sums
+from . import inserting, windows
+from .matching import Place
+from .told import Stored, Told
+from .twins import Conflict, merge, twins_of
+
+RAW_SETTING = "memoryGateAuditing.storeRawLLMResponse"
+MOST_RAW = 64_000  # bytes of a response in its row; a longer one is an artifact
+
+
+def store(db: str, told: Sequence[Told]) -> Stored:
+    """Store decisions: all, or with a Conflict none. Those that are known already stay as they are.
+
+    Told again under the same id with the same words, it is the same decision; one that another source told within two
+    seconds of it, in the same session and words, as well: it then takes from each what the others do not know.
+    """
+    is_kept = bool(configuration.get(RAW_SETTING))
+    for one in told:
+        response = one.row.raw_response if is_kept else None
+        one.row.raw_response = response and _short(db, response, one.row.session_id, one.row.turn_id)
+    stored = Stored()
+    with writing.in_turn_of(db):
+        fresh = _fresh(db, told, stored)
+        twins = twins_of(db, fresh)
+        changes = sums.Changes()
+        new = []
+        for one in fresh:
+            if twin := twins.get(one.key):
+                changes.add(twin, -1)
+                merge(twin, one)
+                changes.add(twin)
+                stored.known.append(twin.id)
+                stored.merged.append(twin.id)
+                stored.ids[one.key] = twin.id
+            else:
+                new.append(one)
+        _see_windows(db, new)
+        _insert(db, new, stored)
+        for one in new:
+            changes.add(one.row)
+        _save_merged(db, fresh, twins)
+        _write_receipts(db, fresh, stored)
+        if fresh:
+            sums.apply(db, changes)
+    return stored
+
+
+def store_calls(db: str, calls: Sequence[GateCall]) -> int:
+    """Store calls that failed, each once; how many are new."""
+    with writing.in_turn_of(db):
+        known = set(GateCall.objects.using(db).filter(id__in=[call.id for call in calls]).values_list("id", flat=True))
+        new = [call for call in calls if call.id not in known]
+        for call in new:
+            call.raw_response = kept_response(db, call.raw_response, call.session_id, call.turn_id)
+        GateCall.objects.using(db).bulk_create(new)
+        changes = sums.Changes()
+        for call in new:
+            changes.add_failed(call)
+        if new:
+            sums.apply(db, changes)
+    return len(new)
+
+
+def add_facts(db: str, facts: dict[str, str]) -> None:
+    """Add the facts of decisions that were stored without: the plugin writes them down later, elsewhere."""
+    rows = MemoryGateDecision.objects.using(db).filter(id__in=facts, candidate_fact=None)
+    for row in rows.only("id"):
+        MemoryGateDecision.objects.using(db).filter(id=row.id).update(candidate_fact=facts[row.id])
+
+
+def give_turn(db: str, decision_id: str, place: Place) -> None:
+    """Say which turn a decision belongs to, that had none; what it adds up to moves to the turn's session."""
+    with transaction.atomic(using=db):
+        row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
+        if row is None:
+            return
+        changes = sums.Changes()
+        changes.add(row, -1)
+        was_alone = _is_alone(db, row, row.session_id)
+        row.turn_id, row.session_id, row.match = place.turn_id, place.session_id, place.match
+        sessions = {sums.date_of(row.created_at): _is_alone(db, row, row.session_id) - was_alone}
+        changes.add(row)
+        one = Told(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read(db, row.window_hash))
+        _see_windows(db, [one])
+        if one.is_window_derived and one.window:
+            windows.keep(db, [one.window])
+            row.window_hash, row.is_window_derived = one.window.hash, True
+        row.save(using=db)
+        sums.apply(db, changes, sessions)
+
+
+def _is_alone(db, row, session_id):
+    """Whether no other decision of that day is in a session."""
+    start = row.created_at - row.created_at % sums.DAY_MS
+    others = MemoryGateDecision.objects.using(db).filter(session_id=session_id).exclude(id=row.id)
+    return not others.filter(created_at__gte=start, created_at__lt=start + sums.DAY_MS).exists()
+
+
+def kept_response(db: str, text: str | None, session_id: str, turn_id: str | None) -> str | None:
+    """What is kept of a raw response: itself, or the handle of an artifact, or by the setting nothing."""
+    if text is None or not configuration.get(RAW_SETTING):
+        return None
+    return _short(db, text, session_id, turn_id)
+
+
+def _short(db, text, session_id, turn_id):
+    """A response, or the handle of the artifact that holds it."""
+    if len(text.encode(errors="replace")) <= MOST_RAW:
+        return text
+    place = artifacts.Place(session_id=session_id, turn_id=turn_id)
+    row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind="gate_response", place=place)
+    return row.handle
+
+
+def _fresh(db, told, stored):
+    """Those that nobody told under their id before. Raises Conflict for an id that means something else."""
+    ids = {one.key for one in told}
+    receipts = inserting.receipts(db, ids)
+    rows = inserting.stored(db, ids)
+    fresh: dict[str, Told] = {}
+    clashes = []
+    for one in told:
+        before = receipts.get(one.key)
+        if one.key in fresh:
+            clashes += [one.key] if one.body_sha256 != fresh[one.key].body_sha256 else []
+        elif before and before.body_sha256 != one.body_sha256 and one.body_sha256:
+            clashes.append(one.key)
+        elif before or (one.key in rows and not one.body_sha256):
+            row_id = before.decision_id if before else one.key
+            stored.known.append(row_id)
+            stored.ids[one.key] = row_id
+        else:
+            fresh[one.key] = one
+    if clashes:
+        raise Conflict(clashes)
+    return list(fresh.values())
+
+
+def _save_merged(db, fresh, twins):
+    windows.keep(db, [one.window for one in fresh if one.key in twins and one.window])
+    for row in twins.values():
+        row.save(using=db)
+
+
+def _insert(db, new, stored):
+    windows.keep(db, [one.window for one in new if one.window])
+    for one in new:
+        one.row.sources = one.source
+        if one.window:
+            one.row.window_hash, one.row.is_window_derived = one.window.hash, one.is_window_derived
+        stored.new.append(one.key)
+        stored.ids[one.key] = one.key
+        stored.unmatched += one.row.turn_id is None
+    inserting.insert(db, [one.row for one in new])
+
+
+def _write_receipts(db, fresh, stored):
+    receipts = [
+        GateReceipt(id=one.key, decision_id=stored.ids[one.key], body_sha256=one.body_sha256)
+        for one in fresh
+        if one.body_sha256 or stored.ids[one.key] != one.key
+    ]
+    inserting.insert(db, receipts)
+
+
+def _see_windows(db, new):
+    """Keep the messages before each turn, as the spec's own SQL asks for them; they are the window nobody told of."""
+    turns = ConversationTurn.objects.using(db).in_bulk([one.row.turn_id for one in new if one.row.turn_id])
+    given = {one.row.turn_id: list(one.window.recent) for one in new if one.window and one.row.turn_id in turns}
+    by_session: dict[str, list[ConversationTurn]] = {}
+    for turn in turns.values():
+        by_session.setdefault(turn.session_id, []).append(turn)
+    size, kept = configuration.get(contexts.SETTING), {}
+    for some in by_session.values():
+        kept |= contexts.keep_contexts(db, some, size, given=given)
+    for one in new:
+        turn = turns.get(one.row.turn_id)
+        if turn and not one.window:
+            reply = turn.agent_message_content or None
+            one.window = windows.Window(tuple(kept[turn.id]), turn.user_message_content, reply)
+            one.is_window_derived = True
+
+
+def digest(body: bytes) -> str:
+    """The hash by which a body that is told again is known."""
+    return hashlib.sha256(body).hexdigest()

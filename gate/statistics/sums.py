@@ -1,0 +1,131 @@
+"""Sums of decisions: changed in the transaction that writes them, or made again from all of them with the same result.
+
+With `memoryGateAuditing.enableStats` off there are none; the first write or look after it is on again makes them, or
+starts the job that does when there are many.
+"""
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from jobs import services as jobs
+from jobs.kinds import BY_ITSELF
+from jobs.models import JobRun
+from openclaw_web import clock
+from people.configuration import keys as configuration
+
+from ..models import GateCall, MemoryGateDecision
+from . import making, tables
+from .changes import FAILED, Changes
+from .making import begin
+
+__all__ = [
+    *("DAY_MS", "HOUR_MS", "JOB", "Changes", "apply", "clear", "date_of", "is_on", "is_whole", "job_of", "rebuild"),
+    "settle",
+]
+
+SETTING = "memoryGateAuditing.enableStats"
+JOB = "gate_statistics"
+AGAIN_MS = 10 * 60_000  # after a job that failed
+
+
+def is_on() -> bool:
+    """Whether sums are kept."""
+    return bool(configuration.get(SETTING))
+
+
+def apply(db: str, changes: Changes) -> None:
+    """Change the sums, in the caller's transaction and after its decisions and calls are written."""
+    if not is_on():
+        begin(db)
+        return
+    made = tables.state(db)
+    if made is None and _is_lost(db, changes):
+        made = begin(db)
+    if made is None:
+        _add(db, changes)
+        return
+    _add(db, changes.until(*made))
+    _make_soon(db)
+
+
+def settle(db: str) -> bool:
+    """Whether the sums hold everything. When they do not, few decisions are counted now, many by a job."""
+    if not is_on():
+        return False
+    if tables.state(db) is None and not _is_lost(db):
+        return True
+    with transaction.atomic(using=db):
+        if tables.state(db) is None and _is_lost(db):  # nobody was quicker
+            begin(db)
+        _make_soon(db)
+    return is_whole(db)
+
+
+def is_whole(db: str) -> bool:
+    """Whether no sums are being made, or waiting to be."""
+    return tables.state(db) is None
+
+
+def rebuild(db: str) -> None:
+    """Make all sums again, now. Decisions may come in meanwhile."""
+    with transaction.atomic(using=db):
+        begin(db)
+    while making.step(db):
+        pass
+
+
+def clear(db: str) -> None:
+    """Remove all sums; they are made when they are asked for."""
+    with transaction.atomic(using=db):
+        begin(db)
+
+
+def job_of(db: str) -> JobRun | None:
+    """The newest job that makes these sums; None when there was none."""
+    return _jobs(db).order_by("-created_at", "-id").first()
+
+
+def _add(db, changes):
+    tables.write(db, changes)
+    sessions = tables.newly_visited(db, changes)
+    tables.write_stats(db, {day for day, _session in changes.visits}, sessions, is_less=changes.is_less)
+
+
+def _is_lost(db, changes=None):
+    """Whether there are decisions or failed calls and no sums of them, as in a file from before there were any."""
+    if not tables.is_empty(db):
+        return False
+    new = changes.hours.values() if changes else ()
+    for rows, count in (
+        (MemoryGateDecision.objects.using(db), sum(one.total for one in new)),
+        (GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None), sum(one.failed for one in new)),
+    ):
+        if rows.values("pk")[: max(count, 0) + 1].count() > count:
+            return True
+    return False
+
+
+def _make_soon(db):
+    if making.is_small(db):
+        while making.step(db):
+            pass
+    else:
+        transaction.on_commit(lambda: _start_job(db), using=db)
+
+
+def _start_job(db):
+    last = job_of(db)
+    if last and last.has_ended and last.state != JobRun.State.FINISHED:
+        is_due = clock.now_ms() - (last.finished_at or 0) > AGAIN_MS
+    else:
+        is_due = last is None or last.has_ended
+    if is_due:
+        jobs.start(JOB, _params(db), by=BY_ITSELF)
+
+
+def _jobs(db) -> QuerySet[JobRun]:
+    return JobRun.objects.filter(kind=JOB, params_json=jobs.params_json(_params(db))).defer("log", "result_json")
+
+
+def _params(db):
+    return {"agent": db.removeprefix("agent_")}

@@ -1,0 +1,202 @@
+"""What a running plugin tells of its decisions, through the API."""
+
+import pytest
+
+from gate.models import GateHour, GateSessionSums, GateWindow, MemoryGateDecision, MemoryGateStats
+from gate.recording import windows
+from gate.statistics import latency, sums
+from ledger.models import ConversationContext
+from people.configuration import keys as configuration
+from tests import factories
+from tests.factories import T0
+
+pytestmark = pytest.mark.django_db
+URL = "/api/v1/agents/ada/gate/decisions"
+MINUTE = 60_000
+
+
+@pytest.fixture
+def talk(ada):
+    """A session of ada with three turns, a minute apart, each answered after a second."""
+    session = factories.SessionFactory(id="s1", session_key="agent:ada:irc:group:#lab")
+    return [
+        factories.TurnFactory(
+            id=f"s1:u{n}", session=session, turn_number=n, created_at=T0 + n * MINUTE, latency_ms=1_000,
+            user_message_id=f"u{n}", user_message_content=f"Question {n}",
+            agent_message_id=f"a{n}", agent_message_content=f"Answer {n}", first_seq=2 * n, last_seq=2 * n + 1,
+        )
+        for n in range(3)
+    ]  # fmt: skip
+
+
+def told(number=1, **more):
+    return {
+        "id": f"d{number}",
+        "turn_id": f"s1:u{number}",
+        "session_id": "s1",
+        "decision": "UPDATE_USER",
+        "reason": "Likes tea.",
+        "candidate_fact": "The user likes tea.",
+        "llm_model": "gate-1",
+        "llm_latency_ms": 120,
+        "prompt_tokens": 400,
+        "completion_tokens": 30,
+        "raw_response": '{"decision": "UPDATE_USER"}',
+        "created_at": T0 + number * MINUTE + 1_200,
+    } | more
+
+
+def post(client, *decisions):
+    return client.post(URL, {"decisions": list(decisions)}, content_type="application/json")
+
+
+def rows():
+    return MemoryGateDecision.objects.using("agent_ada")
+
+
+def test_a_decision_is_stored_with_its_turn_and_window(as_operator, talk):
+    answer = post(as_operator, told(2))
+    assert (answer.status_code, answer.json()) == (201, {"recorded": ["d2"], "known": [], "withheld": 0})
+    row = rows().get()
+    assert (row.turn_id, row.session_id, row.match, row.origin) == ("s1:u2", "s1", "given", "recorded")
+    window = windows.read("agent_ada", row.window_hash)
+    assert row.is_window_derived
+    assert [message["message"] for message in window.recent] == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
+    assert (window.user, window.reply) == ("Question 2", "Answer 2")
+    kept = ConversationContext.objects.using("agent_ada").filter(turn_id="s1:u2").order_by("sequence_number")
+    assert [row.message for row in kept] == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
+
+
+def test_the_window_that_was_told_is_kept(as_operator, talk):
+    seen = [{"role": "user", "message": "Only this", "timestamp": T0}]
+    post(as_operator, told(1, context=seen), told(2, context=seen))
+    first, second = rows().order_by("id")
+    assert not first.is_window_derived
+    assert list(windows.read("agent_ada", first.window_hash).recent) == seen
+    assert first.window_hash != second.window_hash  # their turns differ
+    assert GateWindow.objects.using("agent_ada").count() == 2
+
+
+def test_the_names_of_the_interface_mean_the_same(as_operator, talk):
+    body = {
+        "id": "d1", "turnId": "s1:u1", "sessionId": "agent:ada:irc:group:#lab", "decision": "NO_WRITE",
+        "reason": "Small talk.", "llmCall": {"model": "gate-1", "latencyMs": 80, "promptTokens": 9},
+        "createdAt": T0 + MINUTE,
+    }  # fmt: skip
+    assert post(as_operator, body).status_code == 201
+    row = rows().get()
+    assert (row.llm_model, row.llm_latency_ms, row.prompt_tokens, row.session_id) == ("gate-1", 80, 9, "s1")
+
+
+def test_told_twice_it_is_one(as_operator, talk):
+    post(as_operator, told())
+    answer = post(as_operator, told())
+    assert (answer.status_code, answer.json()["known"]) == (200, ["d1"])
+    assert rows().count() == MemoryGateStats.objects.using("agent_ada").get().total_decisions == 1
+
+
+def test_an_id_with_another_body_is_a_conflict_and_stores_nothing(as_operator, talk):
+    post(as_operator, told())
+    answer = post(as_operator, told(2), told(1, reason="Something else."))
+    assert answer.status_code == 409
+    assert answer.json()["reasons"][0]["id"] == "d1"
+    assert rows().count() == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"decision": "UPDATE_EVERYTHING"},
+        {"candidate_fact": None},
+        {"candidate_fact": "  "},
+        {"llm_latency_ms": -1},
+        {"llm_latency_ms": 2**60},
+        {"raw_response": "x" * 1_000_001},
+        {"created_at": "yesterday"},
+        {"cost_usd": float("1e300")},
+        {"id": ""},
+        {"colour": "red"},
+    ],
+)
+def test_what_cannot_be_is_refused_whole(as_operator, talk, wrong):
+    answer = post(as_operator, told(2), told(1, **wrong))
+    assert answer.status_code == 422
+    assert not rows().exists()
+
+
+def test_another_agents_turn_is_refused(as_operator, talk, bob):
+    factories.TurnFactory(db="agent_bob", id="b1:u1", session=factories.SessionFactory(db="agent_bob", id="b1"))
+    assert post(as_operator, told(1, turn_id="b1:u1")).status_code == 404
+    factories.SessionFactory(id="s2", session_key=None)
+    assert post(as_operator, told(1, session_id="s2")).status_code == 404
+    assert not rows().exists()
+
+
+def test_without_a_turn_it_is_found_by_key_and_time(as_operator, talk):
+    post(as_operator, told(1, turn_id=None, session_id="channel:irc:group:#lab"))
+    row = rows().get()
+    assert (row.turn_id, row.match, row.session_key) == ("s1:u1", "near", "channel:irc:group:#lab")
+    post(as_operator, told(2, id="far", turn_id=None, session_id="nobody", created_at=T0 + 9_000_000))
+    assert rows().get(id="far").turn_id is None
+
+
+def test_a_long_response_is_an_artifact(as_operator, talk):
+    post(as_operator, told(raw_response="x" * 900_000))
+    assert rows().get().raw_response.startswith("ocm_artifact:v1:sha256:")
+
+
+def test_settings_turn_recording_and_responses_off(as_operator, talk):
+    configuration.put("memoryGateAuditing.storeRawLLMResponse", False)
+    post(as_operator, told(1))
+    assert rows().get().raw_response is None
+    configuration.put("memoryGateAuditing.enabled", False)
+    assert post(as_operator, told(2)).status_code == 409
+    assert rows().count() == 1
+
+
+def test_sums_follow_and_are_made_again(as_operator, talk):
+    post(as_operator, told(1), told(2, decision="NO_WRITE", candidate_fact=None, llm_latency_ms=900, cost_usd=0.5))
+    day = MemoryGateStats.objects.using("agent_ada").get()
+    assert (day.date, day.session_count, day.total_decisions) == ("2026-01-05", 1, 2)
+    assert (day.no_write_count, day.update_user_count, day.avg_latency_ms) == (1, 1, 510)
+    session = GateSessionSums.objects.using("agent_ada").get()
+    assert (session.total, session.cost_count, session.cost_nano_usd, session.token_count) == (2, 1, 500_000_000, 2)
+    before = everything()
+    sums.rebuild("agent_ada")
+    assert everything() == before
+
+
+def test_without_statistics_there_are_none_until_they_are_on_again(as_operator, talk):
+    post(as_operator, told(1))
+    configuration.put("memoryGateAuditing.enableStats", False)
+    post(as_operator, told(2))
+    assert not GateHour.objects.using("agent_ada").exists()
+    configuration.put("memoryGateAuditing.enableStats", True)
+    post(as_operator, told(0))
+    assert MemoryGateStats.objects.using("agent_ada").get().total_decisions == 3
+
+
+def test_words_of_who_opted_out_are_counted_and_not_stored(as_operator, talk):
+    configuration.put("collector.optedOutSenders", ["somebody"])
+    answer = post(as_operator, told(1), told(2, turn_id=None, session_id="nobody"))
+    assert answer.json() == {"recorded": [], "known": [], "withheld": 2}
+    assert not rows().exists()
+
+
+def test_percentiles_are_within_five_percent():
+    values = [1 + (n * n) % 9_973 for n in range(5_000)]
+    histogram = {}
+    for value in values:
+        name = latency.bucket(value)
+        histogram[name] = histogram.get(name, 0) + 1
+    for share in (0.5, 0.95):
+        exact = sorted(values)[round(share * len(values)) - 1]
+        assert abs(latency.percentile(histogram, share) - exact) <= 0.05 * exact
+
+
+def everything():
+    found = []
+    for model in (GateHour, GateSessionSums, MemoryGateStats):
+        names = sorted(field.column for field in model._meta.concrete_fields if field.column != "updated_at")
+        found.append(sorted(map(str, model.objects.using("agent_ada").values(*names))))
+    return found
