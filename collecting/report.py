@@ -156,6 +156,7 @@ def _held_lines(held):
     """Where words that were withheld or taken out still are."""
     words = {
         "samples": _("Samples that still contain withheld text: %(what)s"),
+        "decisions": _("Decisions of memory_gate that still contain withheld text: %(what)s"),
         "artifacts": _(
             "Artifacts that still contain withheld text, until “openclaw-web artifact gc” removes them: %(what)s"
         ),

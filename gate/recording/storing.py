@@ -18,6 +18,7 @@ from .twins import Conflict, merge, twins_of
 
 RAW_SETTING = "memoryGateAuditing.storeRawLLMResponse"
 MOST_RAW = 64_000  # bytes of a response in its row; a longer one is an artifact
+RESPONSE = "gate_response"  # the kind of such an artifact
 
 
 def store(db: str, told: Sequence[Told]) -> Stored:
@@ -82,15 +83,13 @@ def add_facts(db: str, facts: dict[str, str]) -> None:
 
 def give_turn(db: str, decision_id: str, place: Place) -> None:
     """Say which turn a decision belongs to, that had none; what it adds up to moves to the turn's session."""
-    with transaction.atomic(using=db):
+    with writing.in_turn_of(db):
         row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
         if row is None:
             return
         changes = sums.Changes()
         changes.add(row, -1)
-        was_alone = _is_alone(db, row, row.session_id)
         row.turn_id, row.session_id, row.match = place.turn_id, place.session_id, place.match
-        sessions = {sums.date_of(row.created_at): _is_alone(db, row, row.session_id) - was_alone}
         changes.add(row)
         one = Told(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read(db, row.window_hash))
         _see_windows(db, [one])
@@ -98,14 +97,7 @@ def give_turn(db: str, decision_id: str, place: Place) -> None:
             windows.keep(db, [one.window])
             row.window_hash, row.is_window_derived = one.window.hash, True
         row.save(using=db)
-        sums.apply(db, changes, sessions)
-
-
-def _is_alone(db, row, session_id):
-    """Whether no other decision of that day is in a session."""
-    start = row.created_at - row.created_at % sums.DAY_MS
-    others = MemoryGateDecision.objects.using(db).filter(session_id=session_id).exclude(id=row.id)
-    return not others.filter(created_at__gte=start, created_at__lt=start + sums.DAY_MS).exists()
+        sums.apply(db, changes)
 
 
 def kept_response(db: str, text: str | None, session_id: str, turn_id: str | None) -> str | None:
@@ -119,8 +111,9 @@ def _short(db, text, session_id, turn_id):
     """A response, or the handle of the artifact that holds it."""
     if len(text.encode(errors="replace")) <= MOST_RAW:
         return text
-    place = artifacts.Place(session_id=session_id, turn_id=turn_id)
-    row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind="gate_response", place=place)
+    # No place: it belongs to the decision, and stays when the session is removed.
+    meta = {"session_id": session_id, "turn_id": turn_id}
+    row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind=RESPONSE, meta=meta)
     return row.handle
 
 
