@@ -69,6 +69,10 @@ class LogReader:
             self._take(entry)
         return self._ready.popleft() if self._ready else None
 
+    def begin_file(self) -> None:
+        """Another file begins: what it tells again, as a copy does, is the same and not the next one of that moment."""
+        self._moment = None
+
     def ready(self) -> Iterator[Found]:
         """What is ready and was not given yet."""
         while self._ready:
