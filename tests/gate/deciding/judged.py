@@ -38,9 +38,9 @@ def decides(*args, **kwargs):
     return says(answer(*args, **kwargs), **USED)
 
 
-def run(agent, **asked):
+def run(agent, listener=None, **asked):
     """A run in this process; its job."""
-    return running.run_here(agent, Asked(**asked), by="root")
+    return running.run_here(agent, Asked(**asked), by="root", listener=listener)
 
 
 def decisions(db=DB):
