@@ -53,7 +53,7 @@ def reserve(db: str, call: GateCall, prompt: Prompt, window: Window) -> None:
 
 def _sentence(room):
     words = _(
-        "The limit of %(limit)s tokens a day is reached for this agent: the next call needs more than the %(room)s that "
-        "are left. Run the gate again after midnight UTC, or raise memoryGate.tokensPerDay in the settings."
+        "The limit of %(limit)s tokens a day is reached for this agent: the next call may use more than the %(room)s "
+        "that are left. Run the gate again after midnight UTC, or raise memoryGate.tokensPerDay in the settings."
     )
     return words % {"limit": f"{configuration.get(SETTING):,}", "room": f"{room:,}"}

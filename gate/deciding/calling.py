@@ -15,7 +15,6 @@ from ..models import GateCall
 from ..recording import storing
 from ..recording.told import Origin
 from ..recording.windows import Window
-from ..statistics import sums
 from . import allowance
 from .gates import MOST_ANSWER, Gate
 from .parsing import CallMalformed
@@ -108,9 +107,9 @@ def _note_usage(call, gate, used):
 
 
 def _save_failed(db, call):
-    with transaction.atomic(using=db):
+    if call.replay_id is not None:  # those count nowhere
         call.save(using=db, force_update=True)
-        if call.replay_id is None:  # those count nowhere
-            changes = sums.Changes()
-            changes.add_failed(call)
-            sums.apply(db, changes, {})
+        return
+    with transaction.atomic(using=db):  # written anew: a call that failed is counted where it is stored
+        GateCall.objects.using(db).filter(id=call.id).delete()
+        storing.store_calls(db, [call])

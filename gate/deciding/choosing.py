@@ -1,4 +1,4 @@
-"""Which turns the gate of this site judges: those of people, on the active branch, that were answered and have ended."""
+"""Which turns the gate of this site judges: those of people, on the active branch, answered and ended."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

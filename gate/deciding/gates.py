@@ -47,9 +47,7 @@ class Gate:
             {"role": "system", "content": self.prompt.text},
             {"role": "user", "content": window.text.decode()},
         ]
-        return client.ask(
-            self.endpoint, model=self.model, messages=messages, max_tokens=MOST_ANSWER, seconds=SECONDS
-        )
+        return client.ask(self.endpoint, model=self.model, messages=messages, max_tokens=MOST_ANSWER, seconds=SECONDS)
 
 
 def in_force() -> Gate:

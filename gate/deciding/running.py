@@ -56,9 +56,9 @@ class Walk:
         """Judge one turn after the other, until the last, or a reason to stop."""
         in_a_row = 0
         for turn_id in self.ids:
+            self._tell()
             if not may_go_on():
                 return
-            self._tell()
             try:
                 if turn_id not in self.known:
                     self.withheld += judging.judge(self.db, self.gate, turn_id, wait=self._wait) == Ended.WITHHELD

@@ -40,9 +40,7 @@ def turn_on(agent: Agent, *, by: str) -> Switched:
         now = clock.now_ms()
         value = orjson.dumps({"since": now, "by": by}).decode()
         KeyValue.objects.create(scope=SCOPE, key=agent.agent_id, value_json=value, updated_at=now)
-        audit.record(
-            by, "gate_turned_on", object_type="agent", object_id=agent.agent_id, agent_id=agent.agent_id
-        )
+        audit.record(by, "gate_turned_on", object_type="agent", object_id=agent.agent_id, agent_id=agent.agent_id)
         return Switched(now, by)
 
 
@@ -50,6 +48,4 @@ def turn_off(agent: Agent, *, by: str) -> None:
     """Judge no more turns of an agent; a run that is under way ends after the turn it is at."""
     with transaction.atomic():
         if KeyValue.objects.filter(scope=SCOPE, key=agent.agent_id).delete()[0]:
-            audit.record(
-                by, "gate_turned_off", object_type="agent", object_id=agent.agent_id, agent_id=agent.agent_id
-            )
+            audit.record(by, "gate_turned_off", object_type="agent", object_id=agent.agent_id, agent_id=agent.agent_id)

@@ -29,6 +29,7 @@ AGENT_GROUPS = (
         (
             ("files", "guardian:file_list", _("Files")),
             ("stored", "ledger:stored_list", _("Databases")),
+            ("own_gate", "gate:own_gate", _("Gate of this site")),
         ),
     ),
     (

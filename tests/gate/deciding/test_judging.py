@@ -7,6 +7,7 @@ from gate.models import GateHour, GatePrompt, GateWindow, MemoryGateStats
 from gate.recording import windows
 from gate.statistics import sums
 from ledger.models import ConversationTurn
+from openclaw_web import clock
 from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
@@ -121,8 +122,6 @@ def test_only_answered_turns_of_people_are_judged(ada, endpoint, left_alone):
 
 
 def test_a_turn_that_has_not_ended_waits(ada, endpoint, later):
-    from openclaw_web import clock
-
     talk(1, start=clock.now_ms() - 30_000)
     talk(1, session_id="s2", start=clock.now_ms() - 30 * MINUTE, agent_metadata='{"stopReason":"toolUse"}')
     run(ada)

@@ -4,6 +4,7 @@ import pytest
 
 from gate.deciding import allowance, gates
 from gate.models import GateCall
+from openclaw_web import clock
 from people.configuration import keys as configuration
 from tests.llm_endpoint import fails
 
@@ -23,7 +24,10 @@ def test_a_run_ends_before_the_call_that_would_be_too_much(ada, endpoint, one_ca
     talk(6)
     job = run(ada)
     assert 3 <= decisions().count() < 6
-    assert (job.state, job.message.startswith(f"{decisions().count()} turns judged. The limit of")) == ("finished", True)
+    assert (job.state, job.message.startswith(f"{decisions().count()} turns judged. The limit of")) == (
+        "finished",
+        True,
+    )
     assert len(endpoint.requests) == decisions().count()
     assert allowance.used(DB) == decisions().count() * sum(USED.values())
 
@@ -66,8 +70,6 @@ def test_what_an_endpoint_refused_is_given_back(ada, endpoint):
 
 
 def test_a_call_that_nobody_heard_of_again_keeps_what_was_taken(ada, endpoint, one_call):
-    from openclaw_web import clock
-
     GateCall.objects.using(DB).create(
         id="killed", session_id="s1", turn_id="s1:u0", origin="own", outcome="sent", reserved_tokens=one_call,
         created_at=clock.now_ms() - MINUTE // 60,

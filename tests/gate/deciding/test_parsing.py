@@ -19,7 +19,9 @@ def with_(**changes):
     return orjson.dumps(GOOD | changes).decode()
 
 
-@pytest.mark.parametrize("text", [TEXT, f"  {TEXT}\n", f"```json\n{TEXT}\n```", f"```\n{TEXT}```\n", with_(confidence=1)])
+@pytest.mark.parametrize(
+    "text", [TEXT, f"  {TEXT}\n", f"```json\n{TEXT}\n```", f"```\n{TEXT}```\n", with_(confidence=1)]
+)
 def test_one_object_is_a_decision(text):
     found = parse(text)
     assert (found.decision, found.reason, found.candidate_fact) == tuple(GOOD.values())

@@ -1,5 +1,6 @@
 """Runs of our own gate as jobs: plans of them, who may not begin, cancelling, and going on."""
 
+import orjson
 import pytest
 
 from gate.deciding import plans, running
@@ -7,10 +8,12 @@ from gate.deciding.choosing import Asked, NoSuchSession
 from gate.models import GateCall
 from jobs import services as jobs
 from jobs.models import JobRun
+from jobs.progress import Cancelled
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
+from people.models import AuditEntry
 from tests import factories
 from tests.llm_endpoint import fails, says
 
@@ -93,14 +96,8 @@ def test_a_run_that_is_cancelled_keeps_what_it_has(ada, endpoint):
 
     def cancels(done, _total, _message):
         if done == 2:
-            job = JobRun.objects.get()
-            jobs.cancel(job, by="otto")
-            raise_cancelled()
-
-    def raise_cancelled():
-        from jobs.progress import Cancelled
-
-        raise Cancelled
+            jobs.cancel(JobRun.objects.get(), by="otto")
+            raise Cancelled  # as the heartbeat, which has no thread of its own in a transaction, would have it raised
 
     job = run(ada, cancels)
     assert (job.state, decisions().count()) == ("cancelled", 2)
@@ -138,8 +135,6 @@ def test_a_call_that_was_killed_is_sent_again_and_both_have_a_row(ada, endpoint)
 
 
 def test_a_run_is_in_the_audit_log_as_its_job(ada, endpoint, as_admin):
-    from people.models import AuditEntry
-
     running.start(ada, Asked(), by="otto")
     assert AuditEntry.objects.get(action="gate_started").actor == "otto"
     page = as_admin.get("/operations/audit/").content.decode()
@@ -151,8 +146,6 @@ def test_an_agent_that_there_is_not_is_refused(endpoint):
 
 
 def test_what_a_run_says_of_its_calls(ada, endpoint):
-    import orjson
-
     endpoint.then(fails(500), says(answer(), prompt_tokens=10, completion_tokens=5, cost=0.5))
     talk(2)
     result = orjson.loads(run(ada).result_json)

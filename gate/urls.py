@@ -1,0 +1,4 @@
+from .deciding import urls as deciding
+
+app_name = "gate"
+urlpatterns = [*deciding.urlpatterns]
