@@ -83,6 +83,7 @@ NO_LISTS = {
     "datasets:sample_detail",
     "datasets:samples_bulk",
     "datasets:session_samples",
+    "gate:own_gate",
     "guardian:file_detail",
     "ledger:record_detail",
     "ledger:savings",
