@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import orjson
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef
 from django.db.models.functions import Left, Right
 from django.utils.translation import gettext as _
 
 from ledger.collectors.records import injected, is_silent
-from ledger.models import ConversationTurn, Session
+from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 
 from ..models import GateCall, MemoryGateDecision
-from ..recording import consent
+from ..recording import consent, matching
 from ..recording.told import Origin
 
 SETTLED_MS = 60_000  # after its reply a turn has ended
@@ -97,10 +97,10 @@ def _wanted(db, asked, model, prompt_version):
 
 
 def _sessions(db, name):
-    found = Session.objects.using(db).filter(Q(id=name) | Q(session_key=name)).values_list("id", flat=True)
-    if not (ids := list(found)):
+    found = matching.sessions_called(db, db.removeprefix("agent_"), [name])
+    if not found:
         raise NoSuchSession(_("This agent has no session %(session)s.") % {"session": name})
-    return ids
+    return found
 
 
 def _decisions(db, asked, model, prompt_version):

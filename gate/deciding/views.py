@@ -56,7 +56,7 @@ def _page(request, agent, form, plan):
         "agent": agent,
         "form": form,
         "plan": plan,
-        "gate": state.of(agent),
+        "own": state.of(agent),
         "tasks": ticking.states({gates.ENABLED}),
     }
     return render_page(request, "gate/own_gate.html", context, status=422 if form.errors else 200)

@@ -4,7 +4,7 @@ import json
 import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from . import answers, failures, headers, usage
 from .answers import Answer as Answer
@@ -12,6 +12,7 @@ from .endpoint import Endpoint, problem_of
 from .failures import CallFailed as CallFailed
 from .failures import Failure as Failure
 from .masking import masked
+from .usage import NOTHING_KNOWN, Usage
 
 if TYPE_CHECKING:
     from .exchange import Exchange
@@ -33,11 +34,8 @@ def ask(endpoint: Endpoint, *, model: str, messages: list[dict[str, str]], max_t
     found = exchange.post(endpoint, "/chat/completions", json.dumps(question).encode(), seconds)
     latency_ms = int((time.monotonic() - began) * 1000)
     body = masked(found.body.decode(errors="replace"), endpoint.key)
-    kind, value = _outcome(found)
-    used = usage.of(value)
+    kind, text, name, used = _understood(found, model, endpoint.key)
     if kind is None:
-        text = masked(answers.text_of(value) or "", endpoint.key)
-        name = masked(answers.model_of(value, model), endpoint.key)
         return Answer(text, name, used.prompt_tokens, used.completion_tokens, used.cost_usd, latency_ms, body)
     raise CallFailed(
         kind,
@@ -83,14 +81,15 @@ def _jitter(attempt: int) -> float:
     return _chance.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 10)))
 
 
-def _outcome(found: "Exchange") -> tuple[Failure | None, Any]:
-    """Why there is no answer, None when there is one, and the value of the body, None when that is no JSON."""
+def _understood(found: "Exchange", model: str, key: str) -> tuple[Failure | None, str, str, Usage]:
+    """Why there is no answer, None when there is one; its text, the name of its model, and what it used."""
     kind = (failures.of_status(found.status) if found.status else None) or found.failure
     try:
         value = None if kind else answers.loads(found.body)
     except answers.NotJson:
         is_json = headers.is_json(found.headers.get("content-type", ""))
-        return Failure.not_json if is_json else Failure.wrong_type, None
-    if kind is None and answers.text_of(value) is None:
+        return Failure.not_json if is_json else Failure.wrong_type, "", model, NOTHING_KNOWN
+    text = answers.text_of(value)
+    if kind is None and text is None:
         kind = Failure.no_answer
-    return kind, value
+    return kind, masked(text or "", key), masked(answers.model_of(value, model), key), usage.of(value)

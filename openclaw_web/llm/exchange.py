@@ -19,11 +19,11 @@ GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 
 @dataclass(slots=True)
 class Exchange:
-    """What came back until `failure`, which is None for a complete body of any status."""
+    """What came back until `failure`, which is None for a complete body of any status. It may repeat the key."""
 
     status: int | None = None
-    headers: httpx.Headers = field(default_factory=httpx.Headers)
-    body: bytearray = field(default_factory=bytearray)
+    headers: httpx.Headers = field(default_factory=httpx.Headers, repr=False)
+    body: bytearray = field(default_factory=bytearray, repr=False)
     failure: Failure | None = None
     cause: OSError | None = None
 

@@ -27,9 +27,9 @@ AGENT_GROUPS = (
     (
         _("Memory"),
         (
+            ("gate", "gate:decision_list", _("Memory gate")),
             ("files", "guardian:file_list", _("Files")),
             ("stored", "ledger:stored_list", _("Databases")),
-            ("own_gate", "gate:own_gate", _("Gate of this site")),
         ),
     ),
     (

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
-from gate.verbs import run as verb
+from gate.verbs import judge
 from openclaw_web.commands.groups import Branch, Group
 from people.configuration import keys as configuration
 from tests.llm_endpoint import fails, says
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 class Reflection(Group):
     help = "The command that has this verb."
-    verbs = {"gate": Branch("Decisions of memory_gate.", {"run": verb})}
+    verbs = {"gate": Branch("Decisions of memory_gate.", {"run": judge})}
     schema = "openclaw-web.reflection.v1"
     needs_database = works_in_home = False
 

@@ -12,7 +12,7 @@ from openclaw_web.llm.endpoint import Endpoint
 from tests import llm_endpoint as scripted
 from tests.test_architecture import MODULES, ROOT
 
-KEY, USER = "sk-live-0123/4567+89", "ada:password"
+KEY, USER = "+".join(["sk-live-0123/4567", "89"]), "ada:password"  # in no line: pages about errors show lines
 MESSAGES = [{"role": "user", "content": "Hello"}]
 
 
@@ -91,6 +91,18 @@ def test_pages_about_errors_show_no_setting_of_the_endpoint(settings, rf):
         page = technical_500_response(rf.get("/", headers={"accept": "text/html"}), *sys.exc_info()).content.decode()
     assert "LLM_API_KEY" in page and "Endpoint(" in page
     assert KEY not in page and USER not in page
+
+
+@pytest.mark.parametrize("status", [200, 401])
+def test_pages_about_errors_show_no_answer_that_repeats_the_key(settings, rf, status):
+    settings.DEBUG = True
+    with scripted.Endpoint(scripted.sends({"error": KEY, "usage": KEY}, status=status, x_key=KEY)) as server:
+        try:
+            asked(server.url)
+        except CallFailed:
+            request = rf.get("/", headers={"accept": "text/html"})
+            page = technical_500_response(request, *sys.exc_info()).content.decode()
+    assert "latency_ms" in page and KEY not in page
 
 
 def test_backups_and_reports_cannot_hold_the_key():
