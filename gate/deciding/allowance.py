@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
+from jobs.kinds import DAY_MS
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
@@ -16,7 +17,6 @@ from people.configuration import keys as configuration
 from ..models import GateCall
 from ..recording import windows
 from ..recording.windows import Window
-from ..statistics.sums import DAY_MS
 from . import prompts
 from .prompts import Prompt
 

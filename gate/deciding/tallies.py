@@ -5,11 +5,11 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
+from jobs.kinds import DAY_MS
 from openclaw_web import clock
 
 from ..models import GateCall
 from ..recording.told import Origin
-from ..statistics.sums import DAY_MS
 
 Outcome = GateCall.Outcome
 BATCH = 500
