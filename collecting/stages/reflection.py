@@ -186,7 +186,7 @@ def _remember(collection, states):
     if collection.only is not None:  # decisions of other agents were left out
         return
     for kind, file, stat in states:
-        if stat is not None:
+        if stat is not None and not (kind == Kind.REFLECTION_LOG and _is_being_written([(kind, file, stat)])):
             collection.book.save(kind, file, stat, agent_id="", offset=stat.st_size)
 
 
