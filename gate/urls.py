@@ -1,0 +1,8 @@
+from django.urls import path
+
+from .statistics import views as statistics_views
+
+app_name = "gate"
+urlpatterns = [
+    path("agents/<str:agent>/gate/statistics/", statistics_views.statistics, name="statistics"),
+]
