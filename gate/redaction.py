@@ -10,12 +10,14 @@ from django.db import models
 
 from .models import (
     GateCall,
+    GateDay,
     GateHour,
     GatePrompt,
     GateReceipt,
     GateReplay,
     GateReplayDecision,
     GateSessionSums,
+    GateSumsState,
     GateWindow,
     MemoryGateDecision,
     MemoryGateStats,
@@ -83,6 +85,8 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
         "candidate_fact": WORDS,
     },
     GateHour: {"llm_model": NONE, "prompt_version": NONE, "latency_json": NONE},
+    GateDay: {"llm_model": NONE, "prompt_version": NONE, "latency_json": NONE},
+    GateSumsState: {"id": NONE, "sessions_made": WHO},
     GateSessionSums: {"session_id": WHO, "latency_json": NONE},
     MemoryGateStats: {"date": NONE},
 }

@@ -57,11 +57,14 @@ class LogReader:
         self._moment: int | None = None
 
     def feed(self, line: bytes) -> Found | None:
-        """Read a line, and give a decision or a problem that is ready; more of them come with the next lines."""
+        """Read a line, and give a decision or a problem that is ready; more decisions may come with the next lines.
+
+        A problem is always one of this line.
+        """
         entry = object_in(line)
         if isinstance(entry, Problem):
             self._held.gap()
-            self._ready.append(entry)
+            self._ready.appendleft(entry)
         elif entry is not None:
             self._take(entry)
         return self._ready.popleft() if self._ready else None
@@ -176,7 +179,7 @@ class LogReader:
         asked = self._held.only()
         found = self._decision(at, None, details, asked, _latency(asked, at))
         if isinstance(found, Problem):
-            self._ready.append(found)
+            self._ready.appendleft(found)
         self._pending.append(Generated(at or 0, decision, reason, asked, None if isinstance(found, Problem) else found))
         if len(self._pending) > MAX_PENDING:
             self._release(self._pending[:1])
@@ -196,7 +199,10 @@ class LogReader:
             return  # given as a problem already
         latency = _latency(asked, generated.at) if generated is not None and len(alike) == 1 else None
         found = self._decision(at, key, details, asked, latency)
-        self._ready.append(found if isinstance(found, Problem) else self._numbered(found))
+        if isinstance(found, Problem):
+            self._ready.appendleft(found)
+        else:
+            self._ready.append(self._numbered(found))
 
     def _gate_failed(self, _at, key, _details):
         self._held.decided(key, writes=False)

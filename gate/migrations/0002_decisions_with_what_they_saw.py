@@ -203,6 +203,10 @@ class Migration(migrations.Migration):
             model_name='memorygatedecision',
             name='idx_decision',
         ),
+        migrations.RemoveIndex(
+            model_name='memorygatedecision',
+            name='idx_turn',
+        ),
         migrations.AddField(
             model_name='memorygatedecision',
             name='cost_usd',
@@ -284,7 +288,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='memorygatedecision',
-            index=models.Index(condition=models.Q(('turn_id', None)), fields=['created_at'], name='idx_gate_unmatched'),
+            index=models.Index(fields=['turn_id', 'created_at'], name='idx_turn'),
         ),
         migrations.RunPython(settle_old_decisions, migrations.RunPython.noop),
         migrations.AddConstraint(

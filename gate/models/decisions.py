@@ -94,13 +94,12 @@ class MemoryGateDecision(models.Model):
         indexes = [
             models.Index(fields=["session_id", "created_at"], name="idx_session_time"),
             models.Index(fields=["decision", "created_at"], name="idx_decision"),
-            models.Index(fields=["turn_id"], name="idx_turn"),
+            models.Index(fields=["turn_id", "created_at"], name="idx_turn"),
             models.Index(fields=["created_at"], name="idx_gate_created"),
             models.Index(fields=["llm_model", "created_at"], name="idx_gate_model"),
             models.Index(fields=["prompt_version", "created_at"], name="idx_gate_prompt"),
             models.Index(fields=["created_at"], name="idx_gate_slow", condition=Q(llm_latency_ms__gte=SLOW_MS)),
             models.Index(fields=["created_at"], name="idx_gate_unseen", condition=Q(saw_user=False)),
-            models.Index(fields=["created_at"], name="idx_gate_unmatched", condition=Q(turn_id=None)),
         ]
 
     def __str__(self):

@@ -13,8 +13,8 @@ from gate.statistics import sums
 from ledger.models import RejectedRecord
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
-from tests.homes import Home, assistant, user
 from tests.collecting.plugin_log import PluginLog, written
+from tests.homes import Home, assistant, user
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 T0 = 1_771_642_801_000  # 2026-02-21T03:00:01Z, the first record of a transcript

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import Home, assistant, user
 from tests.collecting.plugin_log import KEY, PluginLog, written
+from tests.homes import Home, assistant, user
 from tests.processes import Killer, until_met
 
 ROOT = Path(__file__).resolve().parents[3]

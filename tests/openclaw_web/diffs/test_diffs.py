@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian.diffs import comparing, unified, word_marks
+from openclaw_web.diffs import comparing, unified, word_marks
 from tests.openclaw_web.templates.test_templates import draw
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "a b c", "the quick fox", "the slow fox", "早上好", "\r", "x\x00y"]))

@@ -1,0 +1,19 @@
+from django.urls import path
+
+import openclaw_web.pages.converters  # noqa: F401 - <anything:>
+
+from .lists import views as list_views
+from .looking import views
+
+app_name = "gate"
+urlpatterns = [
+    path(
+        "agents/<str:agent>/sessions/<str:session_id>/decisions/of/", views.session_decisions, name="session_decisions"
+    ),
+    path("agents/<str:agent>/gate/", list_views.decision_list, name="decision_list"),
+    path("agents/<str:agent>/gate/calls/", list_views.call_list, name="call_list"),
+    path("agents/<str:agent>/gate/calls/<anything:call_id>/", views.call_detail, name="call_detail"),
+    path("agents/<str:agent>/gate/prompts/<anything:prompt_id>/", views.prompt_detail, name="prompt_detail"),
+    # The last one: an id may be any text.
+    path("agents/<str:agent>/gate/<anything:decision_id>/", views.decision_detail, name="decision_detail"),
+]
