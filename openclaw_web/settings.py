@@ -309,6 +309,8 @@ JOB_KINDS = {
     "collect": "collecting.collect.JOB",
     "export": "datasets.exporting.jobs.JOB",
     "export_verify": "datasets.exporting.jobs.VERIFY_JOB",
+    "gate": "gate.deciding.running.JOB",
+    "gate_new_turns": "gate.deciding.automatic.JOB",
     "signatures": "datasets.likeness.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",
     "stash_outputs": "ledger.outputs.job.JOB",

@@ -87,6 +87,7 @@ NO_LISTS = {
     "datasets:session_samples",
     "gate:call_detail",
     "gate:decision_detail",
+    "gate:own_gate",
     "gate:prompt_detail",
     "gate:session_decisions",
     "guardian:file_detail",

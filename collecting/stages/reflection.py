@@ -29,6 +29,7 @@ OWN = ".openclaw-reflection"
 WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
 BEGIN, END = "reflection-", ".log"
 MOST_LINE = 16 * 1024 * 1024
+STILL_MS = 10_000
 RECENT_MS = 2 * 86_400_000  # decisions without a turn that are looked at again at each import
 
 
@@ -65,11 +66,17 @@ def _logs(collection, counts):
     states = []
     for file in files[max(0, start - 1) :]:  # conversations go on after midnight: what was said before belongs to it
         states.append((Kind.REFLECTION_LOG, file, _read(collection, file, reader, found, counts)))
-    found += [one for one in reader.finish() if isinstance(one, FoundDecision)]
+    if not _is_being_written(states):
+        found += [one for one in reader.finish() if isinstance(one, FoundDecision)]
     counts["unknown_lines"] += sum(reader.unknown.values())
     facts = [one for file in written for one in _written(collection, file, states, counts)]
     _store(collection, guardian_log.with_facts(found, facts), Source.LOG, counts)
     _remember(collection, states)
+
+
+def _is_being_written(states):
+    """Whether a line may follow in a moment that says whose the last decision is."""
+    return any(stat and now_ms() - stat.st_mtime_ns // 1_000_000 < STILL_MS for _kind, _file, stat in states)
 
 
 def _written_files(collection):
@@ -88,6 +95,7 @@ def _read(collection, file, reader, found, counts):
     try:
         with open_regular(file.parent, file) as handle:
             stat = os.fstat(handle.fileno())
+            reader.begin_file()
             offset = 0
             while line := handle.readline(MOST_LINE):
                 start, offset = offset, offset + len(line)
@@ -178,7 +186,7 @@ def _remember(collection, states):
     if collection.only is not None:  # decisions of other agents were left out
         return
     for kind, file, stat in states:
-        if stat is not None:
+        if stat is not None and not (kind == Kind.REFLECTION_LOG and _is_being_written([(kind, file, stat)])):
             collection.book.save(kind, file, stat, agent_id="", offset=stat.st_size)
 
 

@@ -69,6 +69,10 @@ class LogReader:
             self._take(entry)
         return self._ready.popleft() if self._ready else None
 
+    def begin_file(self) -> None:
+        """Another file begins: what it tells again, as a copy does, is the same and not the next one of that moment."""
+        self._moment = None
+
     def ready(self) -> Iterator[Found]:
         """What is ready and was not given yet."""
         while self._ready:
@@ -89,6 +93,9 @@ class LogReader:
         if (component, event) == STARTING:
             self._held = self._held.restarted()
         if at is not None:
+            if at != self._moment:  # an equal decision after lines of other moments is the same one, in a copy
+                self._moment = at
+                self._same.clear()
             self._held.tick(at)
             self._release([one for one in self._pending if abs(at - one.at) > PATIENCE_MS])
         if event in GATE:
@@ -242,12 +249,9 @@ class LogReader:
 
     def _numbered(self, found):
         """The decision with its id. Equal ones of one moment are told apart by their order."""
-        said = (found.session_key, found.decision, found.reason)
-        if found.at != self._moment:
-            self._moment = found.at
-            self._same.clear()
+        said = (found.at, found.session_key, found.decision, found.reason)
         self._same[said] += 1
-        return replace(found, id=decision_id(found.at, *said, self._same[said] - 1))
+        return replace(found, id=decision_id(*said, self._same[said] - 1))
 
     def _release(self, pending):
         """Give decisions whose conversation stays unknown."""

@@ -36,23 +36,24 @@ class PluginLog:
         gate = {"enabled": True, "windowSize": 10}
         details = {"bufferSize": 50, "logLevel": "debug", "llm": llm, "memoryGate": gate}
         self.line(at, "PluginLifecycle", "Configuration loaded", details)
-        return self.line(at, "memory_gate", "memory_gate initialized", {"model": self.model})
+        return self.line(at, "PluginLifecycle", "memory_gate initialized", {"model": self.model})
 
     def said(self, at, role, text, key=KEY):
         """A message comes into the buffer of a conversation."""
         hook = "message:received" if role == "user" else "before_message_write"
         message = {"id": f"m{at}", "role": role, "message": text, "timestamp": at, "sessionKey": key}
-        return self.line(
-            at, "MessageHandler", "Buffer message snapshot", {"hookName": hook, "bufferMessage": message}, key
-        )
+        details = {"hookName": hook, "bufferMessage": message}
+        self.line(at, "MessageHandler", "Buffer message snapshot", details, key)
+        self.last = at
+        self.said_in[key] += 1
+        if self.said_in[key] == 1:
+            self.line(at, "SessionBufferManager", "Creating new session buffer", {"sessionKey": key}, key)
+        return self
 
     def decided(self, at, decision="NO_WRITE", reason="Small talk.", key=KEY, *, user=True):
         """The gate looks at the last messages as soon as one was said, and has decided at `at`."""
-        asked = {
-            "recentMessages": min(10, self.said_in[key]),
-            "hasCurrentUserMessage": user,
-            "hasCurrentAgentReply": True,
-        }
+        asked = {"recentMessages": min(10, self.said_in[key]), "hasCurrentUserMessage": user}
+        asked["hasCurrentAgentReply"] = True
         self.line(self.last + 1, "memory_gate", "Starting memory_gate analysis", asked, level="debug")
         told = {"decision": decision, "reason": reason, "hasCandidateFact": decision != "NO_WRITE"}
         if not reason.startswith("LLM request failed"):

@@ -61,10 +61,10 @@ def test_reading_again_adds_nothing_and_goes_on_where_it_was(place):
     tell(log)
     run(home)
     assert run(home)["gate"]["decisions"] == 0
-    log.said(T0 + 3_000, "agent", "Late", CHANNEL).decided(T0 + 3_500, key=CHANNEL, user=False)
+    log.said(T0 + 3_000, "agent", "Late", CHANNEL).decided(T0 + 3_500, key=CHANNEL)
     assert run(home)["gate"]["decisions"] == 1
     assert rows().count() == 2
-    assert rows().last().saw_user is False
+    assert rows().last().saw_user is True
     window = windows.read(MAIN, rows().last().window_hash)
     assert [message["message"] for message in window.recent] == ["I like tea", "Noted", "Late"]
 
@@ -87,6 +87,13 @@ def test_a_copy_of_the_log_adds_nothing(place, tmp_path):
     configuration.put("reflection.logFolder", str(tmp_path / "logs"))
     assert run(home)["gate"]["decisions"] == 0
     assert rows().count() == 1
+
+
+def test_a_gate_that_saw_no_user_message_is_known_as_that(place):
+    home, _talk, log = place
+    log.said(T0 + 1_000, "agent", "Noted", CHANNEL).decided(T0 + 1_500, key=CHANNEL, user=False)
+    run(home)
+    assert rows().get().saw_user is False
 
 
 def test_a_failed_call_is_no_decision(place):

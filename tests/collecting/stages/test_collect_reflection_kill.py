@@ -1,6 +1,7 @@
 """Collecting a plugin's logs, killed at any moment: each decision is stored once, and counted once."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -69,9 +70,9 @@ def ended(process):
 
 def test_twenty_kills_lose_and_double_no_decision(tmp_path, source):
     killer = Killer(seed=13, seconds=2.0)
+    ended(python(tmp_path / "prepared", PREPARE, *source))
     for number in until_met(killer):
-        home = tmp_path / f"home-{number}"
-        ended(python(home, PREPARE, *source))
+        home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
         process = python(home, COLLECT, *source)
         assert process.stdout.readline() == "ready\n"
         killer.kill(process)

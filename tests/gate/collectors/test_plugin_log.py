@@ -75,11 +75,22 @@ def test_ids_do_not_depend_on_what_was_read_before():
     assert [one.id for one in read(RECORDED[40:])] == whole[-len([*read(RECORDED[40:])]) :]
 
 
+def test_a_copy_of_a_log_with_one_decision_has_the_same_id():
+    plugin, reader = Plugin(), LogReader()
+    talk(plugin)
+    first, second = read([*plugin.log, *plugin.log], reader)
+    assert first.id == second.id
+
+
 def test_equal_decisions_of_one_moment_have_ids_of_their_own():
     details = {"decision": "NO_WRITE", "reason": "x", "hasCandidateFact": False}
     lines = [line(START, "MessageHandler", "memory_gate decision evaluated", details, MAIN)] * 3
     assert len({one.id for one in read(lines)}) == 3
     assert [one.id for one in read(lines[:2])] == [one.id for one in read(lines)][:2]
+    reader = LogReader()
+    first = [one.id for one in read(lines, reader)]
+    reader.begin_file()
+    assert [one.id for one in read(lines, reader)] == first
 
 
 @given(st.lists(st.integers(0, len(RECORDED)), max_size=4))
