@@ -1,5 +1,6 @@
 """Decisions of a gate on turns that are in the store, with the windows that it saw."""
 
+from gate.models import MemoryGateDecision
 from gate.recording import storing
 from gate.recording.told import Source, Told
 from gate.recording.windows import Window
@@ -10,8 +11,6 @@ FACT = "prefers mornings"
 
 def decide(name="d1", *, turn="s1:u2", window=None, db="agent_ada", **columns):
     """Store a decision on a turn; without a `window` the gate saw what stands before the turn, and the turn."""
-    from gate.models import MemoryGateDecision
-
     known = {
         "session_id": "s1",
         "decision": "UPDATE_USER",
