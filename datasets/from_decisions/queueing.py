@@ -31,9 +31,7 @@ class Queued(services.Made):
             % {"count": count}
         ]
         if count := len(self.existing):
-            parts.append(
-                ngettext("%(count)s was there already", "%(count)s were there already", count) % {"count": count}
-            )
+            parts.append(ngettext("%(count)s already existed", "%(count)s already existed", count) % {"count": count})
         if count := len(self.skipped):
             parts.append(
                 ngettext("%(count)s decision skipped", "%(count)s decisions skipped", count) % {"count": count}
