@@ -39,6 +39,7 @@ ROUTERS = (
     "guardian.api",
     "datasets.review.api",
     "datasets.api",
+    "datasets.from_decisions.api",
     "overview.api",
     "jobs.api",
     "collecting.api",

@@ -1,5 +1,6 @@
 """One format each for times, durations, bytes, tokens and money. Formatting only: no queries."""
 
+import hashlib
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
@@ -222,12 +223,15 @@ def listed(things: Iterable[object]) -> str:
     return pgettext("between things of a list", ", ").join(map(str, things))
 
 
+def anchor(name: str) -> str:
+    """A short name for places on a page that are called after any text, always the same one."""
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
 def who(name: str | None) -> str:
     """Who did something: a user name as it is; what commands write in its place in words; `–` for nobody."""
     return _("command line") if name == "command line" else name or "–"
 
 
-FILTERS = {
-    made.__name__: made
-    for made in (ago, cents, clock, day_in_words, due, duration, listed, moment, money, number, size, tokens, who)
-}
+SHOWN = (ago, anchor, cents, clock, day_in_words, due, duration, listed, moment, money, number, size, tokens, who)
+FILTERS = {made.__name__: made for made in SHOWN}
