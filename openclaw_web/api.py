@@ -35,6 +35,7 @@ ROUTERS = (
     "ledger.savings.api",
     "ledger.session.steps_api",
     "gate.api",
+    "gate.statistics.api",
     "guardian.api",
     "datasets.review.api",
     "datasets.api",
