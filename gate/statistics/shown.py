@@ -9,7 +9,6 @@ from agents.models import Agent
 from ledger.models import Session
 from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
 
-from ..models import GateDay
 from .addresses import Rows, prompt
 from .answer import Answer
 from .chart import chart_of
@@ -61,14 +60,6 @@ def heads() -> list[str]:
     ]
 
 
-def names(db: str, period: Period) -> tuple[list[str], list[str]]:
-    """The models and the prompt versions that decided in a period, to choose from."""
-    start, end = period.moments
-    rows = GateDay.objects.using(db).filter(day__gte=start, day__lte=end)
-    pairs = set(rows.values_list("llm_model", "prompt_version"))
-    return sorted({model for model, _prompt in pairs} - {""}), sorted({prompt for _model, prompt in pairs} - {""})
-
-
 def _lines(agent, found, rows):
     by = found.asked.by
     titles = _titles(agent.db, found.rows) if by == "session" else {}
@@ -85,18 +76,19 @@ def _lines(agent, found, rows):
 
 
 def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[Cell]:
-    def decisions(text, count=figures.total, note="", **filters):
-        return Cell(text, rows.decisions(period, **filters) if rows and count else None, note)
+    total, unseen, words = figures.total, figures.of("unseen_count"), rows and rows.decisions(period)
+
+    def decisions(text, count=total, note="", more=""):
+        return Cell(text, (words and count and f"{words}{more}") or None, note)
 
     def calls(count, segment):
         return Cell(number(count), rows.calls(period, segment=segment) if rows and count else None)
 
-    total = figures.total
-    unseen = figures.of("unseen_count")
+    sign = "&" if words and "?" in words else "?"
     return [
         decisions(number(total)),
         *(
-            decisions(number(count), count, share(count, total) if count else "", decision=decision)
+            decisions(number(count), count, share(count, total) if count else "", f"{sign}decision={decision}")
             for decision, count in figures.counts.items()
         ),
         decisions(duration(figures.p50_ms), figures.of("latency_count"), _known(figures, "latency_count")),
@@ -105,7 +97,7 @@ def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[C
         decisions(cost(figures.cost_usd), note=_known(figures, "cost_count", figures.failures)),
         calls(figures.of("failed_count"), "failed"),
         calls(figures.of("malformed_count"), "malformed"),
-        decisions(number(unseen), unseen, unseen="on"),
+        decisions(number(unseen), unseen, more=f"{sign}unseen=on"),
     ]
 
 

@@ -8,7 +8,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
 from ..models import MemoryGateDecision
-from . import shown, sums
+from . import figures, shown, sums
 from .answer import answer
 from .figures import BY
 from .forms import StatisticsForm
@@ -29,7 +29,8 @@ def statistics(request, agent):
     asked = form.asked(agent.db)
     found = answer(agent.db, asked, **places(request))
     is_empty = not found.daily.rows and not found.rows
-    models, prompts = shown.names(agent.db, asked.period)
+    is_narrowed = asked.model or asked.prompt
+    models, prompts = (figures.daily(agent.db, asked.period) if is_narrowed else found.daily).names
     context = {
         "agent": agent,
         "state": "ready",
