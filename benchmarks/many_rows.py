@@ -105,6 +105,45 @@ def fill_agent(db, count):
     )
 
 
+def fill_gate(db, count):
+    """Decisions and calls of the gate on the turns of `fill_agent`: every eighth writes, few are slow or failed."""
+    from gate.models import GateCall, GatePrompt, MemoryGateDecision
+
+    session, moment = "printf('%08d', i / 10)", f"{T0} + i * 6000 + 3000"
+    choices = json.dumps([name for name in MemoryGateDecision.Decision.values if name != "NO_WRITE"])
+    writes = "(i % 8 = 0)"
+    about = {
+        "session_id": session,
+        "turn_id": f"CASE WHEN i % 100 != 7 THEN {session} || ':r' || i END",
+        "origin": "CASE WHEN i % 3 THEN 'imported' ELSE 'recorded' END",
+        "llm_model": "CASE WHEN i % 1000 = 1 THEN 'gate-large' ELSE 'gate-small' END",
+        "prompt_version": "'v' || (i / 50000)",
+        "llm_latency_ms": "CASE WHEN i % 1000 = 3 THEN 5000 + i % 4000 ELSE 400 + i * 7919 % 900 END",
+        "prompt_tokens": "700 + i % 300",
+        "completion_tokens": "40",
+        "cost_usd": "0.0002",
+        "window_hash": "printf('%064x', i)",
+        "created_at": moment,
+    }
+    insert(
+        db,
+        MemoryGateDecision,
+        count,
+        id="printf('%026d', i)",
+        decision=f"CASE WHEN {writes} THEN json_extract('{choices}', '$[' || (i / 8 % 5) || ']') ELSE 'NO_WRITE' END",
+        reason=f"'The user said: ' || {WORDS}",
+        candidate_fact=f"CASE WHEN {writes} THEN 'prefers answer number ' || i END",
+        match="CASE WHEN i % 100 != 7 THEN 'near' ELSE 'none' END",
+        sources="2",
+        saw_user="i % 4 != 0",
+        **about,
+    )
+    outcome = "CASE WHEN i % 500 = 0 THEN 'failed' WHEN i % 500 = 250 THEN 'malformed' ELSE 'decided' END"
+    decision = "CASE WHEN i % 250 THEN printf('%026d', i) END"
+    insert(db, GateCall, count, id="printf('call-%020d', i)", outcome=outcome, decision_id=decision, **about)
+    insert(db, GatePrompt, 1 + count // 50_000, id="'v' || i", text="'Decide. ' || i", created_at=f"{T0} + i")
+
+
 def samples(*, agent):
     """The columns of samples of one agent: ten to a session, every fourth approved, every third of a heartbeat."""
     return {

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from gate import decisions as gate
 from gate.models import MemoryGateDecision
 from ledger.collectors.records import Facts, facts
 from ledger.collectors.senders import Why, why_withheld
@@ -51,10 +52,8 @@ def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
 
 
 def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
-    """The last memory_gate decision of each turn that has one, by turn id."""
-    rows = MemoryGateDecision.objects.using(db).filter(turn_id__in=[turn.id for turn in turns])
-    ordered = rows.defer("raw_response").order_by("created_at", "id")
-    return {row.turn_id: row for row in ordered if row.turn_id}
+    """The memory_gate decision of each turn that has one, by turn id."""
+    return gate.of_turns(db, [turn.id for turn in turns])
 
 
 def content(

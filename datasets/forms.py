@@ -44,17 +44,6 @@ class TurnChoice(forms.Form):
         return self.cleaned_data["numbers"]
 
 
-class TurnsShown(forms.Form):
-    """Which turns a page of a session shows: `turn`, once for each."""
-
-    MOST = 200
-
-    def numbers(self):
-        """Their numbers; what is none is left out."""
-        texts = self.data.getlist("turn")[: self.MOST]
-        return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10]
-
-
 def _part(field, label, **options):
     widget = forms.Select if field is forms.ChoiceField else forms.TextInput
     return field(label=label, required=False, widget=widget(attrs={"form": "verdict"}), **options)

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
 from ledger.models import Session
+from ledger.session.session_forms import TurnsShown
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
@@ -15,7 +16,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
 from . import sample_order, sample_page, services
-from .forms import TurnChoice, TurnsShown, VerdictForm
+from .forms import TurnChoice, VerdictForm
 from .models import DatasetSample
 from .review import drafts, keys, verdicts
 from .sample_list import SAMPLES, SampleFilters

@@ -1,7 +1,7 @@
 """What became of a text word by word, in one run: kept, removed and added pieces in order. Pure.
 
 The kept and removed pieces, put together, are the old text; the kept and added ones the new. Lines are compared first
-(`guardian.diffs`) and words only within what changed; what would take too long is one removed and one added piece.
+(`openclaw_web.diffs`) and words only within what changed; what would take too long is one removed and one added piece.
 """
 
 import re
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from guardian.diffs.comparing import compare
-from guardian.diffs.word_marks import WORDS, Effort
+from openclaw_web.diffs.comparing import compare
+from openclaw_web.diffs.word_marks import WORDS, Effort
 
 KEPT, REMOVED, ADDED = "kept", "removed", "added"
 STEPS = 3_000_000  # of difflib: tens of milliseconds at the most, as it is asked for while somebody types

@@ -1,11 +1,19 @@
-"""Decisions of memory_gate: tell of them."""
+"""Decisions of memory_gate: tell of them, find them, and what each was made on."""
 
-from ninja import Status
+from dataclasses import replace
+
+from django.http import Http404
+from ninja import Query, Status
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
+from .lists.call_list import CALLS
+from .lists.decision_list import DECISIONS
+from .lists.schemas import CallDetail, CallOut, CallQuery, DecisionDetail, DecisionOut, DecisionQuery, PromptOut
+from .looking import prompts, telling
 from .recording import recorded
 from .schemas import DecisionsIn, RecordedOut
 
@@ -20,3 +28,50 @@ def gate_record(request, agent, body: DecisionsIn):
     stored = recorded.record(agent, body.decisions)
     answer = {"recorded": stored.new, "known": stored.known, "withheld": stored.withheld}
     return Status(201 if stored.new else 200, answer)
+
+
+@router.get("/agents/{agent}/gate/decisions", Page[DecisionOut], 404, 409, 503)
+@agent_view
+@needs("viewer")
+def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
+    """Decisions of the memory gate, newest first. A search may return fewer than `limit`, and a `next`."""
+    found = DECISIONS.fits(agent, **filters.asked())
+    found = replace(found, rows=telling.saying_responses(found.rows))
+    return listed(found.page(**filters.place, **telling.limits(agent.db, with_context=filters.with_context)))
+
+
+@router.get("/agents/{agent}/gate/decisions/{decision_id}", DecisionDetail, 404, 503)
+@agent_view
+@needs("viewer")
+def gate_decision_detail(request, agent, decision_id: str):
+    """One decision with its turn, what the gate saw, and for operators the response of the model."""
+    return telling.decision(agent, decision_id, is_operator=request.user.has_role("operator"))
+
+
+@router.get("/agents/{agent}/gate/calls", Page[CallOut], 404, 409, 503)
+@agent_view
+@needs("viewer")
+def gate_call_list(request, agent, filters: Query[CallQuery]):
+    """Calls of models for the gate, newest first. A search may return fewer than `limit`, and a `next`."""
+    found = CALLS.fits(agent, **filters.asked())
+    return listed(replace(found, rows=telling.saying_responses(found.rows)).page(**filters.place))
+
+
+@router.get("/agents/{agent}/gate/calls/{call_id}", CallDetail, 404, 503)
+@agent_view
+@needs("viewer")
+def gate_call_detail(request, agent, call_id: str):
+    """One call, for operators with the response of the model."""
+    return telling.call(agent, call_id, is_operator=request.user.has_role("operator"))
+
+
+@router.get("/agents/{agent}/gate/prompts/{prompt_id}", PromptOut, 404, 503)
+@agent_view
+@needs("viewer")
+def gate_prompt_detail(request, agent, prompt_id: str):
+    """One version of the gate's prompt with its text."""
+    prompt = prompts.find(agent, prompt_id)
+    if prompt is None:
+        raise Http404
+    text, at = (prompt.row.text, prompt.row.created_at) if prompt.row else (None, None)
+    return {"id": prompt.id, "text": text, "created_at": at, "decision_count": prompt.decisions.count}

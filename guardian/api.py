@@ -4,13 +4,13 @@ from django.http import Http404
 from ninja import Query
 
 from agents.decorators import agent_view
+from openclaw_web.diffs import comparing, unified
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
 from . import versions, writes
-from .diffs import comparing, unified
 from .schemas import (
     DiffOut,
     DiffQuery,

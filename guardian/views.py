@@ -8,12 +8,12 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from artifacts.lint import lint_text
+from openclaw_web.diffs import comparing, pieces
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
 from . import forms, versions, writes
-from .diffs import comparing, pieces
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50

@@ -35,6 +35,8 @@ ROUTERS = (
     "ledger.savings.api",
     "ledger.session.steps_api",
     "gate.api",
+    "gate.deciding.api",
+    "gate.statistics.api",
     "guardian.api",
     "datasets.review.api",
     "datasets.api",

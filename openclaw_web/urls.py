@@ -10,6 +10,7 @@ APPS = (
     "automation",
     "operations",
     "ledger",
+    "gate",
     "guardian",
     "datasets",
     "artifacts",

@@ -9,7 +9,7 @@ from factory.django import DjangoModelFactory
 from agents.models import Agent
 from automation.models import CronJob, CronRunLog, SubagentRun
 from datasets.models import DatasetExport, DatasetSample
-from gate.models import MemoryGateDecision
+from gate.models import GateCall, GatePrompt, MemoryGateDecision
 from guardian.models import FileSnapshot, WorkspaceFile
 from jobs.models import JobRun
 from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
@@ -118,6 +118,30 @@ class DecisionFactory(InFile):
     decision = "UPDATE_USER"
     reason = "A stable preference."
     candidate_fact = "prefers mornings"
+    created_at = T0
+
+
+class GateCallFactory(InFile):
+    class Meta:
+        model = GateCall
+
+    db = "agent_ada"
+    id = factory.Sequence("call-{}".format)
+    session_id = "session-0"
+    origin = "own"
+    outcome = "failed"
+    failure = "timeout"
+    reason = "The endpoint did not answer."
+    created_at = T0
+
+
+class PromptFactory(InFile):
+    class Meta:
+        model = GatePrompt
+
+    db = "agent_ada"
+    id = factory.Sequence("prompt-{}".format)
+    text = "Decide what is worth remembering."
     created_at = T0
 
 

@@ -32,6 +32,8 @@ ROOT = "/api/v1"
 PAGES = {
     "artifacts": "/agents/ada/artifacts/",
     "audit": "/operations/audit/",
+    "calls": "/agents/ada/gate/calls/",
+    "decisions": "/agents/ada/gate/",
     "events": "/agents/ada/events/",
     "exports": "/exports/",
     "jobs": "/operations/jobs/",
@@ -85,6 +87,11 @@ NO_LISTS = {
     "datasets:sample_detail",
     "datasets:samples_bulk",
     "datasets:session_samples",
+    "gate:call_detail",
+    "gate:decision_detail",
+    "gate:own_gate",
+    "gate:prompt_detail",
+    "gate:session_decisions",
     "guardian:file_detail",
     "ledger:record_detail",
     "ledger:savings",
@@ -130,6 +137,7 @@ VALUES = {
     "model": "claude-opus-4-5",
     "object_id": "nowhere",
     "origin": "direct",
+    "prompt": "v0",
     "q": "nowhere",
     "reason": "not_json",
     "session": "00000001",
@@ -177,6 +185,7 @@ def rows(as_admin, ada):
     """Rows of every kind, more than two pages of each."""
     many_rows.fill_sessions("agent_ada", ROWS)
     many_rows.fill_agent("agent_ada", ROWS)
+    many_rows.fill_gate("agent_ada", ROWS)
     many_rows.fill_artifacts("agent_ada", ROWS)
     many_rows.fill_site(ROWS, agent="ada")
     many_rows.fill_around(ROWS, agent="ada")

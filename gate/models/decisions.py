@@ -84,20 +84,22 @@ class MemoryGateDecision(models.Model):
                 name="gate_decision",
             ),
             models.CheckConstraint(
-                condition=~Q(origin="recorded") | Q(decision="NO_WRITE") | Q(candidate_fact__gt=""), name="gate_fact"
+                condition=~Q(origin="recorded")
+                | Q(decision="NO_WRITE")
+                | Q(candidate_fact__isnull=False, candidate_fact__gt=""),
+                name="gate_fact",
             ),
         ]
         # Lists go by time and place, as those of turns do: the spec's indexes with the time behind them.
         indexes = [
             models.Index(fields=["session_id", "created_at"], name="idx_session_time"),
             models.Index(fields=["decision", "created_at"], name="idx_decision"),
-            models.Index(fields=["turn_id"], name="idx_turn"),
+            models.Index(fields=["turn_id", "created_at"], name="idx_turn"),
             models.Index(fields=["created_at"], name="idx_gate_created"),
             models.Index(fields=["llm_model", "created_at"], name="idx_gate_model"),
             models.Index(fields=["prompt_version", "created_at"], name="idx_gate_prompt"),
             models.Index(fields=["created_at"], name="idx_gate_slow", condition=Q(llm_latency_ms__gte=SLOW_MS)),
             models.Index(fields=["created_at"], name="idx_gate_unseen", condition=Q(saw_user=False)),
-            models.Index(fields=["created_at"], name="idx_gate_unmatched", condition=Q(turn_id=None)),
         ]
 
     def __str__(self):

@@ -26,7 +26,7 @@ class Place:
 def place(db: str, agent_id: str, keys: Iterable[str | None], at: int, reply: str | None) -> Place:
     """The place of a decision of the moment `at` (milliseconds) in a session of one of these keys."""
     known = [key for key in keys if key]
-    sessions = _sessions(db, agent_id, known)
+    sessions = sessions_called(db, agent_id, known)
     rows = ConversationTurn.objects.using(db).filter(
         session_id__in=sessions, created_at__lte=at + EARLY_MS, created_at__gte=at - 6 * EXACT_MS
     )
@@ -50,7 +50,7 @@ def is_called(agent_id: str, name: str, session_id: str, session_key: str | None
     return name == session_id or session_key in (name, *_spellings(agent_id, name))
 
 
-def _sessions(db, agent_id, keys):
+def sessions_called(db: str, agent_id: str, keys: Iterable[str]) -> list[str]:
     """Ids of the sessions that may be meant: their own id, their key, or the plugin's name for it."""
     names = {*keys, *(spelled for key in keys for spelled in _spellings(agent_id, key))}
     by_key = Session.objects.using(db).filter(session_key__in=names).values_list("id", flat=True)

@@ -1,4 +1,4 @@
-"""The values that columns of sessions take, found by hopping through their indexes, however many rows there are."""
+"""The values that columns take, found by hopping through their indexes, however many rows there are."""
 
 from django.db import OperationalError
 
@@ -7,33 +7,34 @@ from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.time_limits import time_box
 
 MOST = 50
-COUNTED_UP_TO = 3_000  # sessions of each value: the numbers stand in every page of the list
+COUNTED_UP_TO = 3_000  # rows of each value: the numbers stand in every page of the list
 # A DISTINCT would walk through every row; this takes one step per value.
 VALUES = (
-    "SELECT '{0}', value FROM (WITH RECURSIVE step(value) AS (SELECT min({0}) FROM sessions UNION ALL "
-    "SELECT (SELECT min({0}) FROM sessions WHERE {0} > step.value) FROM step WHERE step.value IS NOT NULL) "
+    "SELECT '{0}', value FROM (WITH RECURSIVE step(value) AS (SELECT min({0}) FROM {2} UNION ALL "
+    "SELECT (SELECT min({0}) FROM {2} WHERE {0} > step.value) FROM step WHERE step.value IS NOT NULL) "
     "SELECT value FROM step WHERE value IS NOT NULL LIMIT {1}) AS {0}_values"
 )
-# How many sessions have each value, from its index alone.
+# How many rows have each value, from its index alone.
 COUNTED = (
-    "WITH RECURSIVE step(value) AS (SELECT min({0}) FROM sessions UNION ALL "
-    "SELECT (SELECT min({0}) FROM sessions WHERE {0} > step.value) FROM step WHERE step.value IS NOT NULL) "
-    "SELECT value, (SELECT count(*) FROM (SELECT 1 FROM sessions WHERE {0} = step.value LIMIT {2}) AS some) "
+    "WITH RECURSIVE step(value) AS (SELECT min({0}) FROM {3} UNION ALL "
+    "SELECT (SELECT min({0}) FROM {3} WHERE {0} > step.value) FROM step WHERE step.value IS NOT NULL) "
+    "SELECT value, (SELECT count(*) FROM (SELECT 1 FROM {3} WHERE {0} = step.value LIMIT {2}) AS some) "
     "FROM step WHERE value IS NOT NULL LIMIT {1}"
 )
 
 
-def values_of(db: str, columns: list[str]) -> dict[str, list[str]]:
-    """The first MOST values of each of these indexed columns of sessions, in order."""
+def values_of(db: str, columns: list[str], table: str = "sessions") -> dict[str, list[str]]:
+    """The first MOST values of each of these indexed columns of a table, in order."""
     found: dict[str, list[str]] = {column: [] for column in columns}
-    for column, value in statements.rows(db, " UNION ALL ".join(VALUES.format(column, MOST) for column in columns)):
+    asked = " UNION ALL ".join(VALUES.format(column, MOST, table) for column in columns)
+    for column, value in statements.rows(db, asked):
         found[column].append(value)
     return found
 
 
-def amounts_of(db: str, column: str, budget_ms: int) -> dict[str, Amount]:
-    """How many sessions have each value of an indexed column, as far as that is counted; nothing when it takes long."""
-    counted = COUNTED.format(column, MOST, COUNTED_UP_TO + 1)
+def amounts_of(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, Amount]:
+    """How many rows have each value of an indexed column, as far as that is counted; nothing when it takes long."""
+    counted = COUNTED.format(column, MOST, COUNTED_UP_TO + 1, table)
     with time_box(db, budget_ms) as is_up:
         try:
             found = statements.rows(db, counted)

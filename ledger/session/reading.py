@@ -70,6 +70,12 @@ class Page:
         return urlencode([("turn", section.number) for section in self.sections if section.may_be_sample])
 
     @property
+    def begun_turns(self):
+        """The turns that begin on it, in the same way."""
+        begun = [section for section in self.sections if section.turn and not section.is_continued]
+        return urlencode([("turn", section.number) for section in begun])
+
+    @property
     def last(self):
         """The section it ends with."""
         return self.sections[-1] if self.sections else None

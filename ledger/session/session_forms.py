@@ -155,3 +155,14 @@ class LiveForm(forms.Form):
         query = QueryDict(mutable=True)
         query.update({name: self.data[name] for name in ("branch", "all") if self.data.get(name)})
         return query
+
+
+class TurnsShown(forms.Form):
+    """Which turns a page of a session shows: `turn`, once for each."""
+
+    MOST = 200
+
+    def numbers(self):
+        """Their numbers; what is none is left out."""
+        texts = self.data.getlist("turn")[: self.MOST]
+        return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10]

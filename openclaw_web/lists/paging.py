@@ -2,13 +2,14 @@
 
 import base64
 import binascii
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from django.db.models import BigIntegerField, F, Field, FloatField, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
-from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, IContains, In, LessThan
+from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, IContains, In, IsNull, LessThan
 from django.utils.translation import gettext as _
 
 from ..errors import Refused
@@ -17,19 +18,27 @@ HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because the
 WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
 AT = "~"  # before a cursor: the row itself is meant as well
 LOOKUPS = {"exact": Exact, "gt": GreaterThan, "gte": GreaterThanOrEqual, "lt": LessThan, "icontains": IContains}
+SOUGHT = ("exact", "gt", "gte", "isnull")  # lookups of what an index may hold side by side in the order of a list
 
 
 class Page(list):
-    """One page of rows, the cursors of the pages beside it (None: there is none), and whether a search ended early."""
+    """One page of rows, the cursors of the pages beside it (None: there is none), and whether a search ended early.
+
+    Of a search that ended when its time was up, `reached` is what the order is about in the last row it looked at.
+    """
 
     next: str | None = None
     previous: str | None = None
     is_partial: bool = False
+    reached: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition of a list: a column, one of LOOKUPS or "without" (none of several values), and a value."""
+    """One condition of a list: a column, a lookup and a value.
+
+    The lookup is one of LOOKUPS, "in" or "without" (none) of several values, or "isnull" with True.
+    """
 
     column: str
     lookup: str
@@ -38,18 +47,24 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Rows in an order: `rows` are narrowed as far as an index goes, `condition` (None: nothing) is left to search."""
+    """Rows in an order: `rows` are narrowed as far as an index goes, `condition` (None: nothing) is left to search.
+
+    A page looks through `window` rows; with `time_ms` through as many as it can in that many milliseconds, and through
+    one window at least.
+    """
 
     rows: QuerySet
     order: tuple[str, ...]
     condition: Q | None = None
     window: int = WINDOW
+    time_ms: int = 0
 
     def page(self, **place):
-        """One `Page`; `place` is as `page_of` takes it. With a condition it looks through `window` rows."""
+        """One `Page`; `place` is as `page_of` takes it. With a condition it is searched for."""
         if self.condition is None:
             return page_of(self.rows, order=self.order, **place)
-        return search(self.rows, self.condition, order=self.order, window=self.window, **place)
+        limits = {"window": self.window, "time_ms": self.time_ms}
+        return search(self.rows, self.condition, order=self.order, **limits, **place)
 
     @property
     def all(self):
@@ -75,21 +90,22 @@ def terms(asked: dict[str, Any], columns: dict[str, str | Term], *, moment: str 
     return found
 
 
-def narrowed(rows, terms, *, order, seeks=(), window=WINDOW):
+def narrowed(rows, terms, *, order, seeks=(), window=WINDOW, time_ms=0):
     """A `Listing` of those of `rows` that fit every one of `terms`.
 
-    `seeks` are the columns that have an index in which `order` follows them. What no index serves is hidden from
-    SQLite behind an expression: else it may choose the index of a filter and sort all that fits.
+    `seeks` are the columns that have an index in which `order` follows them, an index of only the rows that a term asks
+    for included. What no index serves is hidden from SQLite behind an expression: else it may choose the index of a
+    filter and sort all that fits.
     """
     first = order[0].lstrip("-")
-    seek = next((term for term in terms if term.lookup in ("exact", "gt") and term.column in seeks), None)
+    seek = next((term for term in terms if term.lookup in SOUGHT and term.column in seeks), None)
     left = []
     for term in terms:
         if term is seek or (term.column == first and term.lookup in ("gte", "lt", "gt")):
             rows = rows.filter(**{f"{term.column}__{term.lookup}": term.value})
         else:
             left.append(_hidden(term))
-    return Listing(rows, tuple(order), Q(*left) if left else None, window)
+    return Listing(rows, tuple(order), Q(*left) if left else None, window, time_ms)
 
 
 def in_order(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
@@ -124,22 +140,21 @@ def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh
     return page
 
 
-def search(rows, condition, *, order, after=None, before=None, size=50, window=WINDOW, **limits):
+def search(rows, condition, *, order, after=None, before=None, size=50, window=WINDOW, time_ms=0, **limits):
     """Like `page_of`, of those rows that fit a condition (Q) no index helps with, looking through `window` rows.
 
-    A page that ended because the window did has `is_partial` set, and a cursor that goes on searching from there.
+    With `time_ms` it looks through one window after another until that time is up. A page that ended because the
+    windows did has `is_partial` set, and a cursor that goes on searching from there.
     """
     backwards = bool(before and not after)
     start, direction = (before, flipped(order)) if backwards else (after, order)
-    ahead = rows_after(rows.order_by(*direction), order=direction, after=start)
-    end = ahead.values_list(*_names(order))[window - 1 : window].first()
-    # Not `exclude`: only a bound that SQLite can seek to keeps it from reading on when nothing fits.
-    back_to_end = end and _beyond(_names(order), end, descending=not _descends(direction), or_at=True)
-    inside = _sought(rows, back_to_end) if end else rows
-    page, more = _walk(inside.filter(condition), direction, start, size, **limits)
+    until = time.monotonic() + time_ms / 1000
+    page, more, end = _look_through(rows, condition, direction, start, size, window, until if time_ms else 0, **limits)
     page.is_partial = bool(end and not more)
+    page.reached = end[0] if page.is_partial and time_ms else None
     if backwards and not more and not end:
-        return search(rows, condition, order=order, size=size, window=window, **limits)
+        limits |= {"window": window, "time_ms": time_ms}
+        return search(rows, condition, order=order, size=size, **limits)
     onwards = _cursor_of(page[-1], order) if more else cursor(end) if end else None
     # Beside a page without a row begins the window that ended with the row of the cursor: that row is in it.
     back = _cursor_of(page[0], order) if page and start else start and AT + start.removeprefix(AT)
@@ -147,6 +162,21 @@ def search(rows, condition, *, order, after=None, before=None, size=50, window=W
         page.reverse()
     page.previous, page.next = (onwards, back) if backwards else (back, onwards)
     return page
+
+
+def _look_through(rows, condition, order, start, size, window, until, **limits):
+    """A page of what fits, whether more was found, and the values of the last row looked at (None: the very last)."""
+    page = Page()
+    while True:
+        ahead = rows_after(rows.order_by(*order), order=order, after=start)
+        end = ahead.values_list(*_names(order))[window - 1 : window].first()
+        # Not `exclude`: only a bound that SQLite can seek to keeps it from reading on when nothing fits.
+        back_to_end = end and _beyond(_names(order), end, descending=not _descends(order), or_at=True)
+        inside = _sought(rows, back_to_end) if end else rows
+        page, more = _walk(inside.filter(condition), order, start, size, page=page, **limits)
+        if more or not end or time.monotonic() >= until:
+            return page, more, end
+        start = cursor(end)
 
 
 def every(rows, *, order, size=500):
@@ -197,20 +227,23 @@ def read_cursor(text, length):
 
 
 def _hidden(term):
+    if term.lookup == "isnull":
+        return IsNull(Coalesce(F(term.column), None, output_field=TextField()), term.value)
     if term.lookup in ("in", "without"):  # texts
         among = Q(In(Coalesce(F(term.column), Value(""), output_field=TextField()), term.value))
         return ~among if term.lookup == "without" else among
     no_text = "-" if (term.lookup, term.value) == ("exact", "") else ""  # an empty text is a value, too
     kinds: dict[type, tuple[Any, Field]] = {str: (no_text, TextField()), float: (0.0, FloatField())}
     found = (kinds[kind] for kind in kinds if isinstance(term.value, kind))  # a member of an enumeration is a text too
-    nothing, field = next(found, (0, BigIntegerField()))
+    nothing, field = next(found, (int(term.value is False), BigIntegerField()))  # what is not known is not false
     return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(nothing), output_field=field), term.value)
 
 
-def _walk(rows, order, after, size, budget=None, weigh=None):
-    """At most `size` rows after a cursor, and whether there are more."""
-    page, weight = Page(), 0
-    for row in _ahead(rows, order, after, size + 1, is_heavy=bool(budget)):
+def _walk(rows, order, after, size, budget=None, weigh=None, page=None):
+    """At most `size` rows, those that `page` holds already and others after a cursor, and whether there are more."""
+    page = Page() if page is None else page
+    weight = sum(map(weigh, page)) if budget else 0
+    for row in _ahead(rows, order, after, size - len(page) + 1, is_heavy=bool(budget)):
         weight += weigh(row) if budget else 0
         if len(page) == size or (page and budget and weight > budget):
             return page, True

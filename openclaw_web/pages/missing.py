@@ -42,6 +42,8 @@ USERS = Way("people:user_list", (), _("All users"))
 BACKUPS = Way("operations:backup_list", (), _("All backups"))
 ARTIFACTS = Way("artifacts:artifact_list", ("agent",), _("All artifacts of this agent"))
 FILES = Way("guardian:file_list", ("agent",), _("All files of this agent"))
+DECISIONS = Way("gate:decision_list", ("agent",), _("All decisions of this agent"))
+CALLS = Way("gate:call_list", ("agent",), _("All gate calls of this agent"))
 TASKS = Way("automation:cron_list", ("agent",), _("All scheduled tasks of this agent"))
 
 # Of each route whose address names a thing in a way of its own: that part of the address, the sentence, where to go on.
@@ -55,6 +57,9 @@ BY_ROUTE = {
 BY_PART = {
     "record_id": ("record_id", _("There is no record %(name)s in this session."), (SESSION, SESSIONS)),
     "step_id": ("step_id", _("There is no step %(name)s in this session."), (SESSION, SESSIONS)),
+    "decision_id": ("decision_id", _("There is no decision %(name)s."), (DECISIONS,)),
+    "call_id": ("call_id", _("There is no gate call %(name)s."), (CALLS,)),
+    "prompt_id": ("prompt_id", _("There is no prompt version %(name)s."), (DECISIONS,)),
     "session_id": ("session_id", _("There is no session %(name)s."), (SESSIONS, AGENTS)),
     "sha256": ("sha256", _("There is no artifact %(name)s."), (ARTIFACTS,)),
     "sample_id": ("sample_id", _("There is no sample %(name)s."), (SAMPLES,)),

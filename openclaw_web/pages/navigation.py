@@ -27,6 +27,7 @@ AGENT_GROUPS = (
     (
         _("Memory"),
         (
+            ("gate", "gate:decision_list", _("Memory gate")),
             ("files", "guardian:file_list", _("Files")),
             ("stored", "ledger:stored_list", _("Databases")),
         ),

@@ -44,6 +44,9 @@ _WORDS = (
     (_("No result"), PLAIN, ("no_result",)),
     (_("Undone"), PLAIN, ("undone",)),
     (_("Replaced"), PLAIN, ("overtaken", "replaced")),
+    (_("Decided"), OK, ("decided",)),
+    (_("Sent"), INFO, ("sent",)),
+    (_("Malformed"), BAD, ("malformed",)),
     (_("Unknown"), PLAIN, ("", "unknown")),
     # Samples.
     (_("Pending"), PLAIN, ("pending",)),

@@ -35,7 +35,7 @@ ENTRIES = {
         ("Notice", "notice", ("notice", "job_notice")),
         ("Empty", "empty", ("empty",)),
         ("Error", "error", ()),
-        ("Partial", "partial", ()),
+        ("Partial", "partial", ("searched",)),
         ("Progress", "progress", ("progress",)),
         ("Secret, shown once", "secret", ("new_secret",)),
         ("Reasons of a refusal", "reasons", ("reasons",)),

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from artifacts.lint import lint_text
-from guardian.diffs import comparing
+from openclaw_web.diffs import comparing
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Point, Series, bar_chart, heatmap, histogram, line_chart, ranges_of
 from openclaw_web.pages.doors import needs
@@ -73,6 +73,7 @@ def _things():
             is_polled=False,
         ),
         "example_page": SimpleNamespace(next="b", previous="a"),
+        "example_search": SimpleNamespace(reached=1_767_571_200_000),
         "example_tabs": [
             {"label": states.word(value), "amount": amount, "href": "#c-list", "is_current": amount["is_more"]}
             for value, amount in (

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from guardian.diffs import pieces
+from openclaw_web.diffs import pieces
 from tests.factories import T0, SnapshotFactory, WorkspaceFileFactory
 
 URL = "/agents/ada/files/MEMORY.md/"

@@ -8,6 +8,7 @@ import pytest
 from django import forms
 from django.db.models import Q
 from django.http import QueryDict
+from django.template import engines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,6 +99,41 @@ def test_a_search_finds_everything_both_ways(entries, size, window):
 def test_a_search_for_nothing_says_that_it_goes_on(entries):
     page = paging.search(entries, Q(actor="eve"), order=ORDER, window=10)
     assert (list(page), page.is_partial, bool(page.next)) == ([], True, True)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 50])
+@pytest.mark.parametrize("window", [1, 3, 7, 23, 100])
+def test_a_search_with_time_finds_all_that_a_page_holds(entries, size, window):
+    def page_at(**place):
+        return paging.search(entries, Q(actor="ada"), order=ORDER, size=size, window=window, time_ms=10**6, **place)
+
+    there = forwards(page_at)
+    wanted = ids(entries.filter(actor="ada").order_by(*ORDER))
+    assert list(map(ids, there)) == [wanted[start : start + size] for start in range(0, len(wanted), size)]
+    assert not any(page.is_partial for page in there)
+    assert [ids(page) for page in reversed(backwards(page_at, there[-1]))] == list(map(ids, there[:-1]))
+
+
+def test_a_search_whose_time_is_up_says_how_far_it_came(entries):
+    page = paging.search(entries, Q(actor="ada"), order=ORDER, window=10, time_ms=1e-9)
+    seen = entries.order_by(*ORDER)[:10]
+    assert (ids(page), page.is_partial) == ([row.id for row in seen if row.actor == "ada"], True)
+    assert page.reached == seen[9].at
+
+
+def test_a_search_with_time_ends_when_its_rows_are_heavy(entries):
+    limits = {"budget": 3, "weigh": lambda _row: 2, "window": 2, "time_ms": 10**6}
+    pages = forwards(lambda **place: paging.search(entries, Q(actor="ada"), order=ORDER, **limits, **place))
+    assert [len(page) for page in pages] == [1] * entries.filter(actor="ada").count()
+
+
+def test_how_far_a_search_came_is_said_in_words():
+    ui = engines["jinja2"].env.globals["ui"]
+    nothing, found = paging.Page(), paging.Page([1])
+    nothing.reached = found.reached = 1_767_571_200_000
+    assert "Searched back to <time" in ui.searched(found, 7) and "2026-01-05 00:00:00" in ui.searched(found, 7)
+    assert "No matches back to <time" in ui.searched(nothing, 7)
+    assert "7 rows were searched" in ui.searched(paging.Page([1]), 7)
 
 
 def test_every_row_comes_once_in_batches(entries):

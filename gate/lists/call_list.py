@@ -1,0 +1,94 @@
+"""The list of an agent's calls of models for the gate: those that failed first, which are no decisions."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from ledger.lists import facets
+from ledger.lists.agent_filters import AgentFilters
+from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words
+from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
+from openclaw_web.pages import states
+
+from ..models import GateCall
+from . import around
+from .decision_list import SEARCH_MS
+
+TABLE = "gate_calls"
+COLUMNS = {"model": "llm_model"}
+SEEKS = ("session_id", "outcome", "llm_model")  # their indexes go on with the time
+# Each is a value of its own, which an index serves; the numbers beside them say where there is something.
+SEGMENTS = Segments(
+    label=_("Status"),
+    column="outcome",
+    first="failed",
+    parts={
+        outcome.value: Segment(states.word(outcome.value), among=(outcome.value,))
+        for outcome in (
+            GateCall.Outcome.FAILED,
+            GateCall.Outcome.MALFORMED,
+            GateCall.Outcome.SENT,
+            GateCall.Outcome.DECIDED,
+        )
+    }
+    | {"all": EVERYTHING},
+)
+FIELDS = (
+    *("id", "created_at", "outcome", "failure", "reason", "session_id", "turn_id", "decision_id", "replay_id"),
+    *("origin", "llm_model", "prompt_version", "attempt", "llm_latency_ms", "prompt_tokens", "completion_tokens"),
+    "cost_usd",
+)
+
+
+class CallFilters(AgentFilters):
+    """The filters of the list of calls."""
+
+    SEGMENTS = SEGMENTS
+
+    ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
+    OFFERED, TABLE = {"model": "llm_model"}, TABLE
+    model = forms.CharField(label=_("Model"), required=False, max_length=500)
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+
+
+def fits(agent, *, sort=CallFilters.DEFAULT, segment="", session="", **asked) -> Listing:
+    """The calls of an agent that fit, without their raw responses; `session` is an id or a key."""
+    rows = GateCall.objects.using(agent.db).placed().defer("raw_response")
+    wanted = [around.of_session(agent, rows, session)] if session else []
+    time_ms = SEARCH_MS if any(term.lookup == "in" for term in wanted) else 0
+    wanted += [*SEGMENTS.term(segment), *terms(asked, COLUMNS, moment="created_at")]
+    return narrowed(rows, wanted, order=in_order(CallFilters.ORDERS, sort), seeks=SEEKS, time_ms=time_ms)
+
+
+CALLS = List(
+    on="calls",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s gate call of %(agent)s", "%(shown)s gate calls of %(agent)s", "count"),
+        uncounted=_("Gate calls of %(agent)s"),
+        none=_("No calls yet"),
+        how=_("Calls of models that the memory gate made appear here, with those that failed."),
+        command="openclaw-web collect",
+        icon="signal",
+    ),
+    filters=CallFilters,
+    fits=fits,
+    columns=(
+        ("time", _("Time"), False, PLAIN),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Reason"), False, TITLE),
+        ("", _("User message"), False),
+        ("", _("Model"), False),
+        ("", _("Attempt"), True),
+        ("", _("Latency"), True, NAMED),
+        ("", _("Tokens"), True),
+        ("", _("Cost"), True),
+        ("", _("Decision"), False),
+    ),
+    fields=FIELDS,
+    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page)},
+    read=lambda rows: rows.values(*FIELDS, "place"),
+    file=lambda rows: rows.values(*FIELDS, "place"),
+    shape=lambda row: {name: row[name] for name in FIELDS},
+    amounts=lambda agent, ms: SEGMENTS.amounts(facets.amounts_of(agent.db, "outcome", ms, TABLE)),
+)

@@ -1,0 +1,117 @@
+"""The list of an agent's decisions: its filters and what fits them, its columns and its words."""
+
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Substr
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from ledger.lists.agent_filters import AgentFilters
+from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words
+from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+
+from ..models import MemoryGateDecision
+from ..models.decisions import SLOW_MS
+from ..words import ORIGIN_WORDS
+from . import around
+
+SEARCH_MS = 200  # for each page of a search for words
+COLUMNS = {
+    "slow": Term("llm_latency_ms", "gte", SLOW_MS),
+    "unmatched": Term("turn_id", "isnull", True),
+    "prompt": "prompt_version",
+    "model": "llm_model",
+    "decision": "decision",
+    "unseen": Term("saw_user", "exact", False),
+    "origin": "origin",
+}
+# Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
+SEEKS = ("session_id", "llm_latency_ms", "turn_id", "prompt_version", "llm_model", "decision", "saw_user")
+FIELDS = (
+    *("id", "created_at", "decision", "reason", "candidate_fact", "session_id", "turn_id", "llm_model"),
+    *("prompt_version", "llm_latency_ms", "prompt_tokens", "completion_tokens", "cost_usd", "saw_user"),
+    *("origin", "match"),
+)
+READ = tuple(name for name in FIELDS if name not in ("reason", "candidate_fact"))
+
+
+class DecisionFilters(AgentFilters):
+    """The filters of the list of decisions."""
+
+    ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
+    RARE = ("session", "prompt", "origin", "unmatched")
+    OFFERED, TABLE, WORDS = {"model": "llm_model", "prompt": "prompt_version"}, "memory_gate_decisions", {}
+    CHIPS = {"q": _("Reason or fact")}
+    q = forms.CharField(
+        label=_("Search reasons and facts"),
+        required=False,
+        max_length=200,
+        help_text=_("Each page searches for 0.2 seconds and says how far it came."),
+    )
+    decision = forms.ChoiceField(label=_("Decision"), required=False, choices=MemoryGateDecision.Decision.choices)
+    model = forms.CharField(label=_("Model"), required=False, max_length=500)
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    prompt = forms.CharField(label=_("Prompt version"), required=False, max_length=500)
+    origin = forms.ChoiceField(label=_("Origin"), required=False, choices=ORIGIN_WORDS.items())
+    slow = forms.BooleanField(label=_("Only slow (5 seconds or more)"), required=False)
+    unseen = forms.BooleanField(label=_("The gate saw no user message"), required=False)
+    unmatched = forms.BooleanField(label=_("Without a turn"), required=False)
+
+
+def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", **asked) -> Listing:
+    """The decisions of an agent that fit, without their raw responses; `session` is an id or a key."""
+    rows = MemoryGateDecision.objects.using(agent.db).placed().defer("raw_response")
+    wanted = [around.of_session(agent, rows, session)] if session else []
+    is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
+    wanted += terms(asked, COLUMNS, moment="created_at")
+    time_ms = SEARCH_MS if is_searched else 0
+    order = in_order(DecisionFilters.ORDERS, sort)
+    found = narrowed(rows, wanted, order=order, seeks=SEEKS, time_ms=time_ms)
+    if not q:
+        return found
+    words = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
+    return replace(found, condition=words if found.condition is None else found.condition & words)
+
+
+def _read(rows: QuerySet[MemoryGateDecision]) -> QuerySet[MemoryGateDecision, dict[str, Any]]:
+    """Decisions as dictionaries, with `why` and `fact`: how the reason and the fact begin."""
+    return rows.values(
+        *READ,
+        "place",
+        why=Substr("reason", 1, around.FIRST_CHARACTERS),
+        fact=Substr("candidate_fact", 1, around.FIRST_CHARACTERS),
+    )
+
+
+DECISIONS = List(
+    on="decisions",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s decision of %(agent)s", "%(shown)s decisions of %(agent)s", "count"),
+        uncounted=_("Decisions of %(agent)s"),
+        none=_("No decisions yet"),
+        how=_("What the memory gate decides appears here when the plugin records it, or after an import of its logs."),
+        command="openclaw-web collect",
+        icon="funnel",
+    ),
+    filters=DecisionFilters,
+    fits=fits,
+    columns=(
+        ("time", _("Time"), False, PLAIN),
+        ("", _("Decision"), False, PLAIN),
+        ("", _("Reason and fact"), False, TITLE),
+        ("", _("User message"), False),
+        ("", _("Model"), False),
+        ("", _("Latency"), True, NAMED),
+        ("", _("Tokens"), True),
+        ("", _("Cost"), True),
+        ("", _("Origin and match"), False),
+    ),
+    fields=FIELDS,
+    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page)},
+    read=_read,
+    file=lambda rows: rows.values(*FIELDS, "place"),
+    shape=lambda row: {name: row[name] for name in FIELDS},
+)

@@ -1,0 +1,139 @@
+"""What the API says of decisions and of calls, and the filters of both, the same as on the pages."""
+
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from ledger.session.schemas import TurnOut
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments
+
+from ..looking import seen
+from ..models import GateCall, MemoryGateDecision
+from ..models.decisions import SLOW_MS
+from .call_list import SEGMENTS, CallFilters
+from .decision_list import DecisionFilters
+
+DECISION = Literal[tuple(MemoryGateDecision.Decision.values)]
+ORIGIN = Literal[tuple(MemoryGateDecision.Origin.values)]
+DECISION_SORTS, CALL_SORTS = (Literal[filters.sorts()] for filters in (DecisionFilters, CallFilters))
+SESSION = "id or key of a session; a key that several sessions had is searched for"
+
+
+class DecisionQuery(Moments):
+    decision: DECISION | None = None  # type: ignore[valid-type]
+    session: str | None = Field(None, max_length=500, description=SESSION)
+    model: str | None = Field(None, max_length=500)
+    prompt: str | None = Field(None, max_length=500, description="version of the prompt")
+    origin: ORIGIN | None = None  # type: ignore[valid-type]
+    slow: bool = Field(False, description=f"only decisions that took {SLOW_MS:,} ms or more")
+    unseen: bool = Field(False, description="only decisions whose gate saw no message of the user")
+    unmatched: bool = Field(False, description="only decisions without a turn")
+    q: str = Field("", max_length=200, description="words in the reason or the fact; a page searches for 200 ms")
+    with_context: bool = Field(False, description="include what the gate saw")
+    sort: DECISION_SORTS = Field(DecisionFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
+
+
+class SeenMessage(Schema):
+    role: Literal["user", "agent"]
+    message: str
+    timestamp: int
+
+
+class SeenOut(Schema):
+    """What the gate saw."""
+
+    recent_messages: list[SeenMessage] = Field(description="messages before the turn, oldest first")
+    current_user_message: str | None = Field(description="null: the gate was not given the message of the user")
+    current_agent_reply: str | None
+
+
+class DecisionOut(Schema):
+    id: str
+    turn_id: str | None
+    session_id: str = Field(description="the key of the session as it was told if no session was found")
+    session_key: str | None
+    decision: DECISION  # type: ignore[valid-type]
+    reason: str
+    candidate_fact: str | None
+    llm_model: str | None
+    llm_latency_ms: int | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None = Field(description="null: not known")
+    prompt_version: str | None
+    created_at: int
+    origin: ORIGIN  # type: ignore[valid-type]
+    match: Literal[tuple(MemoryGateDecision.Match.values)] = Field(  # type: ignore[valid-type]
+        description="how the turn was found: named by the source, by its reply, by time alone, or not"
+    )
+    sources: list[str] = Field(description="where it was told: `api`, `log`, `database`, `own`")
+    saw_user: bool | None = Field(description="whether the gate saw the message of the user; null: not known")
+    has_raw_response: bool = Field(description="operators get it with the decision alone")
+    context_state: Literal[seen.STATES] | None = Field(  # type: ignore[valid-type]
+        None, description="with the context: as told, derived from the turns before it, lost, or unknown"
+    )
+    context: SeenOut | None = None
+
+    @staticmethod
+    def resolve_sources(row: Any) -> list[str]:
+        """The bits as words."""
+        return [source.name.lower() for source in MemoryGateDecision.Source if row.sources & source]
+
+
+class DecisionDetail(DecisionOut):
+    """One decision with its turn and what the gate saw."""
+
+    turn: TurnOut | None = Field(description="null: no turn was found, or it is no longer stored")
+    raw_response: str | None = Field(
+        description="for operators: the response of the model, or the handle of an artifact with it"
+    )
+
+
+class CallQuery(Moments):
+    segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
+    model: str | None = Field(None, max_length=500)
+    session: str | None = Field(None, max_length=500, description=SESSION)
+    sort: CALL_SORTS = Field(CallFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
+
+
+class CallOut(Schema):
+    """A call of a model for the gate. A call that failed is no decision."""
+
+    id: str
+    turn_id: str | None
+    session_id: str
+    decision_id: str | None
+    replay_id: str | None
+    origin: ORIGIN  # type: ignore[valid-type]
+    llm_model: str | None
+    prompt_version: str | None
+    attempt: int
+    outcome: Literal[tuple(GateCall.Outcome.values)] = Field(  # type: ignore[valid-type]
+        description="`sent`: how it ended is not known"
+    )
+    failure: str = Field(description="the kind of failure, one word")
+    reason: str
+    llm_latency_ms: int | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None = Field(description="null: not known")
+    created_at: int
+    has_raw_response: bool
+
+
+class CallDetail(CallOut):
+    """One call, for operators with the response of the model."""
+
+    raw_response: str | None = Field(
+        description="for operators: the response of the model, or the handle of an artifact with it"
+    )
+
+
+class PromptOut(Schema):
+    """A version of the gate's prompt."""
+
+    id: str
+    text: str | None = Field(description="null: a plugin names this version and does not tell its text")
+    created_at: int | None = Field(description="when it was first used; null: not known")
+    decision_count: int = Field(description="decisions with this prompt, counted up to 10,000")

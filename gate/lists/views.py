@@ -1,0 +1,29 @@
+"""The lists of the gate: decisions, and calls of models."""
+
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
+from openclaw_web.pages.doors import needs
+
+from .call_list import CALLS
+from .decision_list import DECISIONS
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+@shows(DECISIONS)
+def decision_list(request, agent):
+    """The decisions that fit the filters, the newest first; as a file with `format`."""
+    return answer(request, "gate/decision_list.html", DECISIONS, agent=agent)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+@shows(CALLS)
+def call_list(request, agent):
+    """The calls that fit the filters, the newest first; as a file with `format`."""
+    return answer(request, "gate/call_list.html", CALLS, agent=agent)

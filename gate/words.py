@@ -1,0 +1,60 @@
+"""What pages call the values of decisions: where they come from, and how their turns were found."""
+
+from django.utils.translation import gettext_lazy as _
+
+from openclaw_web.pages import states
+from openclaw_web.pages.formatting import listed, money
+
+from .models import MemoryGateDecision
+
+Origin, Match, Source = MemoryGateDecision.Origin, MemoryGateDecision.Match, MemoryGateDecision.Source
+SMALLEST = 0.0001  # dollars
+ORIGIN_WORDS = {Origin.RECORDED: _("Recorded"), Origin.IMPORTED: states.word("imported"), Origin.OWN: _("Own gate")}
+MATCH_WORDS = {
+    Match.GIVEN: _("Named by the source"),
+    Match.EXACT: _("Certain"),
+    Match.NEAR: _("Near in time"),
+    Match.NONE: _("No turn found"),
+}
+MATCH_SENTENCES = {
+    Match.GIVEN: _("Whoever told of this decision named its turn."),
+    Match.EXACT: _("The reply that the gate was given is the reply of this turn."),
+    Match.NEAR: _("The turn was found by session and time alone. It may be another turn."),
+    Match.NONE: _("No turn of this session fits the time of the decision."),
+}
+SOURCE_WORDS = {
+    Source.API: _("API"),
+    Source.LOG: _("Log of the plugin"),
+    Source.DATABASE: _("Database of the plugin"),
+    Source.OWN: _("Own gate"),
+}
+
+
+def gate_origin_word(origin):
+    """`recorded` as “Recorded”."""
+    return str(ORIGIN_WORDS.get(origin, origin))
+
+
+def match_word(match):
+    """`near` as “Near in time”."""
+    return str(MATCH_WORDS.get(match, match))
+
+
+def match_sentence(match):
+    """What `near` means, in a sentence."""
+    return str(MATCH_SENTENCES.get(match, match))
+
+
+def source_words(sources):
+    """The bits of where a decision was told, in words; `–` for none."""
+    return listed(SOURCE_WORDS[source] for source in Source if sources & source) or "–"
+
+
+def known_cost(usd):
+    """What a call cost: `$0.0016`, `<$0.0001`, and `–` when it is not known, which is not nothing."""
+    if usd is None:
+        return "–"
+    return "<$0.0001" if 0 < usd < SMALLEST else money(usd)
+
+
+FILTERS = {made.__name__: made for made in (gate_origin_word, match_word, match_sentence, source_words, known_cost)}

@@ -1,0 +1,168 @@
+"""The list of decisions, on the page, as files and in the API."""
+
+import json
+import re
+
+import pytest
+
+from benchmarks import many_rows
+from tests.factories import T0, DecisionFactory, SessionFactory, TurnFactory
+from tests.ledger.talks import text_of
+
+ADA, API = "/agents/ada/gate/", "/api/v1/agents/ada/gate/decisions"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, stranger, ada, bob):
+    """A browser of somebody who may only look; ada and bob are there."""
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def session(ada):
+    return SessionFactory(id="s1", title="The nightly import", session_key="agent:ada:irc:group:#lab")
+
+
+def decide(number, **columns):
+    """A decision with this number in its reason, made this many milliseconds after the first."""
+    columns = {"session_id": "s1", "created_at": T0 + number, "reason": f"number {number}"} | columns
+    return DecisionFactory(id=f"d{number}", **columns)
+
+
+def shown(response):
+    """The numbers in the reasons of a page, in order."""
+    return [int(number) for number in re.findall(r"number (\d+)<", text_of(response))]
+
+
+def test_it_works(client, session):
+    TurnFactory(session=session, id="s1:u4", turn_number=4, user_message_content="I moved to Oslo.")
+    decide(
+        1, turn_id="s1:u4", llm_model="gate-1", llm_latency_ms=1500, prompt_tokens=4000, completion_tokens=200,
+        cost_usd=0.0021, candidate_fact="Lives in Oslo.", origin="imported", match="near",
+    )  # fmt: skip
+    page = client.get(ADA)
+    words = ("1 decision of ada", "number 1", "Lives in Oslo.", "I moved to Oslo.", "The nightly import", "gate-1")
+    for word in (*words, "1.5 s", "4.2k", "$0.0021", "Imported", "Near in time", "UPDATE_USER"):
+        assert word in text_of(page)
+    assert 'href="d1/"' in text_of(page) and 'href="../sessions/s1/?turn=4"' in text_of(page)
+
+
+def test_what_is_not_known_is_not_nothing(client, session):
+    decide(1, candidate_fact=None, decision="NO_WRITE")
+    row = re.search(r"<tbody>.*</tbody>", text_of(client.get(ADA)), re.DOTALL)[0]
+    assert "$0" not in row
+    assert len(re.findall(r'<td class="num" data-label="(?:Latency|Tokens|Cost)">–</td>', row)) == 3
+
+
+def test_a_session_that_is_not_stored_is_not_linked(client):
+    decide(1, session_id="channel:irc:group:#lab")
+    assert "channel:irc:group:#lab" in text_of(client.get(ADA))
+    assert "../sessions/" not in text_of(client.get(ADA))
+
+
+def test_adas_page_does_not_show_bobs_rows(client, session):
+    decide(1)
+    DecisionFactory(db="agent_bob", reason="number 7")
+    assert shown(client.get(ADA)) == [1]
+    assert shown(client.get("/agents/bob/gate/")) == [7]
+
+
+def test_without_decisions_it_says_how_to_get_them(client):
+    assert "openclaw-web collect" in text_of(client.get(ADA))
+
+
+FILTERS = [
+    "decision=NO_WRITE", "model=gate-2", "session=s2", "session=agent:ada:main", "prompt=v2", "origin=own",
+    "slow=on", "unseen=on", "unmatched=on", "q=NUMBER+2", "q=oslo", "decision=NO_WRITE&slow=on&unseen=on&unmatched=on",
+    "session=s2&unmatched=on", "unseen=on&q=number", "model=gate-2&from=2026-01-05&to=2026-01-05",
+]  # fmt: skip
+
+
+@pytest.fixture
+def three(session):
+    """Of three decisions the second is another one in everything; of the first not all is known."""
+    SessionFactory(id="s2", session_key="agent:ada:main")
+    others = {"session_id": "s1", "turn_id": "s1:u1", "llm_model": "gate-1", "prompt_version": "v1"}
+    decide(1, turn_id="s1:u1")
+    decide(
+        2, session_id="s2", decision="NO_WRITE", candidate_fact="Lives in Oslo.", llm_model="gate-2",
+        prompt_version="v2", origin="own", llm_latency_ms=5000, saw_user=False,
+    )  # fmt: skip
+    decide(3, **others, llm_latency_ms=4999, saw_user=True, origin="imported")
+
+
+@pytest.mark.parametrize("query", FILTERS)
+def test_filters(client, three, query):
+    assert shown(client.get(f"{ADA}?{query}")) == [2]
+
+
+@pytest.mark.parametrize("query", FILTERS)
+def test_filters_of_the_api(client, three, query):
+    query = query.replace("=on", "=true").replace("from=2026-01-05&to=2026-01-05", f"from_ts={T0}&to_ts={T0 + 3}")
+    assert [row["id"] for row in client.get(f"{API}?{query}").json()["items"]] == ["d2"]
+
+
+def test_a_key_that_several_sessions_had_finds_the_decisions_of_all(client, session):
+    SessionFactory(id="s2", session_key=session.session_key)
+    decide(1), decide(2, session_id="s2"), decide(3, session_id="s3")
+    decide(4, session_id=session.session_key)  # made when there was no such session
+    for spelling in (session.session_key, "channel:irc:group:#lab"):
+        page = client.get(ADA, {"session": spelling})
+        assert set(shown(page)) >= {1, 2} and 3 not in shown(page)
+    assert shown(client.get(ADA, {"session": session.session_key})) == [4, 2, 1]
+
+
+def test_the_newest_come_first_or_the_oldest(client, session):
+    decide(1), decide(2), decide(3, created_at=T0 + 2)  # 2 and 3 in one moment: as they arrived
+    assert shown(client.get(ADA)) == [3, 2, 1]
+    assert shown(client.get(f"{ADA}?sort=time")) == [1, 2, 3]
+
+
+def test_pages_follow_each_other(client, session):
+    for number in range(120):
+        decide(number, saw_user=False)
+    first = client.get(f"{ADA}?unseen=on")
+    second = client.get(f"{ADA}?unseen=on&after={first.context['page'].next}")
+    assert (shown(first), shown(second)) == (list(range(119, 69, -1)), list(range(69, 19, -1)))
+
+
+def test_a_search_finds_what_is_far_back(client, session):
+    many_rows.fill_gate("agent_ada", 12_000)
+    page = client.get(f"{ADA}?q=answer+number+{8 * 25}")
+    found = [row["id"] for row in page.context["rows"]]
+    assert found[-1] == f"{8 * 25:026d}" or page.context["page"].reached  # a machine may be too slow for that
+
+
+def test_an_unknown_decision_is_refused(client):
+    page = client.get(f"{ADA}?decision=MAYBE")
+    assert page.status_code == 409 and "MAYBE" in text_of(page)
+    assert client.get(f"{API}?decision=MAYBE").status_code == 422
+
+
+def test_models_and_prompts_are_offered(client, three):
+    page = text_of(client.get(ADA))
+    assert '<option value="gate-1">' in page and '<option value="v2">' in page
+
+
+def test_a_file_has_whole_reasons(client, session):
+    decide(1, reason="long " * 200, prompt_tokens=7, saw_user=False)
+    (row,) = json.loads(client.get(f"{ADA}?format=json").getvalue())
+    assert (row["reason"], row["prompt_tokens"], row["saw_user"]) == ("long " * 200, 7, False)
+    assert "raw_response" not in row and "place" not in row
+
+
+def test_hostile_texts_are_texts(client, session):
+    evil = "<script>alert(1)</script>\"'\u202e"
+    TurnFactory(session=session, id="s1:u1", user_message_content=evil)
+    decide(1, reason=evil, candidate_fact=evil, llm_model=evil, prompt_version=evil, turn_id="s1:u1")
+    DecisionFactory(id="../x?y#z&<i>", session_id=evil)
+    page = text_of(client.get(ADA))
+    assert "<script>alert" not in page and "<i>" not in page
+    assert "\u202e" not in page.partition("<tbody>")[2]
+    assert 'href="..%2Fx%3Fy%23z%26%3Ci%3E/"' in page
+
+
+def test_links_keep_the_filters_for_the_way_on(client, three):
+    assert 'href="d2/?decision=NO_WRITE&amp;slow=on"' in text_of(client.get(f"{ADA}?decision=NO_WRITE&slow=on"))
