@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent
 from gate.recording import checking
-from gate.statistics import checking as sum_checking
+from gate.statistics import quick_checks
 
 from ..findings import FINDING, NOTE, Finding
 
@@ -34,7 +34,7 @@ def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
             len(receipts),
         )
         yield _finding("gate_receipts", sentence, agent, receipts, repair="gate_receipts")
-    if rows := sum_checking.differences(agent.db):
+    if rows := quick_checks.differences(agent.db):
         sentence = ngettext(
             "%(count)s total of memory_gate decisions of agent %(agent)s does not match the decisions: %(named)s.",
             "%(count)s totals of memory_gate decisions of agent %(agent)s do not match the decisions: %(named)s.",

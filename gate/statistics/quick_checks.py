@@ -4,49 +4,60 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
-from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum, TextField, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, FloatField, IntegerField, Max, Min, Q, QuerySet, Sum, TextField, Value
+from django.db.models.functions import Coalesce, Greatest, Least
 
 from openclaw_web.sqlite import statements
 
-from ..models import GateCall, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
-from .sums import COUNTS, DAY_MS, HOUR_MS, NANO, date_of, is_on, is_stale
+from ..models import GateCall, GateDay, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
+from .changes import COUNTS, DAY_MS, FAILED, HOUR_MS, MOST, NANO
+from .sums import is_on, is_whole
+from .tables import date_of, is_empty
 
-FAILED = Q(outcome__in=(GateCall.Outcome.FAILED, GateCall.Outcome.MALFORMED), replay_id=None)
+
+def _bounded(name):
+    return Greatest(Value(0), Least(F(name), Value(MOST)), output_field=IntegerField())
+
+
 TOKENS_KNOWN = Q(prompt_tokens__isnull=False) | Q(completion_tokens__isnull=False)
+COST = Greatest(Value(0.0), Least(F("cost_usd"), Value(MOST / NANO)), output_field=FloatField())
 OF_DECISIONS = {
     "total": Count("id"),
     **{name: Count("id", filter=Q(decision=choice)) for choice, name in COUNTS.items()},
     "unseen_count": Count("id", filter=Q(saw_user=False)),
     "latency_count": Count("llm_latency_ms"),
-    "latency_sum_ms": Coalesce(Sum("llm_latency_ms"), 0),
+    "latency_sum_ms": Coalesce(Sum(_bounded("llm_latency_ms")), 0),
     "token_count": Count("id", filter=TOKENS_KNOWN),
-    "prompt_tokens": Coalesce(Sum("prompt_tokens"), 0),
-    "completion_tokens": Coalesce(Sum("completion_tokens"), 0),
+    "prompt_tokens": Coalesce(Sum(_bounded("prompt_tokens")), 0),
+    "completion_tokens": Coalesce(Sum(_bounded("completion_tokens")), 0),
 }
-OF_BOTH = {"cost_count": Count("cost_usd"), "cost_usd": Coalesce(Sum("cost_usd"), 0.0)}
+OF_BOTH = {"cost_count": Count("cost_usd"), "cost_usd": Coalesce(Sum(COST), 0.0)}
 MOMENTS = {"first_at": Min("created_at"), "last_at": Max("created_at")}
 Place = tuple[Any, ...]
 Found = dict[Place, dict[str, Any]]
 
 
 def differences(db: str) -> list[str]:
-    """The rows of sums that are not what decisions add up to, as `table key`; none while sums are off, or not made."""
+    """The rows of sums that are not what decisions add up to, as `table key`; none while sums are off, or being made.
+
+    Of histograms only the number of latencies is compared.
+    """
     with statements.one_moment(db):
-        if not is_on() or is_stale(db):
+        if not is_on() or not is_whole(db) or is_empty(db):
             return []
-        return [*_hours(db), *_sessions(db), *_days(db)]
+        days = _of_times(db, GateDay, "day", DAY_MS)
+        return [*_of_times(db, GateHour, "hour", HOUR_MS), *days, *_sessions(db), *_days(db)]
 
 
-def _hours(db) -> Iterator[str]:
+def _of_times(db, model, key, length) -> Iterator[str]:
     empty = Value("", output_field=TextField())
     keys = {
-        "at_hour": F("created_at") - F("created_at") % HOUR_MS,
+        "at_time": F("created_at") - F("created_at") % length,
         "model": Coalesce("llm_model", empty),
         "prompt": Coalesce("prompt_version", empty),
     }
     wanted = _added(db, lambda rows: rows.annotate(**keys).values_list(*keys), {})
-    yield from _unlike(GateHour, ("hour", "llm_model", "prompt_version"), db, wanted)
+    yield from _unlike(model, (key, "llm_model", "prompt_version"), db, wanted)
 
 
 def _sessions(db) -> Iterator[str]:
@@ -59,7 +70,7 @@ def _added(db, by: Callable[[QuerySet], QuerySet], more) -> Found:
     found: Found = {}
     for rows, sums in (
         (MemoryGateDecision.objects.using(db), OF_DECISIONS),
-        (GateCall.objects.using(db).filter(FAILED), {"failed_count": Count("id")}),
+        (GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None), {"failed_count": Count("id")}),
     ):
         sums = {**sums, **OF_BOTH, **more}
         names = tuple(sums)
