@@ -5,6 +5,7 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 from .deciding import views as own_views
 from .lists import views as list_views
 from .looking import views
+from .statistics import views as statistics_views
 
 app_name = "gate"
 urlpatterns = [
@@ -15,6 +16,7 @@ urlpatterns = [
     path("agents/<str:agent>/gate/calls/", list_views.call_list, name="call_list"),
     path("agents/<str:agent>/gate/calls/<anything:call_id>/", views.call_detail, name="call_detail"),
     path("agents/<str:agent>/gate/prompts/<anything:prompt_id>/", views.prompt_detail, name="prompt_detail"),
+    path("agents/<str:agent>/gate/statistics/", statistics_views.statistics, name="statistics"),
     path("agents/<str:agent>/gate/own/", own_views.own_gate, name="own_gate"),
     path("agents/<str:agent>/gate/own/run/", own_views.own_gate_run, name="own_gate_run"),
     path("agents/<str:agent>/gate/own/switch/", own_views.own_gate_switch, name="own_gate_switch"),

@@ -81,6 +81,8 @@ NO_LISTS = {
     "api:openapi-view",
     "artifacts:artifact_detail",
     "artifacts:artifact_download",
+    "datasets:decision_verdict",
+    "datasets:decision_verdicts",
     "datasets:review_keys",
     "datasets:sample_detail",
     "datasets:samples_bulk",

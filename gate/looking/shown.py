@@ -85,13 +85,12 @@ def response(raw: str | None) -> Response:
 def _messages(found, turn):
     """The window as messages: those before the turn, and both sides of it; and what the gate did not see of it."""
     if found.window is None:
-        return {"earlier": [], "user": None, "reply": None, "unseen": None, "is_cut": False}
+        return {"earlier": [], "question": None, "reply": None, "unseen": None, "is_cut": False}
     earlier = [_said(each["role"], each["message"], each["timestamp"]) for each in found.window.recent]
-    user, reply = _side("user", found.window.user), _side("agent", found.window.reply)
-    unseen = _said("user", turn.user_message_content) if turn and user is None else None
-    shown = [said for said in (*earlier, user, reply) if said]
-    is_cut = any(said.is_cut for said in shown)
-    return {"earlier": earlier, "user": user, "reply": reply, "unseen": unseen, "is_cut": is_cut}
+    question, reply = _side("user", found.window.user), _side("agent", found.window.reply)
+    unseen = _said("user", turn.user_message_content) if turn and question is None else None
+    is_cut = any(said.is_cut for said in (*earlier, question, reply) if said)
+    return {"earlier": earlier, "question": question, "reply": reply, "unseen": unseen, "is_cut": is_cut}
 
 
 def _side(role, text):

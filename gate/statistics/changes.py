@@ -13,11 +13,13 @@ NANO = 1_000_000_000
 MOST = 10**12
 COUNTS = {choice: f"{choice.lower()}_count" for choice in MemoryGateDecision.Decision.values}
 NUMBERS = (
-    *("total", *COUNTS.values(), "unseen_count", "failed_count", "latency_count", "latency_sum_ms"),
-    *("token_count", "prompt_tokens", "completion_tokens", "cost_count", "cost_nano_usd"),
+    *("total", *COUNTS.values(), "unseen_count", "failed_count", "malformed_count"),
+    *("latency_count", "latency_sum_ms", "token_count", "prompt_tokens", "completion_tokens"),
+    *("cost_count", "cost_nano_usd"),
 )
 PLACE = {name: number for number, name in enumerate(NUMBERS)}
-FAILED = (GateCall.Outcome.FAILED, GateCall.Outcome.MALFORMED)
+FAILURES = {GateCall.Outcome.FAILED: "failed_count", GateCall.Outcome.MALFORMED: "malformed_count"}
+FAILED = tuple(FAILURES)
 Row = Any  # a decision or a call, or what has its columns
 Place = tuple[Any, ...]  # the key of a row of sums
 
@@ -39,8 +41,8 @@ class Sum:
 
     @property
     def failed(self) -> int:
-        """How many calls that failed."""
-        return self.numbers[PLACE["failed_count"]]
+        """How many calls that were no decision."""
+        return self.numbers[PLACE["failed_count"]] + self.numbers[PLACE["malformed_count"]]
 
     def add(self, numbers: list[tuple[int, int]], bucket: str | None, sign: int) -> None:
         """Add some numbers by their place, and a latency by its bucket."""
@@ -82,7 +84,7 @@ class Changes:
         One that did not fail, or was made for a replay, counts nowhere.
         """
         if call.outcome in FAILED and call.replay_id is None:
-            self._add(call, [(PLACE["failed_count"], 1), *_cost(call)], None, sign)
+            self._add(call, [(PLACE[FAILURES[call.outcome]], 1), *_cost(call)], None, sign)
 
     def _add(self, row, numbers, bucket, sign):
         hour = row.created_at - row.created_at % HOUR_MS

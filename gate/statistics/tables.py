@@ -49,7 +49,7 @@ class Table:
     def emptied(self) -> str:
         """Remove a row that counts nothing any more."""
         key = " AND ".join(f"{name} = %s" for name in self.key)
-        return f"DELETE FROM {self.name} WHERE {key} AND total = 0 AND failed_count = 0"  # noqa: S608
+        return f"DELETE FROM {self.name} WHERE {key} AND total = 0 AND failed_count + malformed_count = 0"  # noqa: S608
 
 
 HOURS = Table("gate_hours", ("hour", "llm_model", "prompt_version"))

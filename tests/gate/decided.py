@@ -1,0 +1,39 @@
+"""A session of ada with turns, and decisions on them."""
+
+from gate.recording import windows
+from gate.recording.windows import Window
+from tests import factories
+from tests.factories import T0
+
+MINUTE = 60_000
+EVIL = "<script>alert(1)</script>\"'\u202e"
+
+
+def talk(count=3, session_id="s1"):
+    """A session with turns that are a minute apart."""
+    session = factories.SessionFactory(
+        id=session_id, title="The nightly import", session_key=f"agent:ada:irc:group:#{session_id}"
+    )
+    return [
+        factories.TurnFactory(
+            id=f"{session_id}:u{n}", session=session, turn_number=n, created_at=T0 + n * MINUTE,
+            user_message_id=f"u{n}", user_message_content=f"Question {n}",
+            agent_message_id=f"a{n}", agent_message_content=f"Answer {n}", first_seq=2 * n, last_seq=2 * n + 1,
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+def decide(number, **columns):
+    """A decision on the turn of this number."""
+    columns = {"session_id": "s1", "turn_id": f"s1:u{number}", "created_at": T0 + number * MINUTE + 1} | columns
+    return factories.DecisionFactory(**{"id": f"d{number}"} | columns)
+
+
+def seen(*texts, user="The question", reply="The answer"):
+    """The hash of a window that is kept: messages of the user and of the agent in turn, and the turn."""
+    roles = ("user", "agent")
+    recent = tuple({"role": roles[n % 2], "message": text, "timestamp": T0 + n} for n, text in enumerate(texts))
+    window = Window(recent, user, reply)
+    windows.keep("agent_ada", [window])
+    return window.hash

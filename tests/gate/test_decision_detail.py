@@ -1,0 +1,214 @@
+"""The page of one decision."""
+
+import re
+from html import unescape
+
+import pytest
+
+from artifacts import services as artifacts
+from gate.models import GateWindow
+from people.configuration import keys as configuration
+from tests.factories import T0, DecisionFactory, GateCallFactory, SessionFactory
+from tests.gate.decided import EVIL, decide, seen, talk
+from tests.ledger.talks import text_of
+
+ADA = "/agents/ada/gate/"
+RAW = "memoryGateAuditing.storeRawLLMResponse"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def turns(ada):
+    return talk()
+
+
+def panel(page, label):
+    """The words of a section of a page, without its tags."""
+    section = re.search(rf'<section[^>]*aria-labelledby="{label}".*?</section>', text_of(page), re.DOTALL)[0]
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", section)).split())
+
+
+def links(page):
+    return {unescape(address) for address in re.findall(r'href="([^"]*)"', text_of(page))}
+
+
+def key(page, name):
+    """Where the control with a key leads, None where there is none."""
+    found = re.search(rf'<a[^>]*data-key="{re.escape(name)}"[^>]*href="([^"]*)"', text_of(page))
+    return found and unescape(found[1])
+
+
+def test_it_works(as_stranger, turns):
+    decide(
+        1, reason="Says where they live.", candidate_fact="Lives in Oslo.", llm_model="gate-1", llm_latency_ms=1500,
+        prompt_tokens=4000, completion_tokens=20, cost_usd=0.0021, prompt_version="v1", origin="imported",
+        match="exact", sources=2, session_key="channel:irc:group:#lab",
+    )  # fmt: skip
+    page = as_stranger.get(f"{ADA}d1/")
+    assert page.status_code == 200
+    assert "Says where they live." in panel(page, "why") and "Lives in Oslo." in panel(page, "why")
+    about = panel(page, "about")
+    for words in ("The nightly import", "Turn 1", "Certain", "gate-1", "1.5 s", "4,000 in, 20 out", "$0.0021"):
+        assert words in about
+    assert "Imported" in about and "Log of the plugin" in about and "channel:irc:group:#lab" in about
+    session = "/agents/ada/sessions/s1/"
+    wanted = {f"{session}?record=u1#r-u1", f"{session}?turn=1", "/agents/ada/gate/prompts/v1/", f"{ADA}d1/"}
+    assert wanted <= links(page)
+    assert "Nothing is known yet" in panel(page, "guardian")
+
+
+def test_what_is_not_known_is_not_nothing(as_stranger, turns):
+    decide(1, turn_id=None, match="none", candidate_fact=None, origin="imported")
+    about = panel(as_stranger.get(f"{ADA}d1/"), "about")
+    for words in ("Turn not known", "Model –", "Latency –", "Tokens –", "Cost –", "No turn found"):
+        assert words in about
+    assert "The fact is not known" in panel(as_stranger.get(f"{ADA}d1/"), "why")
+
+
+def test_what_is_no_longer_stored_is_not_linked(as_stranger, ada):
+    decide(1, session_id="gone")
+    page = as_stranger.get(f"{ADA}d1/")
+    assert panel(page, "about").count("not stored") == 2
+    assert not any("/sessions/gone/" in address for address in links(page))
+
+
+def test_nobody_else_sees_it(as_stranger, ada, bob):
+    DecisionFactory(id="d1", db="agent_bob")
+    page = as_stranger.get(f"{ADA}d1/")
+    assert page.status_code == 404
+    assert "There is no decision d1." in text_of(page) and ADA in links(page)
+
+
+class TestWhatTheGateSaw:
+    def test_as_it_was_told(self, as_stranger, turns):
+        decide(1, window_hash=seen("Earlier", "Indeed", user="Question 1", reply=None))
+        said = panel(as_stranger.get(f"{ADA}d1/"), "saw")
+        assert re.search(r"−2 User .*Earlier.*−1 Agent .*Indeed.*Turn User Question 1", said)
+        assert "given no reply of the agent" in said and "did not say" not in said
+
+    def test_derived(self, as_stranger, turns):
+        decide(1, window_hash=seen("Earlier"), is_window_derived=True)
+        said = panel(as_stranger.get(f"{ADA}d1/"), "saw")
+        assert "did not say what the gate saw. These are the messages before the turn" in said and "Earlier" in said
+
+    def test_not_known(self, as_stranger, turns):
+        decide(1)
+        assert "What the gate saw is not known" in panel(as_stranger.get(f"{ADA}d1/"), "saw")
+
+    @pytest.mark.parametrize("damage", ["removed", "changed", "cut"])
+    def test_lost(self, as_stranger, turns, damage):
+        decide(1, window_hash=seen("Earlier"))
+        rows = GateWindow.objects.using("agent_ada")
+        if damage == "removed":
+            rows.all().delete()
+        else:
+            other = rows.get(hash=seen("Another")).body_zstd
+            rows.filter(hash=seen("Earlier")).update(body_zstd=other if damage == "changed" else bytes(other)[:20])
+        said = panel(as_stranger.get(f"{ADA}d1/"), "saw")
+        assert "missing or damaged" in said and "no messages" not in said
+
+    def test_no_message_of_the_user(self, as_stranger, turns):
+        decide(1, window_hash=seen("Earlier", user=None), saw_user=False)
+        page = as_stranger.get(f"{ADA}d1/")
+        said = panel(page, "saw")
+        assert "The gate was given no message of the user." in said
+        assert "The user's message in the transcript Question 1" in said
+        assert "No user message seen" in text_of(page)
+
+    def test_nothing_at_all(self, as_stranger, turns):
+        decide(1, window_hash=seen(user=None, reply=None))
+        assert "The gate was given no messages at all." in panel(as_stranger.get(f"{ADA}d1/"), "saw")
+
+    def test_a_long_message_is_cut_and_whole_as_json(self, as_stranger, turns):
+        decide(1, window_hash=seen("x" * 9_000))
+        page = as_stranger.get(f"{ADA}d1/")
+        assert "Showing 8,000 of 9,000 characters." in panel(page, "saw")
+        whole = "/api/v1/agents/ada/gate/decisions/d1"
+        assert whole in links(page)
+        assert as_stranger.get(whole).json()["context"]["recent_messages"][0]["message"] == "x" * 9_000
+
+
+class TestRawResponse:
+    def test_it_is_for_operators(self, as_operator, as_stranger, turns):
+        decide(1, raw_response='{"decision": "UPDATE_USER"}')
+        assert '{"decision": "UPDATE_USER"}' in panel(as_operator.get(f"{ADA}d1/"), "response")
+        said = panel(as_stranger.get(f"{ADA}d1/"), "response")
+        assert "Operators can see" in said and "UPDATE_USER" not in said
+
+    def test_a_long_one_is_an_artifact(self, as_operator, turns, settings, tmp_path):
+        settings.HOME_DIR = tmp_path
+        row, _stored = artifacts.stash(
+            "agent_ada", b"long " * 20_000, kind="gate_response", place=artifacts.Place("s1")
+        )
+        decide(1, raw_response=row.handle)
+        assert f"/agents/ada/artifacts/{row.sha256}/" in links(as_operator.get(f"{ADA}d1/"))
+
+    def test_it_was_not_told_or_not_kept(self, as_operator, turns):
+        decide(1)
+        assert "did not tell it" in panel(as_operator.get(f"{ADA}d1/"), "response")
+        configuration.put(RAW, False, by="root")
+        assert RAW in panel(as_operator.get(f"{ADA}d1/"), "response")
+
+
+class TestBeside:
+    @pytest.fixture
+    def four(self, turns):
+        SessionFactory(id="s2")
+        decide(0), decide(1, decision="NO_WRITE"), decide(2, session_id="s2", turn_id=None)
+        decide(3, decision="NO_WRITE", created_at=T0 + 2 * 60_000 + 1)  # in the moment of the one before
+
+    def test_the_keys_go_through_the_list(self, as_stranger, four):
+        page = as_stranger.get(f"{ADA}d2/")
+        assert (key(page, "k"), key(page, "j")) == (f"{ADA}d3/", f"{ADA}d1/")
+        assert key(as_stranger.get(f"{ADA}d3/"), "k") is None
+        assert key(as_stranger.get(f"{ADA}d0/"), "j") is None
+
+    def test_with_the_filters_and_the_order_of_the_list(self, as_stranger, four):
+        assert key(as_stranger.get(f"{ADA}d3/?decision=NO_WRITE"), "j") == f"{ADA}d1/?decision=NO_WRITE"
+        assert key(as_stranger.get(f"{ADA}d1/?sort=time"), "j") == f"{ADA}d2/?sort=time"
+        assert key(as_stranger.get(f"{ADA}d3/?q=stable"), "j") == f"{ADA}d2/?q=stable"
+        assert key(as_stranger.get(f"{ADA}d2/?decision=MAYBE&sort=size"), "j") == f"{ADA}d1/"
+
+    def test_within_its_session(self, as_stranger, four):
+        page = as_stranger.get(f"{ADA}d1/")
+        assert (key(page, "["), key(page, "]")) == (f"{ADA}d0/", f"{ADA}d3/")
+        assert f"{ADA}?session=s1" in links(page)
+
+    def test_others_on_its_turn(self, as_stranger, turns):
+        decide(1)
+        decide(1, id="own", origin="own"), decide(1, id="old", origin="imported"), decide(2)
+        assert re.findall(r'href="/agents/ada/gate/(\w+)/"', panel_html(as_stranger.get(f"{ADA}d1/"))) == ["old", "own"]
+
+    def test_calls_that_were_made_for_it(self, as_stranger, turns):
+        decide(1)
+        GateCallFactory(id="c1", turn_id="s1:u1"), GateCallFactory(id="c2", decision_id="d1", outcome="decided")
+        GateCallFactory(id="c3", turn_id="s1:u2"), GateCallFactory(id="c4", turn_id="s1:u1", replay_id="r1")
+        calls = {address for address in links(as_stranger.get(f"{ADA}d1/")) if "/calls/c" in address}
+        assert calls == {f"{ADA}calls/c1/", f"{ADA}calls/c2/"}
+
+
+def panel_html(page):
+    return re.search(r'aria-labelledby="others".*?</section>', text_of(page), re.DOTALL)[0]
+
+
+def test_hostile_texts_are_texts(as_operator, turns):
+    window = seen(EVIL, user=EVIL, reply=EVIL)
+    decide(
+        1, id=f"../{EVIL}", reason=EVIL, candidate_fact=EVIL, llm_model=EVIL, prompt_version=EVIL, session_key=EVIL,
+        window_hash=window, raw_response=EVIL,
+    )  # fmt: skip
+    decide(2)
+    (address,) = {one for one in links(as_operator.get(ADA)) if one.startswith("..%2F")}
+    page = as_operator.get(ADA + address)
+    assert page.status_code == 200
+    assert "<script>alert" not in text_of(page) and "\u202e" not in text_of(page).partition("<main")[2]
+    assert page.context["row"].id == f"../{EVIL}"
+
+
+def test_the_number_of_queries_does_not_grow(as_stranger, turns, django_assert_max_num_queries):
+    for count in (1, 30):
+        for number in range(count):
+            decide(1, id=f"d{count}-{number}", origin="own")
+            GateCallFactory(turn_id="s1:u1")
+        with django_assert_max_num_queries(16, using="agent_ada"):
+            as_stranger.get(f"{ADA}d{count}-0/")
