@@ -52,7 +52,7 @@ def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
 
 
 def _wrong_sums(db, is_deep):
-    """Rows of sums; what waits to be made is not wrong. `is_deep` compares histograms too, and takes ten times longer."""
+    """Rows of sums; what waits to be made is not wrong. `is_deep` compares histograms too, and takes much longer."""
     found = quick_checks.differences(db)
     if is_deep:
         others = [one for one in whole_checks.differences(db) if one.what != whole_checks.NOT_MADE]
