@@ -70,6 +70,8 @@ class CollectorSource(models.Model):
         WORKSPACE_FILE = "workspace_file"
         DATABASE = "database"
         ARTIFACT = "artifact"
+        REFLECTION_LOG = "reflection_log"
+        GUARDIAN_LOG = "guardian_log"
 
     source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path")
     kind = models.TextField(choices=Kind.choices)

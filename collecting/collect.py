@@ -32,7 +32,7 @@ from . import report as collect_report
 from . import still_held
 from .runs import ignored_sessions
 from .stages import agent as collect_agent
-from .stages import mem_store, state
+from .stages import mem_store, reflection, state
 from .stages import schedules as collect_schedules
 
 
@@ -188,11 +188,12 @@ def _collect(collection):
     state.collect(collection, schedules)
     collection.begin(others[1])
     artifacts = mem_store.collect(collection)
-    if schedules["rejected"] or artifacts["rejected"]:  # they are counted in the sums of agents
+    gate = reflection.collect(collection)
+    if schedules["rejected"] or artifacts["rejected"] or gate["rejected"]:  # they are counted in the sums of agents
         for found in here:
             summaries.refresh(collection.agents[found.home_name])
     collection.begin(0)
-    return _result(collection, schedules, artifacts)
+    return _result(collection, schedules, artifacts, gate)
 
 
 def _is_chosen(collection, found):
@@ -200,10 +201,11 @@ def _is_chosen(collection, found):
     return agent is not None and collection.only in (None, agent.agent_id)
 
 
-def _result(collection, schedules, artifacts):
+def _result(collection, schedules, artifacts, gate):
     reports = collection.reports.values()
     records = sum(report.records.total() for report in reports)
-    rejected = sum(report.rejected.total() for report in reports) + schedules["rejected"] + artifacts["rejected"]
+    elsewhere = sum(counts["rejected"] for counts in (schedules, artifacts, gate))
+    rejected = sum(report.rejected.total() for report in reports) + elsewhere
     counts = {"records": amounts.of("new records", records), "agents": amounts.of("agents", len(reports))}
     counts["rejected"] = amounts.of("rejected lines", rejected)
     return {
@@ -215,6 +217,7 @@ def _result(collection, schedules, artifacts):
         "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
         "schedules": schedules,
         "artifacts": artifacts,
+        "gate": gate,
         "notes": collection.home.notes,
         "lost": collection.lost,
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},

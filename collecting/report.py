@@ -48,6 +48,18 @@ FOUND = {
 }
 
 
+GATE = {
+    "decisions": ngettext_lazy("%(count)s decision", "%(count)s decisions", "count"),
+    "merged": ngettext_lazy("%(count)s already known", "%(count)s already known", "count"),
+    "matched_later": ngettext_lazy("%(count)s turn found later", "%(count)s turns found later", "count"),
+    "failed_calls": ngettext_lazy("%(count)s failed call", "%(count)s failed calls", "count"),
+    "withheld": ngettext_lazy(
+        "%(count)s withheld because somebody opted out", "%(count)s withheld because somebody opted out", "count"
+    ),
+    "rejected": ngettext_lazy("%(count)s rejected line", "%(count)s rejected lines", "count"),
+}
+
+
 def result_of(job) -> dict | None:
     """What a finished collect found; None for one that was refused or failed."""
     return orjson.loads(job.result_json) if job.state == job.State.FINISHED else None
@@ -80,10 +92,17 @@ def in_words(result: dict) -> str:
         )
         words += _(", %(withheld)s withheld because somebody opted out") if artifacts["withheld"] else ""
         lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
+    lines += _gate_lines(result.get("gate") or {})
     lines += [f"  {note}" for note in result["notes"]]
     lines += _held_lines(result["still_held"])
     lines += _problems(result)
     return "\n".join(lines)
+
+
+def _gate_lines(gate):
+    """What came of decisions of memory_gate, if anything."""
+    parts = [words % {"count": gate[name]} for name, words in GATE.items() if gate.get(name)]
+    return [_("  memory_gate: %(parts)s") % {"parts": ", ".join(map(str, parts))}] if parts else []
 
 
 def is_partly(result: dict) -> bool:
@@ -137,6 +156,7 @@ def _held_lines(held):
     """Where words that were withheld or taken out still are."""
     words = {
         "samples": _("Samples that still contain withheld text: %(what)s"),
+        "decisions": _("Decisions of memory_gate that still contain withheld text: %(what)s"),
         "artifacts": _(
             "Artifacts that still contain withheld text, until “openclaw-web artifact gc” removes them: %(what)s"
         ),

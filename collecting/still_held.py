@@ -7,26 +7,30 @@ import orjson
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from agents import databases
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
+from gate.recording import holding
 
 LISTED = 500
 
 
 def tell(made_again: Mapping[str, Any]) -> dict[str, Any]:
-    """Samples, artifacts and backups that hold what was withheld or taken out now, at most 500 of each.
+    """Samples, decisions, artifacts and backups that hold what was withheld or taken out now, at most 500 of each.
 
     `made_again` is what collecting again came to, by agent. Artifacts are contents no record of theirs uses any more;
     `artifact gc` removes those that nobody else uses. Each backup there is was made before and counts.
     """
-    samples, handles = [], set()
+    samples, decisions, handles = [], [], set()
     for agent_id, made in made_again.items():
         samples += _samples(agent_id, made)
+        decisions += [f"{agent_id}/{one}" for one in _decisions(databases.alias(agent_id), made)]
         handles |= made.artifacts
     is_any = any(made.withheld or made.taken_out for made in made_again.values())
     return {
         "samples": samples[:LISTED],
+        "decisions": decisions[:LISTED],
         "artifacts": [{"handle": one, "used_by": _users(one)} for one in sorted(handles)[:LISTED]],
         "backups": import_string(settings.BACKUPS_THAT_ARE_THERE)(LISTED) if is_any else [],
     }
@@ -39,6 +43,14 @@ def _samples(agent_id, made):
         told = [orjson.dumps(word).decode() for word in words]  # as it stands in the content, which is JSON
         rows = of_agent.filter(session_id=session_id).values_list("id", "content", "output")
         found += [one for one, content, output in rows if _holds(content, told) or _holds(output, words)]
+    return found
+
+
+def _decisions(db, made):
+    """Decisions of memory_gate, each once; what a model made of words cannot be compared with them."""
+    found = list(holding.of_sessions(db, made.taken_out)) if made.taken_out else []
+    for session_id, record_ids in made.withheld.items():
+        found += holding.of_messages(db, session_id, record_ids, made.words[session_id])
     return found
 
 

@@ -2,13 +2,13 @@
 
 import orjson
 from django.db import models
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Substr
+from django.db.models.functions import Substr
 from django.urls import reverse
 
 from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
 
 from .fields import OneOf
+from .from_decisions import listed
 
 # Stop reasons of replies that ended before they were complete.
 CUT_OFF = ("aborted", "error", "length", "max_tokens")
@@ -19,17 +19,23 @@ class SampleQuerySet(models.QuerySet):
     FIRST_CHARACTERS = 200
     READ = (
         *("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at"),
-        *("prompted_by", "reply_stop"),
+        *("prompted_by", "reply_stop", "sample_type", "gate_label"),
     )
 
     def for_reading(self):
-        """What a list shows, as dictionaries: of the texts only how they begin."""
-        body = Cast("content", models.JSONField())
-        return self.values(*self.READ).annotate(
-            user=Substr(KeyTextTransform("userMessage", body), 1, self.FIRST_CHARACTERS),
-            reply=Substr(KeyTextTransform("agentReply", body), 1, self.FIRST_CHARACTERS),
-            edited=Substr("output", 1, self.FIRST_CHARACTERS),
-        )
+        """What a list shows, as dictionaries: of the texts only how they begin.
+
+        `decision` and `fact` are memory_gate's, of samples that are nothing else than its decision.
+        """
+        begun = {
+            "user": listed.user(),
+            "reply": listed.reply(),
+            "decision": listed.decided("Decision"),
+            "fact": listed.decided("Fact"),
+            "edited": models.F("output"),
+        }
+        texts = {name: Substr(text, 1, self.FIRST_CHARACTERS) for name, text in begun.items()}
+        return self.values(*self.READ).annotate(**texts)
 
     def approved(self):
         """Approved by a person or by rule."""

@@ -161,9 +161,12 @@ def history(sample: DatasetSample) -> QuerySet[SampleLabel]:
 
 
 def of_turns(agent_id: str, session_id: str, numbers: list[int]) -> list[dict[str, Any]]:
-    """The samples of these turns of a session: `id`, `turn_number`, `annotation_status`; one for each turn."""
+    """The samples of these turns of a session, one for each turn: `id`, `turn_number`, `annotation_status`.
+
+    One of all that was said in the turn goes before those of a decision alone.
+    """
     rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id, turn_number__in=numbers)
-    found = rows.order_by("turn_number", "id").values("id", "turn_number", "annotation_status")
+    found = rows.order_by("turn_number", "-sample_type", "id").values("id", "turn_number", "annotation_status")
     return list({row["turn_number"]: row for row in found[:MOST_OF_TURNS]}.values())
 
 

@@ -16,6 +16,7 @@ from people.configuration import keys as configuration
 
 from . import sample_order, word_diff
 from .as_typed import as_typed
+from .exporters.samples import GATE_TYPES, own_messages
 from .forms import PartsForm, VerdictForm
 from .models import DatasetSample
 from .review import drafts, parts, reasons
@@ -49,6 +50,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "guardian_corrected": parts.stored(sample.guardian_corrected_output),
         "earlier": before[:-2],
         "latest": before[-2:],
+        "own": before[len(before) - own_messages(body) :] if body.get("type") in GATE_TYPES else [],
         "form": form,
         "labels": sample_order.history(sample),
         "may_label": may_label,

@@ -1,8 +1,9 @@
 """Making samples from turns. Verdicts on them are in `verdicts`, `bulk` and `undo`."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -11,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.models import Agent
+from gate.models import MemoryGateDecision
 from ledger.models import ConversationTurn
 from ledger.transcripts.contexts import keep_contexts
 from openclaw_web import clock
@@ -23,6 +25,7 @@ from .models import DatasetSample, SampleSignature
 
 MOST_TURNS = 500
 BATCH = 50
+NONE_CHOSEN: Mapping[str, MemoryGateDecision] = MappingProxyType({})
 log = logging.getLogger(__name__)
 
 
@@ -69,11 +72,19 @@ class Made:
         ]
 
 
-def make_samples(agent: Agent, session_id: str, turn_numbers: Collection[int] | None, *, by: str) -> Made:
+def make_samples(
+    agent: Agent,
+    session_id: str,
+    turn_numbers: Collection[int] | None,
+    *,
+    by: str,
+    chosen: Mapping[str, MemoryGateDecision] = NONE_CHOSEN,
+    status: str = DatasetSample.Status.PENDING,
+) -> Made:
     """One `annotated_turn` sample for each of these turns of a session, or with None for all that can have one.
 
-    A turn that has its sample keeps it. Raises Refused for more than 500 turns; for a whole session it stops
-    there and says how many are left.
+    A turn that has its sample keeps it; a new one has the decision that was `chosen` for the turn, else the last.
+    Raises Refused for more than 500 turns; for a whole session it stops there and says how many are left.
     """
     numbers, left = _chosen(agent, session_id, turn_numbers)
     result = Made(left=left)
@@ -81,7 +92,7 @@ def make_samples(agent: Agent, session_id: str, turn_numbers: Collection[int] | 
     for start in range(0, len(numbers), BATCH):
         # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
         moments = {number: now - start - index for index, number in enumerate(numbers[start : start + BATCH])}
-        _make_batch(agent, session_id, moments, result)
+        _make_batch(agent, session_id, moments, result, chosen, status)
     log.info("%s made %d samples of session %s of %s", by, len(result.made), session_id, agent.agent_id)
     return result
 
@@ -103,7 +114,7 @@ def _chosen(agent, session_id, turn_numbers):
     return wanted[:MOST_TURNS], max(0, len(wanted) - MOST_TURNS)
 
 
-def _make_batch(agent, session_id, moments, result):
+def _make_batch(agent, session_id, moments, result, chosen, status):
     """Context first, in the agent's file; then the samples. A crash between the two is mended by the next call."""
     found = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
     turns = {turn.turn_number: turn for turn in found}
@@ -116,12 +127,14 @@ def _make_batch(agent, session_id, moments, result):
             result.skip(number, problem)
         else:
             usable.append(turns[number])
-    gate = annotated_turns.decisions(agent.db, usable)
+    gate = {**annotated_turns.decisions(agent.db, usable), **chosen}
     contexts = _keep_contexts(agent, usable)
     rows = [
         _sample(agent, turn, said[turn.id], contexts[turn.id], gate.get(turn.id), moments[turn.turn_number])
         for turn in usable
     ]
+    for row in rows:
+        row.annotation_status = status
     made = {row.id: signatures.of_sample(row) for row in rows}
     _add_where_here(agent, rows, made, result)
 

@@ -61,6 +61,13 @@ def resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     }
 
 
+def of_turn(db: str, turn: ConversationTurn) -> dict[str, str]:
+    """COLUMNS of a sample of this turn that is not made of its records."""
+    ended = dict(_of_session(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, Ended())
+    prompt = prompted_by(turn.user_message_content, turn.agent_message_content)
+    return dict(zip(COLUMNS, (prompt, ended.stop, ended.traits), strict=True))
+
+
 def fill(samples: QuerySet[DatasetSample]) -> int:
     """Store all of it for every one of these samples that lacks something; how many there were.
 

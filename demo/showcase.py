@@ -30,6 +30,7 @@ from operations.serving import preparation
 from people.accounts import services as accounts
 from people.models import User
 
+from . import gate
 from .files.home import write_home
 from .files.workspace import shipped
 from .moments import DAY
@@ -68,6 +69,7 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
     _remember_the_first_day()
     with _quiet():
         _seal()
+        gate.decide()
         _judge()
         _export()
         return _link()

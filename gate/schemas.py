@@ -1,5 +1,6 @@
 """What goes into the API of memory_gate and comes out of it; commands take and give the same."""
 
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
@@ -61,12 +62,11 @@ class DecisionIn(Body):
         value = value._obj if isinstance(value, DjangoGetter) else value  # how ninja hands it over
         if not isinstance(value, dict):
             return value
-        names = {spellings.camel(name): name for name in cls.model_fields}
+        names, of_call = _spellings(cls)
         found = {names.get(key, key): part for key, part in value.items() if key != "llmCall"}
         call = value.get("llmCall")
         if isinstance(call, dict):
-            ours = {spellings.camel(name): column for name, column in CALL.items()} | CALL
-            found = {ours.get(key, key): part for key, part in call.items()} | found
+            found = {of_call.get(key, key): part for key, part in call.items()} | found
         return found
 
     @model_validator(mode="after")
@@ -75,6 +75,12 @@ class DecisionIn(Body):
         if self.decision != "NO_WRITE" and not (self.candidate_fact or "").strip():
             raise ValueError("candidate_fact is required unless the decision is NO_WRITE")
         return self
+
+
+@cache
+def _spellings(schema):
+    names = {spellings.camel(name): name for name in schema.model_fields}
+    return names, {spellings.camel(name): column for name, column in CALL.items()} | CALL
 
 
 class DecisionsIn(Body):

@@ -2,8 +2,10 @@ from django.urls import path
 
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
+from .deciding import views as own_views
 from .lists import views as list_views
 from .looking import views
+from .statistics.page import views as statistics_views
 
 app_name = "gate"
 urlpatterns = [
@@ -14,6 +16,10 @@ urlpatterns = [
     path("agents/<str:agent>/gate/calls/", list_views.call_list, name="call_list"),
     path("agents/<str:agent>/gate/calls/<anything:call_id>/", views.call_detail, name="call_detail"),
     path("agents/<str:agent>/gate/prompts/<anything:prompt_id>/", views.prompt_detail, name="prompt_detail"),
+    path("agents/<str:agent>/gate/statistics/", statistics_views.statistics, name="statistics"),
+    path("agents/<str:agent>/gate/own/", own_views.own_gate, name="own_gate"),
+    path("agents/<str:agent>/gate/own/run/", own_views.own_gate_run, name="own_gate_run"),
+    path("agents/<str:agent>/gate/own/switch/", own_views.own_gate_switch, name="own_gate_switch"),
     # The last one: an id may be any text.
     path("agents/<str:agent>/gate/<anything:decision_id>/", views.decision_detail, name="decision_detail"),
 ]

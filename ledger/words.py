@@ -102,6 +102,7 @@ CHANNEL_WORDS = {
 REJECT_WORDS = {
     "absurd_number": _("A number too large to read"),
     "too_deep": _("Nested too deeply for a record"),
+    "bad_decision": _("Not a usable decision of memory_gate"),
     "bad_index": _("The session index cannot be read"),
     "bad_run": _("Not a record of a scheduled run"),
     "duplicate_id": _("Another record has the same id"),

@@ -240,6 +240,11 @@ DOWNLOADS = env.int("OPENCLAW_WEB_DOWNLOADS", 4)
 if min(PAGE_SECONDS, DOWNLOADS) < 0:
     raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS must be 0 or more.")
 
+# The endpoint of language models: openclaw_web/llm/endpoint.py alone reads it. Django shows no setting with API in its
+# name on a page about an error.
+LLM_API_URL = env.str("OPENCLAW_WEB_LLM_URL", "").strip()
+LLM_API_KEY = os.environ.get("OPENCLAW_WEB_LLM_KEY", "").strip()  # for env, $… is the name of another variable
+
 # What a browser may do with our pages: load our own files, and nothing else.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -304,7 +309,10 @@ JOB_KINDS = {
     "collect": "collecting.collect.JOB",
     "export": "datasets.exporting.jobs.JOB",
     "export_verify": "datasets.exporting.jobs.VERIFY_JOB",
+    "gate": "gate.deciding.running.JOB",
+    "gate_new_turns": "gate.deciding.automatic.JOB",
     "signatures": "datasets.likeness.job.JOB",
+    "gate_statistics": "gate.statistics.job.JOB",
     "stash_outputs": "ledger.outputs.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",
@@ -337,7 +345,7 @@ LOGGING = {
         }
     },
     "handlers": {"stdout": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout", "formatter": "line"}},
-    # Both say at INFO what is no news to anybody.
-    "loggers": {"watchfiles": {"level": "WARNING"}, "axes": {"level": "WARNING"}},
+    # The first two say at INFO what is no news to anybody, the last two what is sent where, headers included.
+    "loggers": {name: {"level": "WARNING"} for name in ("watchfiles", "axes", "httpx", "httpcore")},
     "root": {"handlers": ["stdout"], "level": LOG_LEVEL},
 }

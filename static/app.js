@@ -60,7 +60,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-/* Keys: j and k walk through rows, data-key="/ f" is pressed by / and by f, ? lists what does something here. Enter is the browser's own. */
+/* Keys: j and k walk through rows, data-key="/ f" is pressed by / and by f, data-row-key="r" by r in its row, ? lists what does something here. Enter is the browser's own. */
 
 const ROWS = "[data-rows] > :not(tbody, thead):has(a[href]), table[data-rows] > tbody > tr:has(a[href])";
 const pressedBy = (key) => `[data-key~="${CSS.escape(key)}"]`;
@@ -105,7 +105,7 @@ document.addEventListener("keydown", (event) => {
     menu.querySelector("summary").focus();
   }
   if (!isShortcut(event)) return;
-  const control = document.querySelector(pressedBy(event.key));
+  const control = document.activeElement.closest("tr")?.querySelector(`[data-row-key="${CSS.escape(event.key)}"]`) || document.querySelector(pressedBy(event.key));
   if (control) {
     event.preventDefault();
     if (event.repeat) return;

@@ -10,6 +10,8 @@ Pair = tuple[str, str]  # role (user or agent), text
 # What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
 # envelope, images or files came with a message; the turn was gone before anybody looked.
 TOOLS, ENVELOPE, IMAGES, GONE = "tools", "envelope", "images", "gone"
+# Types of samples that are decisions of memory_gate, with what it saw and without anything else of their turns.
+POSITIVE, NEGATIVE = GATE_TYPES = ("memory_gate_positive", "memory_gate_negative")
 # Messages before a turn are kept with their first characters only: one of this length was cut (or just fits).
 CONTEXT_CHARACTERS = 8_000
 
@@ -55,12 +57,12 @@ class ExportSample:
     @property
     def context(self) -> list[Pair]:
         """The messages before the turn; what is no message of either side is left out."""
-        messages = self.messages if isinstance(self.messages, list) else []
-        return [
-            (message["role"], message["message"])
-            for message in messages
-            if isinstance(message, dict) and message.get("role") in ("user", "agent") and _text(message.get("message"))
-        ]
+        return _pairs(self.messages)
+
+    @property
+    def turn(self) -> list[Pair]:
+        """The messages of the turn; memory_gate may have seen one of them only."""
+        return [pair for pair in (("user", self.user_text), ("agent", self.agent_reply)) if pair[1]]
 
 
 def is_cut(context: list[Pair]) -> bool:
@@ -69,21 +71,27 @@ def is_cut(context: list[Pair]) -> bool:
 
 
 def read_sample(row: dict[str, Any]) -> ExportSample:
-    """The sample in a row of `dataset_samples`. Raises Unreadable when its content is no annotated turn."""
+    """The sample in a row of `dataset_samples`. Raises Unreadable when its content is no object."""
     body = _object(row["content"])
+    is_decision = body.get("type") in GATE_TYPES
+    said, before = _parted(body) if is_decision else (_turn(body), body.get("context"))
     sample = ExportSample(
         sample_id=row["id"],
         agent_id=row["agent_id"],
         session_id=row["session_id"],
         turn_number=row["turn_number"],
-        user_text=_text(body.get("userMessage")),
-        agent_reply=_text(body.get("agentReply")),
-        edited_reply=row["output"],
-        messages=body.get("context"),
+        user_text=said.get("user", ""),
+        agent_reply=said.get("agent", ""),
+        edited_reply=None if is_decision else row["output"],
+        messages=before,
         quality_score=row["quality_score"],
         traits=frozenset((row.get("turn_traits") or "").split()),
     )
-    if isinstance(gate := body.get("memoryGate"), dict):
+    if is_decision:
+        label, corrected = _judged_decision(row, body)
+        sample.gate = corrected or decided(body)
+        sample.is_gate_wrong = not corrected and (label != "correct" if label else body["type"] == NEGATIVE)
+    elif isinstance(gate := body.get("memoryGate"), dict):
         label, corrected = _judged_gate(row, gate)
         sample.gate = corrected or _gate_answer(gate.get("output"))
         sample.is_gate_wrong = label == "incorrect" and not corrected
@@ -100,12 +108,66 @@ def read_stored(row: dict[str, Any]) -> ExportSample:
     return sample
 
 
+def decided(body: dict[str, Any]) -> GateAnswer | None:
+    """What memory_gate decided in a sample of GATE_TYPES."""
+    how = "correct" if body.get("type") == POSITIVE else "incorrect"
+    decision, fact, reason = (_text(body.get(f"{how}{name}")) for name in ("Decision", "Fact", "Reason"))
+    return GateAnswer(decision, reason, fact) if decision else None
+
+
+def own_messages(body: dict[str, Any]) -> int:
+    """How many messages at the end of the conversation of such a sample are the turn's own.
+
+    Samples of others do not say: then it is a message of the agent with that of a user before it, or the last one.
+    """
+    roles = [message.get("role") if isinstance(message, dict) else None for message in _listed(body)[-2:]]
+    most = 2 if roles == ["user", "agent"] else len(roles[-1:])
+    count = body.get("turnMessages")
+    return min(count, most) if isinstance(count, int) and count >= 0 else most
+
+
 def loose_json(text: str) -> Any:
     """The value of a text of JSON. Raises ValueError when it is none."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return json.loads(text)  # with half of a surrogate pair, which is replaced later: no reason to lose a sample
+
+
+def _turn(body):
+    return {"user": _text(body.get("userMessage")), "agent": _text(body.get("agentReply"))}
+
+
+def _parted(body):
+    """The conversation of a decision: what was said in the turn, by role, and the messages before."""
+    said = _listed(body)
+    first = len(said) - own_messages(body)
+    return dict(_pairs(said[first:])), said[:first]
+
+
+def _listed(body):
+    said = body.get("conversation")
+    return said if isinstance(said, list) else []
+
+
+def _pairs(messages):
+    return [
+        (message["role"], message["message"])
+        for message in (messages if isinstance(messages, list) else [])
+        if isinstance(message, dict) and message.get("role") in ("user", "agent") and _text(message.get("message"))
+    ]
+
+
+def _judged_decision(row, body):
+    """As `_judged_gate`, of a sample that is a decision."""
+    if label := row.get("gate_label"):
+        return label, _gate_answer(_object(row["gate_corrected_output"])) if label == "corrected" else None
+    if body["type"] == POSITIVE:
+        return None, None
+    decision, fact = _text(body.get("correctDecision")), _text(body.get("correctFact"))
+    reason = _text(body.get("correctReason")) or _text(body.get("rejectionReason"))
+    is_whole = decision and (fact or decision == "NO_WRITE")
+    return None, GateAnswer(decision, reason, fact) if is_whole else None
 
 
 def _judged_gate(row, gate):

@@ -10,11 +10,13 @@ from .conversations.turns import LIST, SPLIT, Said
 from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
 from .made import DUPLICATE, RESTS_ON_TOOLS, Made, Row
 from .prompts import Given, nothing
-from .samples import GONE, TOOLS, ExportSample
+from .samples import GATE_TYPES, GONE, TOOLS, ExportSample
 
 CONVERSATIONS: dict[str, Any] = {"sharegpt": sharegpt, "openai": openai}
 STORED: dict[str, Callable[[ExportSample], Row]] = {"raw": raw.row, "csv": table.row}  # samples, and no training rows
+TURN = "annotated_turn"
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
+OVERRULED = "overruled"
 # Replies that rest on what tools returned, in rows without messages: no row, or the results in `input`.
 LEAVE_OUT, INPUT = TOOL_RESULTS = ("leave_out", "input")
 
@@ -52,6 +54,11 @@ class Shape:
     def is_stored(self) -> bool:
         """Whether rows are samples as they are stored, to which no rule of trainers applies."""
         return self.format in STORED
+
+
+def is_taught(shape: Shape, sample_type: str) -> bool:
+    """Whether samples of a type can have rows: turns, and as decisions also those that are nothing else."""
+    return shape.is_stored or sample_type == TURN or (shape.task == "gate" and sample_type in GATE_TYPES)
 
 
 def unfit(shape: Shape, sample: ExportSample) -> str | None:

@@ -15,7 +15,7 @@ from . import exports, flagged, zipping
 from .export_list import EXPORTS
 from .jobs import start, start_verify
 from .looking.fitting import fitting
-from .options import Options
+from .options import BY_TASK, Options
 from .schemas import CountIn, ExportDetail, ExportIn, ExportOut, ExportQuery, FittingOut
 
 router = Operations("operations_exports_api", tags=["exports"])
@@ -55,7 +55,8 @@ def export_count(request, wanted: CountIn):
     once rows are written: they are not counted here.
     """
     choices = wanted.dict(exclude={"name"})
-    return fitting(Options(**choices | {"sample_types": tuple(choices["sample_types"])})).as_json()
+    types = BY_TASK if wanted.sample_types is None else tuple(wanted.sample_types)
+    return fitting(Options(**choices | {"sample_types": types})).as_json()
 
 
 @router.get("/exports/{export_id}", ExportDetail, 404)

@@ -29,7 +29,7 @@ from .building.branches import with_branches
 from .building.prompts import prompts_for
 from .building.source import LISTED, Source
 from .building.writer import ExportWriter
-from .options import DEFAULT_TYPES, Options, check, check_name, read_options
+from .options import BY_TASK, Options, check, check_name, read_options
 
 MANIFEST = "manifest.json"
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
@@ -209,11 +209,12 @@ def checksum_of(export: DatasetExport, name: str) -> str:
 
 
 def _options(format, task, sample_types, choices):
-    types = DEFAULT_TYPES if sample_types is None else tuple(sample_types)
+    types = BY_TASK if sample_types is None else tuple(sample_types)
     return Options(format=format, task=task, sample_types=types, **choices)
 
 
 def _write(export, folder, progress):
+    from .building.decided import Decided
     from .building.planning import planned  # numpy: 14 MB that only a process that builds exports needs
 
     options = read_options(export)
@@ -222,9 +223,10 @@ def _write(export, folder, progress):
     kinds = flagging.counted()
     total = source.chosen.count()
     with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
-        plan = planned(source, options, draft, lambda count: progress.update(0, total, _compared(count)))
+        decided = Decided(options)
+        plan = planned(source, options, decided, draft, lambda count: progress.update(0, total, _compared(count)))
         progress.update(0, total, _("Writing rows"))
-        writer = ExportWriter(options, draft, source.excluded(), export.export_name, plan, kinds)
+        writer = ExportWriter(options, draft, source.excluded(), export.export_name, plan, decided, kinds)
         try:
             sessions = source.sessions()
             prompts = prompts_for(options)

@@ -22,6 +22,8 @@ from ..models import DatasetExport, DatasetSample
 FORMATS = DatasetExport.Format
 TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
+GATE_TYPES = (*DEFAULT_TYPES, DatasetSample.Type.MEMORY_GATE_POSITIVE, DatasetSample.Type.MEMORY_GATE_NEGATIVE)
+BY_TASK: tuple[str, ...] = ("",)  # the types of samples that a task is taught by
 LONGEST_NAME, LONGEST_SEED = 120, 64
 BLANKS = re.compile(" +")
 ROW_CHARACTERS = 32_000
@@ -41,7 +43,7 @@ class Options:
     validation_split: float = 0.0
     seed: str = "0"
     agent: str | None = None
-    sample_types: tuple[str, ...] = DEFAULT_TYPES
+    sample_types: tuple[str, ...] = BY_TASK
     min_quality: float | None = None
     row_characters: int = ROW_CHARACTERS
     keep_text: bool = False
@@ -55,6 +57,10 @@ class Options:
     history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
     tool_calls: str = turns.KEEP
     duplicates: str = ONE  # of samples that say the same; "": the export is older than the choice
+
+    def __post_init__(self):
+        if self.sample_types is BY_TASK:
+            object.__setattr__(self, "sample_types", GATE_TYPES if self.task == TASKS.GATE else DEFAULT_TYPES)
 
     @property
     def shape(self) -> Shape:

@@ -38,8 +38,11 @@ class ExportIn(Body):
     )
     seed: str = Field("0", max_length=LONGEST_SEED)
     agent: str | None = Field(None, max_length=56)
-    sample_types: list[Annotated[str, Field(max_length=40)]] = Field(
-        [DatasetSample.Type.ANNOTATED_TURN.value], max_length=len(DatasetSample.Type)
+    sample_types: list[Annotated[str, Field(max_length=40)]] | None = Field(
+        None,
+        max_length=len(DatasetSample.Type),
+        description="leave out for those that the task is taught by: `annotated_turn`, and for the task gate "
+        "`memory_gate_positive` and `memory_gate_negative` as well",
     )
     min_quality: float | None = Field(None, ge=0, le=1)
     row_characters: int = Field(

@@ -15,7 +15,14 @@ from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, SPLIT
 from ..exporters.formats import gate, openai, readers
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
-from ..exporters.training_rows import DECISION_INCORRECT, DECISION_UNKNOWN, INPUT, LEAVE_OUT, NO_DECISION
+from ..exporters.training_rows import (
+    DECISION_INCORRECT,
+    DECISION_UNKNOWN,
+    INPUT,
+    LEAVE_OUT,
+    NO_DECISION,
+    OVERRULED,
+)
 from ..likeness.fates import KEEP, ONE
 from ..models import DatasetExport
 
@@ -94,6 +101,7 @@ EXCLUSIONS = {
     "not_a_turn": gettext_lazy("Of a type without user text and reply"),
     NO_DECISION: gettext_lazy("Without a memory_gate decision"),
     DECISION_INCORRECT: gettext_lazy("With a wrong memory_gate decision that nobody corrected"),
+    OVERRULED: gettext_lazy("With a memory_gate decision that somebody judged otherwise on the decision itself"),
     DECISION_UNKNOWN: gettext_lazy("With an unknown memory_gate decision"),
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),

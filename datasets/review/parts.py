@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 
 from ..exporters.formats.gate import DECISIONS as GATE_DECISIONS
+from ..exporters.samples import NEGATIVE, POSITIVE
 from ..models import PART_LABELS
 
 LABELS = tuple(dict(PART_LABELS))
@@ -37,10 +38,12 @@ class PartVerdict:
 def gate_of(body: Any) -> dict[str, str] | None:
     """What memory_gate said in a sample: decision, fact, reason; None where it had no say."""
     kind = _text(body, "type")
-    if kind == "memory_gate_positive":
-        return _said(decision=_text(body, "correctDecision"), fact=_text(body, "correctFact"), reason="")
-    if kind == "memory_gate_negative":
-        fact, reason = _text(body, "incorrectFact"), _text(body, "rejectionReason")
+    if kind == POSITIVE:
+        fact, reason = _text(body, "correctFact"), _text(body, "correctReason")
+        return _said(decision=_text(body, "correctDecision"), fact=fact, reason=reason)
+    if kind == NEGATIVE:
+        fact = _text(body, "incorrectFact")
+        reason = _text(body, "incorrectReason" if "incorrectReason" in body else "rejectionReason")
         return _said(decision=_text(body, "incorrectDecision"), fact=fact, reason=reason)
     output = _inside(body, "memoryGate", "output")
     fact, reason = _text(output, "candidateFact"), _text(output, "reason")

@@ -33,14 +33,16 @@ class Undone:
     sample_count: int = 1
 
 
-def undo(by: str) -> Undone:
-    """Take back the last of the 50 latest actions of a person that was not taken back yet.
+def undo(by: str, label_id: str | None = None) -> Undone:
+    """Take back the last of the 50 latest actions of a person that was not taken back yet; or that of one verdict.
 
     Raises Refused when there is none, and when somebody else judged the sample since: the next call then goes on to
     the action before it.
     """
     with writing.in_turn():
-        action = _last(by)
+        action = _last(by, label_id)
+        if action is None and label_id:
+            raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
         if action is None:
             raise Refused(_("There is nothing to undo among your last 50 actions."))
         done = {"verdict": _take_back_verdict, "skip": _take_back_skip, "bulk": _take_back_bulk}[action.kind](action)
@@ -53,9 +55,10 @@ def undo(by: str) -> Undone:
     return done
 
 
-def _last(by):
+def _last(by, label_id):
     remembered = ReviewAction.objects.filter(actor=by).order_by("-at", "-id")[:REMEMBERED]
-    return next((action for action in remembered if action.state == ReviewAction.State.DONE), None)
+    done = (action for action in remembered if action.state == ReviewAction.State.DONE)
+    return next((action for action in done if label_id in (None, action.label_id)), None)
 
 
 def _take_back_verdict(action):
@@ -118,13 +121,16 @@ def _take_back_bulk(action):
 
 def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None):
     """Give samples back what they were before these labels, with a row each that says so."""
-    at, rows, values = clock.now_ms(), [], []
+    at, rows, values, shapes = clock.now_ms(), [], [], []
     for sample, label in pairs:
         now, before = verdicts.columns(sample), orjson.loads(label.before_json)
         _become(sample, before)
+        if verdicts.SHAPE[0] in before:
+            shapes.append([*(before[name] for name in verdicts.SHAPE), sample.id])
         rows.append(verdicts.label(sample, now, by=by, at=at, label_id=str(ULID()), undoes=label.id, bulk_id=bulk_id))
         values.append([*verdicts.columns(sample).values(), sample.id])
     statements.run_many(DEFAULT_DB_ALIAS, verdicts.CHANGE, values)
+    statements.run_many(DEFAULT_DB_ALIAS, verdicts.RESHAPE, shapes)
     SampleLabel.objects.bulk_create(rows, batch_size=BATCH)
     if len(pairs) == 1:
         SampleClaim.objects.filter(sample_id=pairs[0][0].id, claimed_by=by).delete()

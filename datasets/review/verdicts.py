@@ -14,6 +14,8 @@ from openclaw_web.sqlite import rows, statements, writing
 from people.audit import log as audit
 
 from ..as_typed import as_typed
+from ..exporters.samples import GATE_TYPES
+from ..from_decisions import bodies
 from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleLabel
 from ..versions import version_of
@@ -35,7 +37,10 @@ CHANGED = (
     "label_id",
     "reject_reason",
 )
+# What it changes besides in a sample that is a decision of memory_gate.
+SHAPE = ("sample_type", "content")
 CHANGE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in CHANGED)} WHERE id = %s"  # noqa: S608
+RESHAPE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in SHAPE)} WHERE id = %s"  # noqa: S608
 LET_GO = "DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s"
 # With who else has it open: asked for in one go, as everybody who labels waits for this transaction.
 SAMPLE = """SELECT s.*, c.claimed_by AS held_by, c.expires_at AS held_until FROM dataset_samples s
@@ -82,7 +87,7 @@ def add_verdict(
     if status not in DatasetSample.Status.values:
         raise Refused(_("There is no status “%(status)s”.") % {"status": status})
     sample = _free_sample(sample_id, by, expected_status, is_version)
-    before = columns(sample)
+    before, shape = columns(sample), shape_of(sample)
     if output is not None:
         sample.output = _edited(sample, output)
     _judge_parts(sample, gate, guardian)
@@ -90,7 +95,7 @@ def add_verdict(
     sample.annotation_status = status
     sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
     sample.label_id = str(ULID())
-    _store(sample, before, by)
+    _store(sample, before | ({} if shape_of(sample) == shape else shape), by)
     drafts.end(sample.id, by=by, pages=pages)
     audit.record(
         by, "labelled", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, status=status,
@@ -102,6 +107,11 @@ def add_verdict(
 def columns(sample: DatasetSample) -> dict[str, Any]:
     """What a verdict may change, as it is now."""
     return {name: getattr(sample, name) for name in CHANGED}
+
+
+def shape_of(sample: DatasetSample) -> dict[str, Any]:
+    """Type and content. A verdict that changes them remembers them with its `columns`."""
+    return {name: getattr(sample, name) for name in SHAPE}
 
 
 def label(
@@ -141,9 +151,9 @@ def _free_sample(sample_id, by, expected_status, is_version):
     if sample is None:
         raise NoSuchSample
     if is_version is not None and not is_version(version_of(sample)):
-        raise Outdated(_overtaken(sample))
+        raise Outdated(overtaken(sample))
     if expected_status is not None and (sample.annotation_status or DatasetSample.Status.PENDING) != expected_status:
-        raise Refused(_overtaken(sample))
+        raise Refused(overtaken(sample))
     if sample.held_by:
         raise Refused(claims.held_sentence(claims.Holder.until(sample.held_by, sample.held_until, now)))
     return sample
@@ -151,6 +161,8 @@ def _free_sample(sample_id, by, expected_status, is_version):
 
 def _store(sample, before, by):
     statements.run(DEFAULT_DB_ALIAS, CHANGE, [*columns(sample).values(), sample.id])
+    if before.keys() & set(SHAPE):
+        statements.run(DEFAULT_DB_ALIAS, RESHAPE, [*shape_of(sample).values(), sample.id])
     statements.run(DEFAULT_DB_ALIAS, LET_GO, [sample.id, by])
     rows.add(label(sample, before, by=by, at=sample.annotated_at))
     rows.add(
@@ -172,12 +184,15 @@ def _judge_parts(sample, gate, guardian):
     if gate:
         parts.check("gate", gate, parts.gate_of(body))
         sample.gate_label, sample.gate_corrected_output = gate.label, gate.corrected_json
+        if sample.sample_type in GATE_TYPES:
+            sample.sample_type, sample.content = bodies.judged(body, gate)
     if guardian:
         parts.check("guardian", guardian, parts.guardian_of(body))
         sample.guardian_label, sample.guardian_corrected_output = guardian.label, guardian.corrected_json
 
 
-def _overtaken(sample):
+def overtaken(sample: DatasetSample) -> str:
+    """The sentence that a sample is not any more what a person saw."""
     status = STATUS_WORDS[sample.annotation_status]
     if not sample.annotated_by:
         return _("The status of this sample has changed to %(status)s. Check the sample again.") % {"status": status}

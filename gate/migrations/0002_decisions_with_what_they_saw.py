@@ -5,6 +5,19 @@ import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
 
+def settle_old_decisions(apps, schema_editor):
+    """Let decisions of before be what the new columns and the new check ask for; none is dropped.
+
+    A decision to write something without saying what cannot have been recorded: whoever wrote it down left the fact
+    out, as imports may. One without a turn has none that was given.
+    """
+    rows = apps.get_model("gate", "MemoryGateDecision").objects.using(schema_editor.connection.alias)
+    rows.filter(origin="derived").update(origin="imported")  # a word of before, which nothing writes any more
+    incomplete = rows.filter(origin="recorded").exclude(decision="NO_WRITE")
+    incomplete.filter(models.Q(candidate_fact=None) | models.Q(candidate_fact="")).update(origin="imported")
+    rows.filter(turn_id=None).update(match="none")
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -277,9 +290,10 @@ class Migration(migrations.Migration):
             model_name='memorygatedecision',
             index=models.Index(fields=['turn_id', 'created_at'], name='idx_turn'),
         ),
+        migrations.RunPython(settle_old_decisions, migrations.RunPython.noop),
         migrations.AddConstraint(
             model_name='memorygatedecision',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin', 'recorded'), _negated=True), ('decision', 'NO_WRITE'), ('candidate_fact__gt', ''), _connector='OR'), name='gate_fact'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin', 'recorded'), _negated=True), ('decision', 'NO_WRITE'), models.Q(('candidate_fact__gt', ''), ('candidate_fact__isnull', False)), _connector='OR'), name='gate_fact'),
         ),
         migrations.AddIndex(
             model_name='gatecall',

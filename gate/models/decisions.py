@@ -84,7 +84,10 @@ class MemoryGateDecision(models.Model):
                 name="gate_decision",
             ),
             models.CheckConstraint(
-                condition=~Q(origin="recorded") | Q(decision="NO_WRITE") | Q(candidate_fact__gt=""), name="gate_fact"
+                condition=~Q(origin="recorded")
+                | Q(decision="NO_WRITE")
+                | Q(candidate_fact__isnull=False, candidate_fact__gt=""),
+                name="gate_fact",
             ),
         ]
         # Lists go by time and place, as those of turns do: the spec's indexes with the time behind them.

@@ -38,7 +38,8 @@ class GateSums(models.Model):
     update_identity_count = Count(default=0)
     update_tools_count = Count(default=0)
     unseen_count = Count(default=0, help_text="decisions whose gate had no message of the user")
-    failed_count = Count(default=0, help_text="calls that failed; they are in no other number")
+    failed_count = Count(default=0, help_text="calls that failed; only their cost is in another number")
+    malformed_count = Count(default=0, help_text="the same of calls whose answer was no decision")
     latency_count = Count(default=0, help_text="decisions whose latency is known")
     latency_sum_ms = Count(default=0)
     latency_json = models.TextField(default="{}", help_text="JSON: bucket -> decisions, see gate.statistics.latency")
@@ -67,6 +68,21 @@ class GateHour(GateSums):
         return f"{self.hour} {self.llm_model} {self.prompt_version}"
 
 
+class GateDay(GateSums):
+    """The decisions of one UTC day by one model with one prompt: pages of weeks read few of these."""
+
+    pk = models.CompositePrimaryKey("day", "llm_model", "prompt_version")
+    day = EpochMs(help_text="its first millisecond")
+    llm_model = models.TextField(help_text="empty: not known")
+    prompt_version = models.TextField(help_text="empty: not known")
+
+    class Meta:
+        db_table = "gate_days"
+
+    def __str__(self):
+        return f"{self.day} {self.llm_model} {self.prompt_version}"
+
+
 class GateSessionSums(GateSums):
     """The decisions of one session."""
 
@@ -83,3 +99,17 @@ class GateSessionSums(GateSums):
 
     def __str__(self):
         return self.session_id
+
+
+class GateSumsState(models.Model):
+    """How far the sums have been made, while they are; without a row they hold everything."""
+
+    id = models.TextField(primary_key=True, default="sums")
+    hours_made = EpochMs(help_text="the last hour whose sums are made, with all hours before it")
+    sessions_made = models.TextField(help_text="the same of sessions, in the order of their ids")
+
+    class Meta:
+        db_table = "gate_sums_state"
+
+    def __str__(self):
+        return f"{self.hours_made} {self.sessions_made}"

@@ -1,25 +1,24 @@
 """Every write of decisions: told once or often, by whom ever, each event is one row and counted once."""
 
-import copy
 import hashlib
 from collections.abc import Sequence
-
-from django.db import transaction
 
 from artifacts import services as artifacts
 from ledger.models import ConversationTurn
 from ledger.transcripts import contexts
+from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
 from ..models import GateCall, GateReceipt, MemoryGateDecision
 from ..statistics import sums
-from . import windows
+from . import inserting, windows
+from .matching import Place
 from .told import Stored, Told
 from .twins import Conflict, merge, twins_of
 
 RAW_SETTING = "memoryGateAuditing.storeRawLLMResponse"
 MOST_RAW = 64_000  # bytes of a response in its row; a longer one is an artifact
-CHUNK = 500
+RESPONSE = "gate_response"  # the kind of such an artifact
 
 
 def store(db: str, told: Sequence[Told]) -> Stored:
@@ -28,10 +27,12 @@ def store(db: str, told: Sequence[Told]) -> Stored:
     Told again under the same id with the same words, it is the same decision; one that another source told within two
     seconds of it, in the same session and words, as well: it then takes from each what the others do not know.
     """
+    is_kept = bool(configuration.get(RAW_SETTING))
     for one in told:
-        one.row.raw_response = kept_response(db, one.row.raw_response, one.row.session_id, one.row.turn_id)
+        response = one.row.raw_response if is_kept else None
+        one.row.raw_response = response and _short(db, response, one.row.session_id, one.row.turn_id)
     stored = Stored()
-    with transaction.atomic(using=db):
+    with writing.in_turn_of(db):
         fresh = _fresh(db, told, stored)
         twins = twins_of(db, fresh)
         changes = sums.Changes()
@@ -46,7 +47,6 @@ def store(db: str, told: Sequence[Told]) -> Stored:
                 stored.ids[one.key] = twin.id
             else:
                 new.append(one)
-        first_of_day = _first_of_day(db, new)
         _see_windows(db, new)
         _insert(db, new, stored)
         for one in new:
@@ -54,13 +54,13 @@ def store(db: str, told: Sequence[Told]) -> Stored:
         _save_merged(db, fresh, twins)
         _write_receipts(db, fresh, stored)
         if fresh:
-            sums.apply(db, changes, first_of_day)
+            sums.apply(db, changes)
     return stored
 
 
 def store_calls(db: str, calls: Sequence[GateCall]) -> int:
     """Store calls that failed, each once; how many are new."""
-    with transaction.atomic(using=db):
+    with writing.in_turn_of(db):
         known = set(GateCall.objects.using(db).filter(id__in=[call.id for call in calls]).values_list("id", flat=True))
         new = [call for call in calls if call.id not in known]
         for call in new:
@@ -70,26 +70,58 @@ def store_calls(db: str, calls: Sequence[GateCall]) -> int:
         for call in new:
             changes.add_failed(call)
         if new:
-            sums.apply(db, changes, {})
+            sums.apply(db, changes)
     return len(new)
+
+
+def add_facts(db: str, facts: dict[str, str]) -> None:
+    """Add the facts of decisions that were stored without: the plugin writes them down later, elsewhere."""
+    rows = MemoryGateDecision.objects.using(db).filter(id__in=facts, candidate_fact=None)
+    for row in rows.only("id"):
+        MemoryGateDecision.objects.using(db).filter(id=row.id).update(candidate_fact=facts[row.id])
+
+
+def give_turn(db: str, decision_id: str, place: Place) -> None:
+    """Say which turn a decision belongs to, that had none; what it adds up to moves to the turn's session."""
+    with writing.in_turn_of(db):
+        row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
+        if row is None:
+            return
+        changes = sums.Changes()
+        changes.add(row, -1)
+        row.turn_id, row.session_id, row.match = place.turn_id, place.session_id, place.match
+        changes.add(row)
+        one = Told(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read(db, row.window_hash))
+        _see_windows(db, [one])
+        if one.is_window_derived and one.window:
+            windows.keep(db, [one.window])
+            row.window_hash, row.is_window_derived = one.window.hash, True
+        row.save(using=db)
+        sums.apply(db, changes)
 
 
 def kept_response(db: str, text: str | None, session_id: str, turn_id: str | None) -> str | None:
     """What is kept of a raw response: itself, or the handle of an artifact, or by the setting nothing."""
     if text is None or not configuration.get(RAW_SETTING):
         return None
+    return _short(db, text, session_id, turn_id)
+
+
+def _short(db, text, session_id, turn_id):
+    """A response, or the handle of the artifact that holds it."""
     if len(text.encode(errors="replace")) <= MOST_RAW:
         return text
-    place = artifacts.Place(session_id=session_id, turn_id=turn_id)
-    row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind="gate_response", place=place)
+    # No place: it belongs to the decision, and stays when the session is removed.
+    meta = {"session_id": session_id, "turn_id": turn_id}
+    row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind=RESPONSE, meta=meta)
     return row.handle
 
 
 def _fresh(db, told, stored):
     """Those that nobody told under their id before. Raises Conflict for an id that means something else."""
     ids = {one.key for one in told}
-    receipts = {row.id: row for row in GateReceipt.objects.using(db).filter(id__in=ids)}
-    rows = set(MemoryGateDecision.objects.using(db).filter(id__in=ids).values_list("id", flat=True))
+    receipts = inserting.receipts(db, ids)
+    rows = inserting.stored(db, ids)
     fresh: dict[str, Told] = {}
     clashes = []
     for one in told:
@@ -124,7 +156,7 @@ def _insert(db, new, stored):
         stored.new.append(one.key)
         stored.ids[one.key] = one.key
         stored.unmatched += one.row.turn_id is None
-    MemoryGateDecision.objects.using(db).bulk_create([copy.copy(one.row) for one in new], batch_size=CHUNK)
+    inserting.insert(db, [one.row for one in new])
 
 
 def _write_receipts(db, fresh, stored):
@@ -133,25 +165,7 @@ def _write_receipts(db, fresh, stored):
         for one in fresh
         if one.body_sha256 or stored.ids[one.key] != one.key
     ]
-    GateReceipt.objects.using(db).bulk_create(receipts, batch_size=CHUNK)
-
-
-def _first_of_day(db, new):
-    """By UTC day, how many sessions have their first decision of that day among these."""
-    days: dict[str, set[str]] = {}
-    for one in new:
-        days.setdefault(sums.date_of(one.row.created_at), set()).add(one.row.session_id)
-    found = {}
-    for one in new:
-        date = sums.date_of(one.row.created_at)
-        if date in found:
-            continue
-        start = one.row.created_at - one.row.created_at % sums.DAY_MS
-        rows = MemoryGateDecision.objects.using(db).filter(
-            session_id__in=days[date], created_at__gte=start, created_at__lt=start + sums.DAY_MS
-        )
-        found[date] = len(days[date] - set(rows.values_list("session_id", flat=True)))
-    return found
+    inserting.insert(db, receipts)
 
 
 def _see_windows(db, new):

@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from django.db.models import F
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
 from ..models import MemoryGateDecision
+from . import inserting
 from .told import FACTS, RANK, Match, Origin, Told
 
 TWIN_MS = 2_000  # between two reports of one event
@@ -31,10 +31,9 @@ def twins_of(db: str, fresh: list[Told]) -> dict[str, MemoryGateDecision]:
     if not fresh or fresh[0].row.origin == Origin.OWN:
         return {}
     found = _by_id(db, fresh)
-    moments = [one.row.created_at for one in fresh]
-    rows = MemoryGateDecision.objects.using(db).defer("raw_response")
-    near = rows.filter(created_at__gte=min(moments) - TWIN_MS, created_at__lte=max(moments) + TWIN_MS)
-    others = near.alias(told=F("sources").bitand(fresh[0].source)).filter(told=0).order_by("created_at")
+    near = inserting.near(db, _spans(fresh), {one.row.reason for one in fresh}, fresh[0].source)
+    rows = MemoryGateDecision.objects.using(db).defer("raw_response").filter(id__in=near)
+    others = rows.order_by("created_at") if near else []
     left = [row for row in others if row.id not in {twin.id for twin in found.values()}]
     for one in fresh:
         twins = [row for row in left if one.key not in found and _is_same_event(row, one)]
@@ -44,9 +43,21 @@ def twins_of(db: str, fresh: list[Told]) -> dict[str, MemoryGateDecision]:
     return found
 
 
+def _spans(fresh):
+    """The stretches of time in which twins may be, none of which overlap."""
+    found: list[list[int]] = []
+    for moment in sorted(one.row.created_at for one in fresh):
+        if found and moment - TWIN_MS <= found[-1][1]:
+            found[-1][1] = moment + TWIN_MS
+        else:
+            found.append([moment - TWIN_MS, moment + TWIN_MS])
+    return found
+
+
 def _by_id(db, fresh):
     """Rows that have the very ids: a database told of them, and now somebody else does."""
-    found = MemoryGateDecision.objects.using(db).in_bulk([one.key for one in fresh])
+    ids = inserting.stored(db, [one.key for one in fresh])
+    found = MemoryGateDecision.objects.using(db).in_bulk(ids) if ids else {}
     clashes = [one.key for one in fresh if one.key in found and not _says_the_same(found[one.key], one.row)]
     if clashes:
         raise Conflict(clashes)

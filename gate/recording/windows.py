@@ -12,6 +12,7 @@ from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 
 from ..models import GateWindow
+from . import inserting
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def keep(db: str, windows: Iterable[Window]) -> None:
         )
         for window in windows
     }
-    GateWindow.objects.using(db).bulk_create(rows.values(), ignore_conflicts=True, batch_size=500)
+    inserting.insert(db, list(rows.values()))
 
 
 def read(db: str, window_hash: str | None) -> Window | None:

@@ -1,48 +1,60 @@
 """Histograms of latencies whose percentiles are within 5 % of exact ones, however many decisions they hold.
 
-Buckets grow by a tenth: a latency lies between 1.1 to the power of its bucket less one and 1.1 to that power. The value
-that stands for a bucket is at most 4.8 % from any latency in it.
+Up to EXACT milliseconds each has a bucket of its own; above, buckets grow by 8 %, and the value that stands for one is
+at most 4 % from any latency in it, and rounded to a whole millisecond.
 """
 
 import math
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
-GROWTH = 1.1
-NOTHING = "0"  # the bucket of what took less than a millisecond
+EXACT = 50
+GROWTH = 1.08
 _LOG = math.log(GROWTH)
+Histogram = Mapping[str, int]
 
 
 def bucket(latency_ms: int) -> str:
-    """The bucket of a latency."""
-    if latency_ms <= 0:
-        return NOTHING
-    return str(max(1, math.ceil(round(math.log(latency_ms) / _LOG, 9)) + 1))
+    """The bucket of a latency; buckets are in the order of their numbers."""
+    if latency_ms <= EXACT:
+        return str(max(0, latency_ms))
+    return str(EXACT + math.ceil(round(math.log(latency_ms / EXACT) / _LOG, 9)))
 
 
-def percentile(histogram: Mapping[str, int], share: float) -> int | None:
-    """The latency in milliseconds below which `share` of all lie; None of an empty histogram."""
+def percentile(histogram: Histogram, share: float) -> int | None:
+    """The latency in milliseconds that `share` of all do not exceed; None of an empty histogram."""
+    return percentiles(histogram, (share,))[0]
+
+
+def percentiles(histogram: Histogram, shares: Iterable[float]) -> list[int | None]:
+    """The same for several shares, the smallest first."""
     total = sum(histogram.values())
     if not total:
-        return None
-    rank = max(1, math.ceil(share * total))
-    for name in sorted(histogram, key=int):
-        rank -= histogram[name]
-        if rank <= 0:
-            return _value(name)
-    return None
+        return [None for _share in shares]
+    buckets = sorted((int(name), count) for name, count in histogram.items())
+    found: list[int | None] = []
+    number, passed = 0, buckets[0][1]
+    for share in shares:
+        rank = max(1, math.ceil(share * total))
+        while passed < rank:
+            number += 1
+            passed += buckets[number][1]
+        found.append(_value(buckets[number][0]))
+    return found
 
 
-def _value(name):
-    if name == NOTHING:
-        return 0
-    upper = GROWTH ** (int(name) - 1)
-    return max(1, round(2 * upper / (GROWTH + 1)))
+def add(histogram: dict[str, int], more: Histogram) -> None:
+    """Add to a histogram; a bucket that comes to nothing is left out."""
+    for name, count in more.items():
+        if now := histogram.get(name, 0) + count:
+            histogram[name] = now
+        else:
+            histogram.pop(name, None)
 
 
-def merged(*histograms: Mapping[str, int]) -> dict[str, int]:
-    """Several histograms as one; what comes to nothing is left out."""
-    found: Counter[str] = Counter()
-    for histogram in histograms:
-        found.update(histogram)
-    return {name: count for name, count in sorted(found.items(), key=lambda item: int(item[0])) if count}
+@lru_cache(maxsize=2_000)
+def _value(number):
+    if number <= EXACT:
+        return number
+    upper = EXACT * GROWTH ** (number - EXACT)
+    return round(2 * upper / (GROWTH + 1))

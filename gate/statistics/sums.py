@@ -1,68 +1,31 @@
 """Sums of decisions: changed in the transaction that writes them, or made again from all of them with the same result.
 
-With `memoryGateAuditing.enableStats` off there are none; the first write or look after it is on again makes them.
+With `memoryGateAuditing.enableStats` off there are none; the first write or look after it is on again makes them, or
+starts the job that does when there are many.
 """
 
-from collections import Counter, defaultdict
-from datetime import UTC, datetime
-from typing import Any
-
-import orjson
 from django.db import transaction
-from django.db.models import Count, Sum
+from django.db.models import QuerySet
 
+from jobs import services as jobs
+from jobs.kinds import BY_ITSELF
+from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
 
-from ..models import GateCall, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
-from . import latency
+from ..models import GateCall, MemoryGateDecision
+from . import making, tables
+from .changes import FAILED, Changes
+from .making import begin
 
-HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-NANO = 1_000_000_000
+__all__ = [
+    *("DAY_MS", "HOUR_MS", "JOB", "Changes", "apply", "clear", "date_of", "is_on", "is_whole", "job_of", "rebuild"),
+    "settle",
+]
+
 SETTING = "memoryGateAuditing.enableStats"
-COUNTS = {choice: f"{choice.lower()}_count" for choice in MemoryGateDecision.Decision.values}
-NUMBERS = (
-    *("total", *COUNTS.values(), "unseen_count", "failed_count", "latency_count", "latency_sum_ms"),
-    *("token_count", "prompt_tokens", "completion_tokens", "cost_count", "cost_nano_usd"),
-)
-READ = (
-    *("session_id", "decision", "llm_model", "prompt_version", "created_at", "saw_user"),
-    *("llm_latency_ms", "prompt_tokens", "completion_tokens", "cost_usd"),
-)
-BATCH = 5_000
-Row = Any  # a decision, or what has its columns
-Place = tuple[Any, ...]
-
-
-class Changes:
-    """What is added to sums, and taken from them, by hour and by session."""
-
-    def __init__(self) -> None:
-        self.hours: defaultdict[Place, Counter[str]] = defaultdict(Counter)
-        self.sessions: defaultdict[Place, Counter[str]] = defaultdict(Counter)
-        self.latencies: defaultdict[Place, Counter[str]] = defaultdict(Counter)
-        self.moments: dict[str, list[int]] = {}
-
-    def add(self, row: Row, sign: int = 1) -> None:
-        """Count a decision in, or with -1 out."""
-        found = Counter({name: sign * number for name, number in _numbers(row).items()})
-        for sums, key in self._places(row):
-            sums[key].update(found)
-            if row.llm_latency_ms is not None:
-                self.latencies[key][latency.bucket(row.llm_latency_ms)] += sign
-        self.moments.setdefault(row.session_id, []).append(row.created_at)
-
-    def add_failed(self, call: GateCall) -> None:
-        """Count in a call that failed: nothing of it but that it did, and what it cost."""
-        cost = {} if call.cost_usd is None else {"cost_count": 1, "cost_nano_usd": round(call.cost_usd * NANO)}
-        for sums, key in self._places(call):
-            sums[key].update({"failed_count": 1, **cost})
-        self.moments.setdefault(call.session_id, []).append(call.created_at)
-
-    def _places(self, row):
-        hour = row.created_at - row.created_at % HOUR_MS
-        yield self.hours, (hour, row.llm_model or "", row.prompt_version or "")
-        yield self.sessions, (row.session_id,)
+JOB = "gate_statistics"
+AGAIN_MS = 10 * 60_000  # after a job that failed
 
 
 def is_on() -> bool:
@@ -70,127 +33,99 @@ def is_on() -> bool:
     return bool(configuration.get(SETTING))
 
 
-def apply(db: str, changes: Changes, new_sessions: dict[str, int]) -> None:
-    """Change the sums, in the caller's transaction. `new_sessions`: by day, sessions that had no decision that day."""
+def apply(db: str, changes: Changes) -> None:
+    """Change the sums, in the caller's transaction and after its decisions and calls are written."""
     if not is_on():
-        clear(db)
+        begin(db)
         return
-    if is_stale(db, changes):
-        rebuild(db)
+    made = tables.state(db)
+    if made is None and _is_lost(db, changes):
+        made = begin(db)
+    if made is None:
+        _add(db, changes)
         return
-    _change(db, GateHour, ("hour", "llm_model", "prompt_version"), changes.hours, changes.latencies, {})
-    _change(db, GateSessionSums, ("session_id",), changes.sessions, changes.latencies, changes.moments)
-    days = {hour - hour % DAY_MS for hour, _model, _prompt in changes.hours}
-    for day in days:
-        _derive_day(db, day, new_sessions.get(date_of(day), 0))
+    _add(db, changes.until(*made))
+    _make_soon(db)
+
+
+def settle(db: str) -> bool:
+    """Whether the sums hold everything. When they do not, few decisions are counted now, many by a job."""
+    if not is_on():
+        return False
+    if tables.state(db) is None and not _is_lost(db):
+        return True
+    with transaction.atomic(using=db):
+        if tables.state(db) is None and _is_lost(db):  # nobody was quicker
+            begin(db)
+        _make_soon(db)
+    return is_whole(db)
+
+
+def is_whole(db: str) -> bool:
+    """Whether no sums are being made, or waiting to be."""
+    return tables.state(db) is None
 
 
 def rebuild(db: str) -> None:
-    """Make all sums again from the decisions and the calls that failed."""
+    """Make all sums again, now. Decisions may come in meanwhile."""
     with transaction.atomic(using=db):
-        clear(db)
-        changes = Changes()
-        rows = MemoryGateDecision.objects.using(db).only("id", *READ)
-        for row in rows.iterator(chunk_size=BATCH):
-            changes.add(row)
-        failed = (GateCall.Outcome.FAILED, GateCall.Outcome.MALFORMED)
-        calls = GateCall.objects.using(db).filter(outcome__in=failed, replay_id=None).defer("raw_response")
-        for call in calls.iterator(chunk_size=BATCH):
-            changes.add_failed(call)
-        _change(db, GateHour, ("hour", "llm_model", "prompt_version"), changes.hours, changes.latencies, {})
-        _change(db, GateSessionSums, ("session_id",), changes.sessions, changes.latencies, changes.moments)
-        for day in {hour - hour % DAY_MS for hour, _model, _prompt in changes.hours}:
-            within = {"created_at__gte": day, "created_at__lt": day + DAY_MS}
-            sessions = MemoryGateDecision.objects.using(db).filter(**within)
-            _derive_day(db, day, sessions.aggregate(n=Count("session_id", distinct=True))["n"])
+        begin(db)
+    while making.step(db):
+        pass
 
 
 def clear(db: str) -> None:
-    """Take all sums away."""
-    for model in (GateHour, GateSessionSums, MemoryGateStats):
-        model.objects.using(db).all().delete()
+    """Remove all sums; they are made when they are asked for."""
+    with transaction.atomic(using=db):
+        begin(db)
 
 
-def is_stale(db: str, changes: Changes | None = None) -> bool:
-    """Whether there are decisions and no sums of them: sums were off."""
-    if GateHour.objects.using(db).exists():
+def job_of(db: str) -> JobRun | None:
+    """The newest job that makes these sums; None when there was none."""
+    return _jobs(db).order_by("-created_at", "-id").first()
+
+
+def _add(db, changes):
+    tables.write(db, changes)
+    sessions = tables.newly_visited(db, changes)
+    tables.write_stats(db, {day for day, _session in changes.visits}, sessions, is_less=changes.is_less)
+
+
+def _is_lost(db, changes=None):
+    """Whether there are decisions or failed calls and no sums of them, as in a file from before there were any."""
+    if not tables.is_empty(db):
         return False
-    count = MemoryGateDecision.objects.using(db).count()
-    new = sum(found["total"] for found in changes.hours.values()) if changes else 0
-    return count > new
+    new = changes.hours.values() if changes else ()
+    for rows, count in (
+        (MemoryGateDecision.objects.using(db), sum(one.total for one in new)),
+        (GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None), sum(one.failed for one in new)),
+    ):
+        if rows.values("pk")[: max(count, 0) + 1].count() > count:
+            return True
+    return False
 
 
-def settle(db: str) -> None:
-    """Make the sums when they are on and there are none."""
-    if is_on() and is_stale(db):
-        rebuild(db)
+def _make_soon(db):
+    if making.is_small(db):
+        while making.step(db):
+            pass
+    else:
+        transaction.on_commit(lambda: _start_job(db), using=db)
 
 
-def date_of(moment: int) -> str:
-    """The UTC day of a moment in milliseconds, as YYYY-MM-DD."""
-    return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()
+def _start_job(db):
+    last = job_of(db)
+    if last and last.has_ended and last.state != JobRun.State.FINISHED:
+        is_due = clock.now_ms() - (last.finished_at or 0) > AGAIN_MS
+    else:
+        is_due = last is None or last.has_ended
+    if is_due:
+        jobs.start(JOB, _params(db), by=BY_ITSELF)
 
 
-def _numbers(row):
-    found = {"total": 1, COUNTS[row.decision]: 1, "unseen_count": int(row.saw_user is False)}
-    if row.llm_latency_ms is not None:
-        found |= {"latency_count": 1, "latency_sum_ms": row.llm_latency_ms}
-    if row.prompt_tokens is not None or row.completion_tokens is not None:
-        found |= {"token_count": 1, "prompt_tokens": row.prompt_tokens or 0}
-        found |= {"completion_tokens": row.completion_tokens or 0}
-    if row.cost_usd is not None:
-        found |= {"cost_count": 1, "cost_nano_usd": round(row.cost_usd * NANO)}
-    return found
+def _jobs(db) -> QuerySet[JobRun]:
+    return JobRun.objects.filter(kind=JOB, params_json=jobs.params_json(_params(db))).defer("log", "result_json")
 
 
-def _change(db, model, key, sums, latencies, moments):
-    """Add to the rows of these keys; rows that are not there begin at nothing."""
-    stored = _stored(db, model, key, sums)
-    rows = []
-    for place, found in sums.items():
-        row = stored.get(place) or model(**dict(zip(key, place, strict=True)))
-        for name in NUMBERS:
-            setattr(row, name, getattr(row, name) + found[name])
-        histogram = latency.merged(orjson.loads(row.latency_json), latencies.get(place, {}))
-        row.latency_json = orjson.dumps(histogram).decode()
-        if model is GateSessionSums:
-            at = moments[place[0]]
-            row.first_at = min([*at, *([row.first_at] if place in stored else [])])
-            row.last_at = max([*at, *([row.last_at] if place in stored else [])])
-        rows.append(row)
-    others = [*NUMBERS, "latency_json", *(["first_at", "last_at"] if model is GateSessionSums else [])]
-    model.objects.using(db).bulk_create(
-        rows, update_conflicts=True, unique_fields=list(key), update_fields=others, batch_size=500
-    )
-
-
-def _stored(db, model, key, sums):
-    first = {place[0] for place in sums}
-    found = {}
-    names = sorted(first)
-    for start in range(0, len(names), BATCH):
-        rows = model.objects.using(db).filter(**{f"{key[0]}__in": names[start : start + BATCH]})
-        found |= {tuple(getattr(row, name) for name in key): row for row in rows}
-    return found
-
-
-def _derive_day(db, day, new_sessions):
-    """`memory_gate_stats` of a day, from its hours."""
-    names = ("total", *COUNTS.values(), "latency_count", "latency_sum_ms")
-    hours = GateHour.objects.using(db).filter(hour__gte=day, hour__lt=day + DAY_MS)
-    found = hours.aggregate(**{f"sum_{name}": Sum(name) for name in names})
-    found = {name: found[f"sum_{name}"] or 0 for name in names}
-    date = date_of(day)
-    before = MemoryGateStats.objects.using(db).filter(date=date).first()
-    count = found.pop("latency_count")
-    latency_sum = found.pop("latency_sum_ms")
-    MemoryGateStats.objects.using(db).update_or_create(
-        date=date,
-        defaults={
-            "session_count": (before.session_count if before else 0) + new_sessions,
-            "total_decisions": found.pop("total"),
-            **found,
-            "avg_latency_ms": round(latency_sum / count) if count else None,
-            "updated_at": clock.now_ms(),
-        },
-    )
+def _params(db):
+    return {"agent": db.removeprefix("agent_")}

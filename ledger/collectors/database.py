@@ -27,11 +27,16 @@ class Database:
     Texts come as bytes: what is not UTF-8 is for the caller to judge. Use it as a context manager.
     """
 
-    def __init__(self, file: Path, tables: Tables):
-        """Open `file`, a private copy. Raises Damaged when SQLite cannot make sense of it."""
+    def __init__(self, file: Path | sqlite3.Connection, tables: Tables):
+        """Open `file`, a private copy, or take a connection to one for this alone.
+
+        Raises Damaged when SQLite cannot make sense of it.
+        """
         self.allowed = tables
         try:
-            self._connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+            self._connection = (
+                sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True) if isinstance(file, Path) else file
+            )
         except sqlite3.Error as exc:
             raise Damaged(str(exc)) from exc
         try:

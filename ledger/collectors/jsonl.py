@@ -55,8 +55,8 @@ def read_lines(
         yield line
 
 
-def parse(line: Line) -> Line:
-    """Fill in the record of a line, or the reason why it has none."""
+def parse(line: Line, *, is_typed: bool = True) -> Line:
+    """Fill in the record of a line, or the reason why it has none; records of `is_typed` formats have a `type`."""
     try:
         record = orjson.loads(line.raw)
     except orjson.JSONDecodeError as exc:
@@ -66,7 +66,7 @@ def parse(line: Line) -> Line:
         line.raw, record = mended
     if not isinstance(record, dict):
         line.reason, line.detail = "not_an_object", type(record).__name__
-    elif not isinstance(record.get("type"), str) or not record["type"]:
+    elif is_typed and (not isinstance(record.get("type"), str) or not record["type"]):
         line.reason = "missing_type"
     elif is_too_deep(line.raw, record):
         line.reason, line.detail = "too_deep", f"nested more than {MAX_DEPTH} times"

@@ -10,6 +10,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import rows as sqlite_rows
+from openclaw_web.sqlite import statements, words
 
 from ..models import ConversationContext, ConversationTurn
 from . import forks
@@ -19,6 +21,9 @@ NONE_GIVEN: Mapping[str, Messages] = MappingProxyType({})
 SETTING = "memoryGate.windowSize"
 BUDGET_BYTES = 2_000_000  # of messages in one answer
 OWN = 10_000  # records of a branch that was left, the last ones, in which its turns are looked for
+
+COLUMNS = ("turn_id", "role", "message", "timestamp", "sequence_number")
+KEEP = sqlite_rows.insert_sql("conversation_contexts", COLUMNS).replace("INSERT", words.INSERT_OR_LEAVE, 1)
 
 
 class NoSuchTurn(Refused):
@@ -95,14 +100,12 @@ def keep_contexts(
     unkept = [turn for turn in turns if turn.id not in contexts]
     fresh = {turn.id: given[turn.id] for turn in unkept if turn.id in given}
     fresh |= _before(db, [turn for turn in unkept if turn.id not in given], size)
-    ConversationContext.objects.using(db).bulk_create(
-        [
-            ConversationContext(turn_id=turn_id, sequence_number=number, **message)
-            for turn_id, messages in fresh.items()
-            for number, message in enumerate(messages)
-        ],
-        ignore_conflicts=True,
+    rows = (
+        (turn_id, message["role"], message["message"], message["timestamp"], number)
+        for turn_id, messages in fresh.items()
+        for number, message in enumerate(messages)
     )
+    statements.run_many(db, KEEP, rows)
     contexts |= fresh
     return {turn_id: messages[-size:] if size else [] for turn_id, messages in contexts.items()}
 
@@ -110,9 +113,9 @@ def keep_contexts(
 def _kept(db, turns):
     contexts: dict[str, Messages] = {}
     rows = ConversationContext.objects.using(db).filter(turn_id__in=[turn.id for turn in turns])
-    for row in rows.order_by("turn_id", "sequence_number"):
-        message = {"role": row.role, "message": row.message, "timestamp": row.timestamp}
-        contexts.setdefault(row.turn_id, []).append(message)
+    columns = ("turn_id", "role", "message", "timestamp")
+    for turn_id, *message in rows.order_by("turn_id", "sequence_number").values_list(*columns):
+        contexts.setdefault(turn_id, []).append(dict(zip(columns[1:], message, strict=True)))
     return contexts
 
 

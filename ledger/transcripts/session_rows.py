@@ -17,6 +17,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, words
 
 from ..models import (
+    ConversationContext,
     ConversationTurn,
     PromptReport,
     RejectedRecord,
@@ -63,6 +64,8 @@ class Table:
         """Which of its rows belong to a session."""
         if self.model is PromptReport:
             return "id = (SELECT prompt_report_id FROM sessions WHERE id = %s)"
+        if self.model is ConversationContext:
+            return "turn_id IN (SELECT id FROM conversation_turns WHERE session_id = %s)"
         return "id = %s" if self.model is Session else "session_id = %s"
 
 
@@ -74,6 +77,7 @@ TABLES = (
     Table(TranscriptEventIdentity, "seq, event_id"),
     Table(TranscriptSnapshot, "snapshot_id"),
     Table(ConversationTurn, "turn_number"),
+    Table(ConversationContext, "turn_id, sequence_number", is_numbered=True),
     Table(SessionDay, "date"),
     Table(SessionTool, "date, tool"),
     Table(TrajectoryEvent, "id"),
@@ -148,13 +152,22 @@ def _checked(session_id, table, columns, row):
     """The values of a row, each of its column's type; a column that the archive does not know gets its default."""
     if not isinstance(row, dict) or not row.keys() <= columns.keys():
         raise _wrong(table, "?")
-    own = "id" if table.model is Session else "session_id"
-    if table.model is not PromptReport and row.get(own) != session_id:
-        raise _wrong(table, own)
+    if name := _not_own(session_id, table, row):
+        raise _wrong(table, name)
     values = {name: _value(table, name, field, row) for name, field in columns.items()}
     if name := row_checks.wrong_column(table.name, values):
         raise _wrong(table, name)
     return list(values.values())
+
+
+def _not_own(session_id, table, row):
+    """The column that says that a row belongs to something else, or ""."""
+    if table.model is PromptReport:
+        return ""
+    if table.model is ConversationContext:
+        return "" if str(row.get("turn_id")).startswith(f"{session_id}:") else "turn_id"
+    own = "id" if table.model is Session else "session_id"
+    return "" if row.get(own) == session_id else own
 
 
 def _value(table, name, field, row):

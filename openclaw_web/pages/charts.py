@@ -13,6 +13,7 @@ ROOM_BELOW = 24  # the words under the bars
 LEAST_HEIGHT = 2  # one of something must be seen beside a thousand
 WIDEST_BAR = 3.2
 X_LABELS = 5
+MOST_IN_TIP = 3
 Y_STEPS = 4
 HEAT_LEVELS = 5
 
@@ -158,15 +159,21 @@ class _Frame:
         return self.band * 0.96 if self.is_packed else min(self.band * 0.72, WIDEST_BAR)
 
 
-def bar_chart(points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series]) -> Chart:
-    """Bars of up to three stacked series, the order of `Point.values`; `unit` says what one bar is: a day, a week."""
-    if not 1 <= len(series) <= 3:
-        raise ValueError("A bar chart has one to three series.")
+def bar_chart(
+    points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series], marks: Sequence[int] = ()
+) -> Chart:
+    """Bars of up to six stacked series, the order of `Point.values`; `unit` says what one bar is: a day, a week.
+
+    A dashed line stands before each point that `marks` numbers.
+    """
+    if not 1 <= len(series) <= 6:
+        raise ValueError("A bar chart has one to six series.")
     chart = Chart(title, unit, series, [sum(point.values[i] for point in points) for i in range(len(series))])
     if any(chart.totals):
         above = [_reach(point, series, is_below=False) for point in points]
         below = [_reach(point, series, is_below=True) for point in points]
         _place(chart, points, _Frame(series, len(points), max(above), max(below)))
+        chart.marks = [chart.bars[index].band_x for index in marks]
     return chart
 
 
@@ -255,7 +262,9 @@ def _dotted(point, index, frame):
 
 def _at(point, index, frame, **drawn):
     said = tuple(frame.in_words(value) for value in point.values)
-    words = [f"{one.label} {value}" for one, value in zip(frame.series, said, strict=True)]
+    pairs = zip(frame.series, said, point.values, strict=True)
+    # Of many series the tip says only what is there: it has one line.
+    words = [f"{one.label} {value}" for one, value, amount in pairs if amount or len(said) <= MOST_IN_TIP]
     return Bar(
         name=point.name,
         said=said,

@@ -1,5 +1,6 @@
 """One format each for times, durations, bytes, tokens and money. Formatting only: no queries."""
 
+import hashlib
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
@@ -71,6 +72,12 @@ def clock(ms):
 
 def day_in_words(day, *, has_year=True):
     """A date as people write it: `21 Feb 2026`, `2026年2月21日`."""
+    return _day_in_words(day, has_year, get_language())
+
+
+@lru_cache(maxsize=2_000)
+def _day_in_words(day, has_year, _language):
+    """The same, remembered by language: a chart has many days."""
     # Translators: how a date is written, in Django's letters: j day, M month, n its number, Y year: "Y年n月j日".
     form = _("j M Y") if has_year else _("j M")
     return date_format(day, form)
@@ -222,12 +229,15 @@ def listed(things: Iterable[object]) -> str:
     return pgettext("between things of a list", ", ").join(map(str, things))
 
 
+def anchor(name: str) -> str:
+    """A short name for places on a page that are called after any text, always the same one."""
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
 def who(name: str | None) -> str:
     """Who did something: a user name as it is; what commands write in its place in words; `–` for nobody."""
     return _("command line") if name == "command line" else name or "–"
 
 
-FILTERS = {
-    made.__name__: made
-    for made in (ago, cents, clock, day_in_words, due, duration, listed, moment, money, number, size, tokens, who)
-}
+SHOWN = (ago, anchor, cents, clock, day_in_words, due, duration, listed, moment, money, number, size, tokens, who)
+FILTERS = {made.__name__: made for made in SHOWN}

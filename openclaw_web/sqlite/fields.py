@@ -22,6 +22,16 @@ class SpecBoolean(models.BooleanField):
         return "boolean" if connection.vendor == "sqlite" else super().db_type(connection)
 
 
+class FromEnd(models.Func):
+    """A text of an object in a JSON array, counted from its end: `place` 1 is the last one."""
+
+    function = "JSON_EXTRACT"
+    output_field = models.TextField()
+
+    def __init__(self, column: str, array: str, place: int, key: str):
+        super().__init__(column, models.Value(f"$.{array}[#-{place}].{key}"))
+
+
 class Place(Expression):
     """Where a row lies in its table: the order of arrival, in which every index of SQLite ends without being asked to.
 

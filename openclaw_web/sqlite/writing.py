@@ -1,13 +1,14 @@
-"""Writers of the global file take turns: short transactions of many people, each after the one that asked before it."""
+"""Writers of one file take turns: short transactions of many people, each after the one that asked before it."""
 
 import threading
 from contextlib import contextmanager
 
-from django.db import OperationalError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 
 from ..disk import locks
 
 _turn = threading.Lock()
+_turns: dict[str, threading.Lock] = {}  # of agents' files
 
 
 @contextmanager
@@ -18,10 +19,27 @@ def in_turn():
     wait for seconds. Here the threads of a process queue, and the first of each queue waits for the other processes.
     Raises OperationalError for whoever stands in the queue for longer than a connection waits for a writer.
     """
-    if not _turn.acquire(timeout=connection.settings_dict["OPTIONS"].get("timeout", 5)):
+    with _first_of(_turn, DEFAULT_DB_ALIAS), locks.lock("turn.lock"), transaction.atomic(durable=True):
+        yield
+
+
+@contextmanager
+def in_turn_of(db):
+    """The same for an agent's file; for whoever is inside a transaction already, a part of that."""
+    if connections[db].in_atomic_block:
+        with transaction.atomic(using=db):
+            yield
+        return
+    turn = _turns.setdefault(db, threading.Lock())
+    with _first_of(turn, db), locks.lock(f"turn-{db}.lock"), transaction.atomic(using=db):
+        yield
+
+
+@contextmanager
+def _first_of(turn, db):
+    if not turn.acquire(timeout=connections[db].settings_dict["OPTIONS"].get("timeout", 5)):
         raise OperationalError("database is locked")
     try:
-        with locks.lock("turn.lock"), transaction.atomic(durable=True):
-            yield
+        yield
     finally:
-        _turn.release()
+        turn.release()

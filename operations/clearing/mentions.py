@@ -28,12 +28,14 @@ from openclaw_web.sqlite.fields import Place
 
 # Apps whose tables are looked through, all of them and every text; of the global ones only these tables.
 AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts")
-EVIDENCE_LABELS = ("gate", "guardian")
+EVIDENCE_LABELS = ("guardian",)
+# Not what the gate was shown, which is the conversation itself, and not what was decided again to compare gates.
+EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
 NO_TEXTS = frozenset({"sample_signatures"})  # whose bytes are numbers
 CHANGED_IN_PLACE = frozenset(
-    {"cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts"}
+    {"cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts", "memory_gate_decisions", "gate_calls"}
 )  # news are not only in new rows
 STEP = 20_000  # rows of one query: a long one would keep the WAL from being reset
 HANDLE = re.compile(rf"{handles.PREFIX}([0-9a-f]{{64}})")  # no word boundary: in JSON it may follow on \n
@@ -111,7 +113,7 @@ def tables(labels: Iterable[str], names: Iterable[str] = ()) -> list[Table]:
 def by_evidence(db: str) -> set[str]:
     """The hashes that evidence in an agent's file mentions, and samples and scheduled work: not transcripts."""
     mentions, found = Mentions(), set[str]()
-    for table in tables(EVIDENCE_LABELS):
+    for table in tables(EVIDENCE_LABELS, EVIDENCE_TABLES):
         found.update(*_rows(mentions, db, table))
     for table in tables(GLOBAL_LABELS, GLOBAL_TABLES):
         found.update(*_rows(mentions, DEFAULT_DB_ALIAS, table))

@@ -15,6 +15,8 @@ from django.utils.translation import ngettext
 from agents import databases, services
 from agents.models import Agent
 from artifacts import services as services_of_artifacts
+from gate.recording import checking
+from gate.statistics import sums as gate_sums_of
 from openclaw_web.sqlite import upkeep
 from overview import summaries
 from overview.models import AgentSummary
@@ -104,6 +106,27 @@ def permissions(finding: Finding) -> str:
     return words % {"count": count}
 
 
+def gate_sums(finding: Finding) -> str:
+    """Make all sums of memory_gate decisions of an agent again."""
+    db = databases.alias(finding.agent)
+    gate_sums_of.rebuild(db)
+    connections[db].close()
+    return _("The totals of memory_gate decisions of agent %(agent)s were recalculated.") % {"agent": finding.agent}
+
+
+def gate_receipts(finding: Finding) -> str:
+    """Forget decisions that are lost: whoever tells of them again is heard."""
+    db = databases.alias(finding.agent)
+    count = checking.lonely_receipts(db).delete()[0]
+    connections[db].close()
+    sentence = ngettext(
+        "%(count)s lost memory_gate decision of agent %(agent)s can be recorded again.",
+        "%(count)s lost memory_gate decisions of agent %(agent)s can be recorded again.",
+        count,
+    )
+    return sentence % {"count": f"{count:,}", "agent": finding.agent}
+
+
 def _refresh(agent):
     known = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list("last_collected_at", flat=True).first()
     summaries.refresh(agent, collected_at=known)
@@ -117,6 +140,8 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "register": register,
     "sums": rebuild_sums,
     "artifact_metadata": artifact_metadata,
+    "gate_sums": gate_sums,
+    "gate_receipts": gate_receipts,
     "permissions": permissions,
     "list_copied_notes": copied_notes.list_them,
 }

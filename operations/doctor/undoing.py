@@ -12,6 +12,7 @@ from agents import databases, holdings
 from agents.models import Agent, CollectorSource
 from collecting import collect
 from collecting.models import MigrationRun
+from gate.models import MemoryGateDecision
 from jobs import kinds as job_kinds
 from ledger.models import Session, SessionDay
 from ledger.rebuilding import sums
@@ -25,7 +26,7 @@ from ..retention import choosing
 from . import fixing, ignoring, report
 
 Status = MigrationRun.Status
-LISTED = 200
+LISTED, AT_ONCE = 200, 500
 FORCED = gettext_lazy("Force the undo to remove the sessions anyway.")
 
 
@@ -59,13 +60,30 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             "%(count)s sessions of run %(run)s were removed; imports exclude them from now on.",
             count,
         )
-        message = sentence % {"count": count, "run": row.id}
+        message = sentence % {"count": count, "run": row.id} + _decisions(brought)
         with transaction.atomic():
             MigrationRun.objects.filter(id=row.id).update(status=Status.UNDONE, message=message)
             by = params.get("by", "")
             audit.record(by, "doctor_undone", object_type="migration_run", object_id=row.id, sessions=count)
     done_facts = report.NO_RUN | {"id": row.id, "sessions": removed, "ignored": total}
     return report.NO_PLAN | {"verb": "undo", "message": message, "run": done_facts}
+
+
+def _decisions(brought):
+    """What stays of these sessions: what memory_gate decided about them, and on which messages."""
+    count = 0
+    for agent_id, ids in brought.items():
+        rows = MemoryGateDecision.objects.using(databases.alias(agent_id))
+        for start in range(0, len(ids), AT_ONCE):
+            count += rows.filter(session_id__in=ids[start : start + AT_ONCE]).count()
+    if not count:
+        return ""
+    sentence = ngettext(
+        "%(count)s decision of memory_gate about them is kept.",
+        "%(count)s decisions of memory_gate about them are kept.",
+        count,
+    )
+    return " " + sentence % {"count": f"{count:,}"}
 
 
 def _wanted(params):

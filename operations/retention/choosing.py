@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -11,9 +12,9 @@ from agents import databases
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
-from gate.models import MemoryGateDecision
+from gate.models import GateWindow, MemoryGateDecision
 from ledger.checkpoints import pack
-from ledger.models import ConversationContext, Session
+from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 
@@ -21,11 +22,11 @@ from ..clearing import mentions
 
 PAGE = 500
 DAY_MS = 86_400_000
-SAMPLES, DECISIONS, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "decisions", "contexts", "checkpoints", "mentions"
+SAMPLES, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "contexts", "checkpoints", "mentions"
 
 WHY = {
     SAMPLES: gettext_lazy("used by samples"),
-    DECISIONS: gettext_lazy("named in memory_gate decisions"),
+    "decisions": gettext_lazy("named in memory_gate decisions"),  # in receipts of older versions
     CONTEXTS: gettext_lazy("used as context of evidence"),
     CHECKPOINTS: gettext_lazy("part of checkpoints"),
     MENTIONS: gettext_lazy("outputs mentioned by samples, memory files or scheduled tasks"),
@@ -97,20 +98,28 @@ def count(agent_id: str, db: str, before: int) -> Found:
 
 
 def needed_by(agent_id: str, db: str, session_id: str) -> str:
-    """Which evidence names a session now: one of SAMPLES, DECISIONS, CONTEXTS and CHECKPOINTS, or ""."""
+    """Which evidence needs a session now: one of SAMPLES, CONTEXTS and CHECKPOINTS, or ""."""
     return _needed(agent_id, db, [session_id]).get(session_id, "")
 
 
-# A new table with evidence that names sessions or turns gets a line here.
+# A new table with evidence that cannot do without its session gets a line here. Decisions of memory_gate can: they have
+# their own window (docs/decisions/0024).
 def _needed(agent_id, db, session_ids):
-    contexts = ConversationContext.objects.using(db).filter(turn__session_id__in=session_ids)
-    decisions = MemoryGateDecision.objects.using(db).filter(session_id__in=session_ids)
     samples = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=session_ids)
     packs = Artifact.objects.using(db).filter(session_id__in=session_ids, kind=pack.KIND)
     found = dict.fromkeys(packs.values_list("session_id", flat=True).distinct(), CHECKPOINTS)
-    found |= dict.fromkeys(contexts.values_list("turn__session_id", flat=True).distinct(), CONTEXTS)
-    found |= dict.fromkeys(decisions.values_list("session_id", flat=True).distinct(), DECISIONS)
+    found |= dict.fromkeys(_with_contexts(db, session_ids), CONTEXTS)
     return found | dict.fromkeys(samples.values_list("session_id", flat=True).distinct(), SAMPLES)
+
+
+def _with_contexts(db, session_ids):
+    """Sessions with messages that are kept for evidence other than a decision, whose window holds the same ones."""
+    of_turn = {"turn_id": OuterRef("id")}
+    kept = Exists(ConversationContext.objects.using(db).filter(**of_turn))
+    window = Exists(GateWindow.objects.using(db).filter(hash=OuterRef("window_hash")))
+    decided = Exists(MemoryGateDecision.objects.using(db).filter(window, **of_turn))
+    turns = ConversationTurn.objects.using(db).filter(kept, ~decided, session_id__in=session_ids)
+    return turns.order_by().values_list("session_id", flat=True).distinct()
 
 
 # Text that names an output by its handle: a sample, a version of a memory file, a scheduled prompt.

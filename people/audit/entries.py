@@ -29,6 +29,8 @@ ACTIONS = {
     "exported": _("exported"),
     "exported_flagged": _("exported texts that may contain secrets in"),
     "fetched": _("fetched more than usual of"),
+    "gate_turned_off": _("turned off the gate of this site for"),
+    "gate_turned_on": _("turned on the gate of this site for"),
     "invitation_revoked": _("revoked"),
     "invitation_used": _("accepted"),
     "invited": _("invited"),

@@ -4,13 +4,14 @@ import re
 from typing import Any
 
 import orjson
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements
 
 from ..audit import log as audit
 from ..models.kept import KeyValue
@@ -18,6 +19,7 @@ from . import reflection_keys
 from .shapes import Key, is_texts, number, switch
 
 SCOPE = "settings"
+VALUE = "SELECT value_json FROM kv WHERE scope = %s AND key = %s"
 DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCII)
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
 MOST_REASONS = 9  # each has a digit as its key
@@ -198,8 +200,8 @@ KEYS = {name: key for _heading, group in GROUPS.values() for name, key in group.
 def get(key: str) -> Any:
     """The value of a setting, or its default. Raises Refused for a key that does not exist."""
     known = _known(key)
-    row = KeyValue.objects.filter(scope=SCOPE, key=key).first()
-    return orjson.loads(row.value_json) if row else known.default
+    row = statements.one(DEFAULT_DB_ALIAS, VALUE, [SCOPE, key])
+    return orjson.loads(row[0]) if row else known.default
 
 
 def several(*keys: str) -> dict[str, Any]:

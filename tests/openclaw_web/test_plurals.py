@@ -44,6 +44,10 @@ NO_NOUNS = {
     "contains",
     "refers",
     "breaks",
+    "accepts",
+    "redirects",
+    "offers",
+    "asks",
     "uses",
 }
 # Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.

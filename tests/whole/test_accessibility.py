@@ -79,6 +79,8 @@ NO_PAGES = {
     "api:openapi-json": "a document for programs",
     "api:openapi-view": "ninja's page, not ours",
     "artifacts:artifact_download": "a file",
+    "datasets:decision_verdict": "a part of a decision's page; tests/datasets/from_decisions looks at it",
+    "datasets:decision_verdicts": "verdicts for places in a list",
     "datasets:review_waiting": "a number for a script",
     "operations:system_needs": "a number for a script",
     "datasets:session_samples": "links for places on another page",

@@ -17,9 +17,12 @@ SPEAKERS = {"user": "User", "agent": "Agent"}
 
 
 def conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
-    """The context and the turn as `User: …` and `Agent: …` lines, the oldest left out beyond `characters`."""
+    """The context and the turn as `User: …` and `Agent: …` lines, the oldest left out beyond `characters`.
+
+    Of a turn of which memory_gate saw one message, only that one.
+    """
     told = [_line(pair) for pair in sample.context]
-    turn = [_line(("user", sample.user_text)), _line(("agent", sample.agent_reply))]
+    turn = [_line(pair) for pair in sample.turn]
     left = characters - len(INSTRUCTION) - sum(map(len, turn))
     first = len(told)
     while first and left >= len(told[first - 1]):

@@ -27,7 +27,7 @@ from ...exporters.formats.checks import COLUMNS, broken_rules
 from ...exporters.formats.readers import compared
 from ...exporters.prompts import nothing
 from ...exporters.samples import ExportSample, Unreadable, read_sample, read_stored
-from ...exporters.training_rows import rows_of, unfit
+from ...exporters.training_rows import OVERRULED, is_taught, rows_of, unfit
 from ...likeness import signatures
 from ...likeness.fates import DUPLICATE, Plan
 from ...likeness.texts import identity
@@ -36,6 +36,7 @@ from .. import words
 from ..options import Options
 from . import splits
 from .card import README, card
+from .decided import Decided
 from .prompt_counts import PromptCounts
 from .prompts import SessionPrompts
 from .source import LISTED
@@ -57,11 +58,13 @@ class ExportWriter:
         excluded: dict[str, dict[str, Any]],
         name: str,
         plan: Plan,
+        decided: Decided,
         kinds: Set[str] = frozenset(),
     ):
         self.options = options
         self.name = name
         self.plan = plan
+        self.decided = decided
         self.side = splits.TRAIN  # of the session that is being written
         self.dataset = dataset_name(name, options.format)
         self.kinds = kinds  # of secrets that count
@@ -137,8 +140,11 @@ class ExportWriter:
         """The samples that have something to teach; the others are noted as excluded, or as broken."""
         for row in rows:
             self.seen += 1
-            if row["sample_type"] != DatasetSample.Type.ANNOTATED_TURN and not self.shape.is_stored:
+            if not is_taught(self.shape, row["sample_type"]):
                 self._note_excluded("not_a_turn", row["id"])
+                continue
+            if self.decided.overrules(row):
+                self._note_excluded(OVERRULED, row["id"])
                 continue
             try:
                 sample = read_stored(row) if self.shape.is_stored else read_sample(row)

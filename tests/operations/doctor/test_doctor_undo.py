@@ -14,6 +14,24 @@ from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
 home, source = doctoring.home, doctoring.source
+SAMPLE = """
+from datasets.models import DatasetSample as S
+S.objects.create(id="s", sample_type="annotated_turn", session_id="{session}", agent_id="main", content="{{}}",
+    created_at=1)
+"""
+# As a running plugin tells it, of the first turn.
+DECISION = """
+from agents.models import Agent
+from gate.recording.recorded import record
+from gate.schemas import DecisionIn
+from ledger.models import ConversationTurn
+turn = ConversationTurn.objects.using("agent_main").filter(session_id="{session}").order_by("turn_number").first()
+record(Agent.objects.get(agent_id="main"), [DecisionIn(id="d", turn_id=turn.id, session_id="{session}",
+    decision="NO_WRITE", reason="x", llm_model="m", created_at=turn.created_at)])
+"""
+MATCHED = """
+SELECT d.id, count(t.id) FROM memory_gate_decisions d LEFT JOIN conversation_turns t ON t.id = d.turn_id GROUP BY 1
+"""
 
 
 def collected(home):
@@ -75,19 +93,25 @@ def test_evidence_holds_it_back(home, source):
     ids = fill(source, sessions=4)
     fixed = doctor(home, "--fix", status=0)[0]["run"]
     before = content(home)
-    make = "from datasets.models import DatasetSample as S\nfrom gate.models import MemoryGateDecision as D\n"
-    make += f"S.objects.create(id='s', sample_type='annotated_turn', session_id='{ids[0]}', agent_id='main',"
-    make += " content='{}', created_at=1)\n"
-    make += f"D.objects.using('agent_main').create(id='d', session_id='{ids[2]}', decision='NO_WRITE', reason='x',"
-    make += " created_at=1)\n"
-    python(home, make)
+    python(home, SAMPLE.format(session=ids[0]))
     refused, _status = doctor(home, "--undo", fixed["id"], status=2)
-    assert {one["id"]: one["reason"] for one in refused["reasons"]} == {
-        f"main/{ids[0]}": "samples",
-        f"main/{ids[2]}": "decisions",
-    }
+    assert {one["id"]: one["reason"] for one in refused["reasons"]} == {f"main/{ids[0]}": "samples"}
     assert content(home) == before
     assert rows(home, "SELECT count(*) FROM migration_sources WHERE status = 'ignored'") == [(0,)]
+
+
+def test_decisions_stay_and_find_their_turns_again(home, source):
+    ids = fill(source, sessions=2)
+    fixed = doctor(home, "--fix", status=0)[0]["run"]
+    python(home, DECISION.format(session=ids[0]))
+    before = rows(home, MATCHED, "main")
+    assert before == [("d", 1)]
+    undone, _status = doctor(home, "--undo", fixed["id"], status=0)
+    assert undone["message"].endswith("1 decision of memory_gate about them is kept.")
+    assert sessions(home) == set() and rows(home, MATCHED, "main") == [("d", 0)]
+    doctor(home, "--unignore", fixed["id"], status=0)
+    collected(home)
+    assert rows(home, MATCHED, "main") == before
 
 
 def test_sessions_of_a_database(home):

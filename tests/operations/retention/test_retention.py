@@ -24,11 +24,15 @@ turn = ConversationTurn.objects.using(agent.db).active().filter(agent_message_id
 services.make_samples(agent, turn.session_id, [turn.turn_number], by="x")
 """
 DECISION = """
-from gate.models import MemoryGateDecision
-from ledger.models import Session
+from agents.models import Agent
+from gate.recording.recorded import record
+from gate.schemas import DecisionIn
+from ledger.models import ConversationTurn, Session
 session = Session.objects.using("agent_main").order_by("id").last()
-MemoryGateDecision.objects.using("agent_main").create(
-    id="d", session_id=session.id, decision="NO_WRITE", reason="", created_at=1)
+turns = ConversationTurn.objects.using("agent_main").filter(session=session).order_by("turn_number")
+record(Agent.objects.get(agent_id="main"), [DecisionIn(
+    id=f"d{turn.turn_number}", turn_id=turn.id, session_id=session.id, decision="NO_WRITE", reason="",
+    llm_model="m", created_at=turn.created_at) for turn in turns])
 """
 
 
@@ -65,16 +69,30 @@ def test_it_works(home):
 
 def test_sessions_that_evidence_names_stay_whole(home):
     python(home, SAMPLE.format(which="first"))
-    python(home, DECISION)
     before = tables(home)
     told = receipt(home, "--days", "30", "--remove")
-    assert told["sessions"] == 2 and sum(told["kept"].values()) == 2
+    assert told["sessions"] == 3 and sum(told["kept"].values()) == 1
     after = tables(home)
-    for table in ("sessions", "transcript_events", "conversation_turns", "artifacts", "memory_gate_decisions"):
-        assert after[MAIN, table] == before[MAIN, table], table
+    left = next(row for row in before[MAIN, "sessions"] if row in after[MAIN, "sessions"])
+    session = left.split("'")[1]
+    for table in ("sessions", "transcript_events", "conversation_turns", "artifacts"):
+        assert [row for row in before[MAIN, table] if session in row] == after[MAIN, table] != [], table
     for key in (("state/openclaw.sqlite", "dataset_samples"), (MAIN, "conversation_contexts")):
         assert after[key] == before[key]
     assert receipt(home, "--days", "30", "--remove")["sessions"] == 0
+
+
+def test_decisions_stay_when_their_session_goes(home):
+    python(home, DECISION)
+    before = tables(home)
+    told = receipt(home, "--days", "30", "--remove")
+    assert told["sessions"] == 4 and told["kept"] == {}
+    after = tables(home)
+    assert not after[MAIN, "conversation_turns"] and not after[MAIN, "conversation_contexts"]
+    for table in ("memory_gate_decisions", "gate_windows", "gate_receipts", "gate_session_sums", "memory_gate_stats"):
+        assert after[MAIN, table] == before[MAIN, table] != [], table
+    status, out, err = run(home, "doctor", "--deep")
+    assert status == 0 and "memory_gate" not in out, out + err
 
 
 def test_archive_means_the_same_moment_as_retention(home):

@@ -20,8 +20,10 @@ pytestmark = pytest.mark.django_db
 DB, BEFORE = "agent_ada", 10_000
 HANDLE = of("ab" * 32)
 # Tables that name sessions or turns: those that go with a session, those that keep it, and those that never do.
-KEEPING = {"conversation_contexts", "memory_gate_decisions", "dataset_samples"}
+KEEPING = {"dataset_samples"}
 NOT_KEEPING = {
+    "memory_gate_decisions",  # with their windows, they do without it: see test_retention_decisions.py
+    *("gate_calls", "gate_session_sums"),  # what they cost, and what they add up to
     "removed_sessions",  # says that one was removed
     "collector_sessions",  # says what the store has to hold, and that one was removed
     "cron_run_logs",  # what OpenClaw's scheduler says; derived rows that link to a session while it is here

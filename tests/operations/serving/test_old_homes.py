@@ -31,6 +31,21 @@ COLUMNS = {
 }
 NEW = {"idx_sample_agent_prompted", "idx_sample_cut_off", "idx_sample_prompted", "idx_status_cut_off",
        "idx_status_prompted", "sample_signatures", "sample_signatures_outdated"}  # fmt: skip
+CHANGED = {"pending_review_samples"}  # the spec's view, which shows decisions too
+# What decisions of memory_gate have in an agent's file by now: columns, a check, an index that goes by time.
+GATE = (
+    ', "cost_usd" real NULL, "is_window_derived" bool NOT NULL, "match" text NOT NULL, "prompt_version" text NULL,'
+    ' "saw_user" bool NULL, "session_key" text NULL, "sources" integer NOT NULL, "window_hash" text NULL',
+    ', CONSTRAINT "gate_fact" CHECK ((NOT ("origin" = \'recorded\') OR "decision" = \'NO_WRITE\' OR'
+    ' ("candidate_fact" > \'\' AND "candidate_fact" IS NOT NULL)))',
+)
+GATE_NEW = {
+    *("gate_calls", "gate_days", "gate_hours", "gate_prompts", "gate_receipts", "gate_replay_decisions"),
+    *("gate_replays", "gate_session_sums", "gate_sums_state", "gate_windows", "memory_gate_stats"),
+    *("idx_call_created", "idx_call_decision", "idx_call_model", "idx_call_outcome", "idx_call_replay"),
+    *("idx_call_session", "idx_call_turn", "idx_gate_created", "idx_gate_model", "idx_gate_prompt"),
+    *("idx_gate_session_last", "idx_gate_session_total", "idx_gate_slow", "idx_gate_unseen", "idx_replay_created"),
+}
 # Columns by which an export is counted.
 LONGER = ', "sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score", "turn_traits"'
 CREATE = "from agents import databases; databases.create('main')"
@@ -71,9 +86,22 @@ def test_the_schema_is_what_it_was(migrated, tmp_path):
             now[table] = (table, now[table][1].replace(column, ""))
     place = now["idx_sample_place"]
     now["idx_sample_place"] = (place[0], place[1].replace(LONGER, ""))
-    assert now == of_before("global.sql", tmp_path)
+    before = of_before("global.sql", tmp_path)
+    assert now.keys() == before.keys()
+    assert {name for name in now if now[name] != before[name]} == CHANGED
     assert run(tmp_path / "home", "shell", "--no-imports", "-c", CREATE)[0] == 0
-    assert schema(tmp_path / "home" / AGENT) == of_before("agent.sql", tmp_path)
+    found = schema(tmp_path / "home" / AGENT)
+    assert found.keys() > GATE_NEW
+    own = {name: about for name, about in found.items() if name not in GATE_NEW}
+    table, sql = own["memory_gate_decisions"]
+    for part in GATE:
+        assert sql.count(part) == 1
+        sql = sql.replace(part, "")
+    own["memory_gate_decisions"] = (table, sql)
+    for index in ("idx_decision", "idx_turn"):
+        table, sql = own[index]
+        own[index] = (table, sql.replace(', "created_at"', ""))
+    assert own == of_before("agent.sql", tmp_path)
 
 
 def test_a_migrated_home_has_the_schema_of_a_new_one(old, migrated):
@@ -81,6 +109,8 @@ def test_a_migrated_home_has_the_schema_of_a_new_one(old, migrated):
     assert schema(old.path / GLOBAL) == schema(migrated / GLOBAL)
     assert old.start("migrate", "--check").end() == 0
     assert old.start("migrate_agents").end() == 0
+    assert run(old.path, "shell", "--no-imports", "-c", CREATE.replace("main", "new"))[0] == 0
+    assert schema(old.path / AGENT) == schema(old.path / str(AGENT).replace("main", "new"))
 
 
 def test_an_old_home_is_served(old):
@@ -97,7 +127,7 @@ def test_an_old_home_is_served(old):
 
 
 def test_its_pages_show_what_it_kept(old):
-    for words in (("migrate",), ("collectstatic", "--noinput")):
+    for words in (("migrate",), ("migrate_agents",), ("collectstatic", "--noinput")):
         assert old.start(*words).end() == 0
     process = old.start("shell", "--no-imports", "-c", ANSWERS)
     assert process.end() == 0, process.said
@@ -109,7 +139,8 @@ def test_its_pages_show_what_it_kept(old):
 
 
 def test_the_doctor_finds_nothing_wrong_with_it(old):
-    assert run(old.path, "migrate")[0] == 0
+    for words in ("migrate", "migrate_agents"):
+        assert run(old.path, words)[0] == 0
     homes.Home(old.path.parent / "home-source")
     status, out, err = run(old.path, "doctor", "--deep")
     assert "other finding" not in out, out + err
@@ -170,6 +201,7 @@ def test_a_backup_of_before_verifies_and_restores(old, tmp_path):
     assert status == 0, err
     assert "1 agent, 1 user" in out
     assert run(home, "migrate", "--check")[0] == 0
+    assert old.start("migrate_agents").end() == 0
     assert schema(home / AGENT) == schema(old.path / AGENT)
 
 

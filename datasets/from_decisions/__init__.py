@@ -1,0 +1,1 @@
+"""Samples of decisions of memory_gate: what it saw and decided, and what people say of that."""

@@ -1,0 +1,65 @@
+"""The sample of a decision, made once: of what the gate saw, and of the turn it is about."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from ledger.models import ConversationTurn
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing
+
+from .. import turn_facts
+from ..models import DatasetSample
+from . import bodies
+from .seen import Seen
+
+TYPES = DatasetSample.Type
+
+
+def sample_id(agent_id: str, decision_id: str) -> str:
+    """The id of a decision's sample: always the same one, whatever people say of the decision."""
+    return hashlib.sha256("\n".join([agent_id, decision_id, "memory_gate"]).encode()).hexdigest()[:32]
+
+
+def sample_of(agent: Agent, seen: Seen, *, is_right: bool) -> DatasetSample:
+    """The sample of a decision, not stored yet and not judged: a positive one, or one of which something is wrong."""
+    decision, turn = seen.decision, seen.turn
+    body = bodies.content(decision, seen.window, is_right=is_right)
+    return DatasetSample(
+        id=sample_id(agent.agent_id, decision.id),
+        sample_type=body["type"],
+        turn_id=turn.id,
+        decision_id=decision.id,
+        session_id=turn.session_id,
+        content=orjson.dumps(body).decode(),
+        collection_strategy="manual",
+        created_at=clock.now_ms(),
+        agent_id=agent.agent_id,
+        turn_number=turn.turn_number,
+        **turn_facts.of_turn(agent.db, turn),
+    )
+
+
+@contextmanager
+def stored(agent: Agent, sample: DatasetSample | None) -> Iterator[None]:
+    """A transaction on the global file in which the sample is there; None: it was there before.
+
+    Under the write lock of the agent's file, under which whoever removes a session looks whether it has samples.
+    """
+    if sample is None:
+        with writing.in_turn():
+            yield
+        return
+    with transaction.atomic(using=agent.db):
+        if not ConversationTurn.objects.using(agent.db).filter(id=sample.turn_id).exists():
+            raise Refused(_("The turn of this decision is no longer stored, so the decision cannot become a sample."))
+        with writing.in_turn():
+            if not DatasetSample.objects.filter(id=sample.id).exists():
+                sample.save(force_insert=True)
+            yield

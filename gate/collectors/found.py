@@ -1,0 +1,70 @@
+"""What the readers of memory_gate's traces give: decisions, what was said before them, and lines that are none."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import orjson
+
+NO_WRITE = "NO_WRITE"
+UPDATES = ("UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS")
+DECISIONS = frozenset((NO_WRITE, *UPDATES))
+ROLES = ("user", "agent")
+# How the plugin begins the reason of a NO_WRITE that no model decided.
+FAILURES = {
+    "LLM request failed": "llm_request_failed",
+    "Missing candidate_fact": "missing_candidate_fact",
+    "Invalid decision": "invalid_decision",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line, or a row of a database, that cannot be used: one word of `rejected_records`, and what is wrong."""
+
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as the gate was given it; `sender` is the address it came from, when the plugin wrote it down."""
+
+    role: str
+    message: str
+    timestamp: int
+    sender: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDecision:
+    """One decision; everything that its source does not say, or says only perhaps, is None."""
+
+    id: str
+    at: int
+    session_key: str | None  # as the plugin calls the conversation
+    original_key: str | None  # as OpenClaw does, when the plugin said so
+    decision: str
+    reason: str
+    fact: str | None
+    has_fact: bool | None
+    failure: str  # which call failed, when nothing was decided; else empty
+    model: str | None
+    latency_ms: int | None
+    window: tuple[Said, ...] | None  # the recent messages that the gate was given
+    expected: int | None  # how many those were, as the plugin counted them
+    saw_user: bool | None  # whether any message of a person was among all that the plugin had of the conversation
+    saw_reply: bool | None
+    reply: Said | None  # the agent's message that was judged: the last one when the gate was asked
+    workspace: str | None
+
+
+def failure_of(decision: str, reason: str) -> str:
+    """Which failed call a decision stands for; empty when a model decided."""
+    if decision != NO_WRITE:
+        return ""
+    return next((word for start, word in FAILURES.items() if reason.startswith(start)), "")
+
+
+def decision_id(at: int, session_key: str | None, decision: str, reason: str, ordinal: int) -> str:
+    """The id of a decision that was written without one: the same for the same decision, in whichever file it is."""
+    return hashlib.sha256(orjson.dumps([at, session_key, decision, reason, ordinal])).hexdigest()[:32]

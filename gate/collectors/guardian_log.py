@@ -1,0 +1,72 @@
+"""What write_guardian did with decisions (`.openclaw-reflection/write-guardian.log.jsonl` of a workspace).
+
+Only this file has the facts that decisions were about; it has neither ids nor conversations.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ledger.collectors.records import moment_ms
+
+from .found import UPDATES, FoundDecision, Problem
+from .lines import object_in
+
+STATUSES = ("written", "refused", "failed", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One attempt to write a fact; what the line does not say is None."""
+
+    at: int
+    decision: str
+    target_file: str | None
+    status: str
+    reason: str | None
+    fact: str | None
+
+
+def read(lines: Iterable[bytes]) -> Iterator[Written | Problem]:
+    """The attempts that lines tell of, and what is wrong with the other lines."""
+    for raw in lines:
+        entry = object_in(raw)
+        if isinstance(entry, Problem):
+            yield entry
+        elif entry is not None:
+            yield _written(entry)
+
+
+def with_facts(
+    decisions: Iterable[FoundDecision], written: Iterable[Written], seconds: int = 60
+) -> list[FoundDecision]:
+    """The decisions in their order, with the facts of attempts to write.
+
+    A fact belongs to the decision of its kind that is nearest before it, within the time, and has no fact yet.
+    """
+    found = list(decisions)
+    without = [(one.at, 0, place) for place, one in enumerate(found) if one.decision in UPDATES and one.fact is None]
+    facts = [one for one in written if one.fact is not None]
+    open_: dict[str, list[int]] = {}
+    for at, is_fact, place in sorted(without + [(one.at, 1, place) for place, one in enumerate(facts)]):
+        kind = facts[place].decision if is_fact else found[place].decision
+        places = open_.setdefault(kind, [])
+        if not is_fact:
+            places.append(place)
+        elif places and at - found[places[-1]].at <= seconds * 1000:
+            nearest = places.pop()
+            found[nearest] = replace(found[nearest], fact=facts[place].fact)
+    return found
+
+
+def _written(entry):
+    at, decision, status = moment_ms(entry.get("timestamp")), entry.get("decision"), entry.get("status")
+    target, reason, fact = (entry.get(name) for name in ("targetFile", "reason", "candidateFact"))
+    if at is None:
+        return Problem("bad_decision", "no time")
+    if decision not in UPDATES:
+        return Problem("bad_decision", f"unknown decision {str(decision)[:120]}")
+    if status not in STATUSES:
+        return Problem("bad_decision", f"unknown status {str(status)[:120]}")
+    if not all(value is None or isinstance(value, str) for value in (target, reason, fact)):
+        return Problem("bad_decision", "a file, reason or fact that is no text")
+    return Written(at, decision, target, status, reason, fact)

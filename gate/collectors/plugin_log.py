@@ -1,0 +1,321 @@
+"""The log of openclaw-reflection (`logs/reflection-<date>.log`), read into decisions of memory_gate."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ledger.collectors.records import moment_ms
+
+from .buffers import Held, Question
+from .events import is_known
+from .found import DECISIONS, NO_WRITE, ROLES, FoundDecision, Problem, Said, decision_id, failure_of
+from .lines import count_in, flag_in, object_at, object_in, text_in
+
+Found = FoundDecision | Problem
+Entry = dict[str, Any]
+
+# The plugin writes that a decision was generated, and in the next moment whose it is. When that line does not come
+# within this time, it does not come.
+PATIENCE_MS = 5_000
+MAX_PENDING = 1_000
+MAX_ORIGINALS = 2_000
+MAX_UNKNOWN, MAX_NAME = 1_000, 120
+STARTING = ("PluginLifecycle", "Plugin starting")
+HOOKS = frozenset({"message:received", "message:sent", "before_message_write"})
+ASKED, EVALUATED = "Starting memory_gate analysis", "memory_gate decision evaluated"
+GENERATED, CALL_FAILED = "memory_gate decision generated", "memory_gate LLM request failed"
+GATE = frozenset({ASKED, GENERATED, CALL_FAILED, EVALUATED})
+# Lines between a message and the question that it leads to.
+BETWEEN = frozenset({"Creating new session buffer", "Evicted oldest message", "Skipped duplicate agent message event"})
+
+
+@dataclass(slots=True, eq=False)
+class Generated:
+    """A decision whose conversation is not known yet; `found` is None when it cannot be used."""
+
+    at: int
+    decision: Any
+    reason: Any
+    asked: Question | None
+    found: FoundDecision | None
+
+
+class LogReader:
+    """Reads the lines of one plugin's logs in order, file after file: conversations go on after midnight.
+
+    `unknown` counts what this version does not know: events, roles, hooks, and messages that cannot be read.
+    """
+
+    def __init__(self) -> None:
+        self.unknown: Counter[str] = Counter()
+        self._held = Held()
+        self._originals: dict[str, str] = {}
+        self._pending: list[Generated] = []
+        self._ready: deque[Found] = deque()
+        self._same: Counter[tuple[Any, ...]] = Counter()
+        self._moment: int | None = None
+
+    def feed(self, line: bytes) -> Found | None:
+        """Read a line, and give a decision or a problem that is ready; more decisions may come with the next lines.
+
+        A problem is always one of this line.
+        """
+        entry = object_in(line)
+        if isinstance(entry, Problem):
+            self._held.gap()
+            self._ready.appendleft(entry)
+        elif entry is not None:
+            self._take(entry)
+        return self._ready.popleft() if self._ready else None
+
+    def begin_file(self) -> None:
+        """Another file begins: what it tells again, as a copy does, is the same and not the next one of that moment."""
+        self._moment = None
+
+    def ready(self) -> Iterator[Found]:
+        """What is ready and was not given yet."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def finish(self) -> Iterator[Found]:
+        """No more lines will come: also decisions that lack the line of their conversation."""
+        self._release(self._pending)
+        yield from self.ready()
+
+    def _take(self, entry):
+        at, key, details = moment_ms(entry.get("timestamp")), text_in(entry, "sessionKey"), object_at(entry, "details")
+        component, event = text_in(entry, "component"), text_in(entry, "event")
+        near = self._held.near
+        if event not in BETWEEN:
+            self._held = self._held.passed()
+            self._held.near = None
+        if (component, event) == STARTING:
+            self._held = self._held.restarted()
+        if at is not None:
+            if at != self._moment:  # an equal decision after lines of other moments is the same one, in a copy
+                self._moment = at
+                self._same.clear()
+            self._held.tick(at)
+            self._release([one for one in self._pending if abs(at - one.at) > PATIENCE_MS])
+        if event in GATE:
+            self._held = self._held.active()
+        if take := TAKES.get((component, event)):
+            take(self, at, key, details)
+        elif (component, event) == ("memory_gate", ASKED):
+            self._asked(at, details, near)
+        elif (component, event) == ("MessageHandler", EVALUATED):
+            self._evaluated(at, entry.get("sessionKey"), details)
+        elif (component, event) != STARTING and not is_known(component, event):
+            self._count(f"{component}: {event}")
+
+    # How the plugin starts.
+
+    def _configured(self, _at, _key, details):
+        self._held.model = text_in(object_at(details, "llm"), "model") or self._held.model
+        self._held.capacity = count_in(details, "bufferSize") or self._held.capacity
+        width = count_in(object_at(details, "memoryGate"), "windowSize")
+        self._held.width = None if width is None else max(width, 1)
+        self._held.is_silent = text_in(details, "logLevel") == "info"
+
+    def _gate_ready(self, _at, _key, details):
+        self._held.model = text_in(details, "model") or self._held.model
+
+    def _buffers_ready(self, _at, _key, details):
+        self._held.capacity = count_in(details, "bufferSize") or self._held.capacity
+
+    def _workspace_found(self, _at, _key, details):
+        self._held.workspace = text_in(details, "workspaceDir") or None
+
+    def _began(self, at, _key, details):
+        uptime = count_in(details, "uptimeMs")
+        if at is not None and uptime is not None:
+            self._held.process = at - uptime
+
+    def _ticked(self, at, _key, details):
+        uptime = count_in(details, "uptimeMs")
+        if at is not None and uptime is not None:
+            self._held = self._held.beat(at - uptime)
+
+    # What is said.
+
+    def _canonical(self, _at, _key, details):
+        key, original = text_in(details, "canonicalSessionKey"), text_in(details, "originalSessionKey")
+        if key and original:
+            self._originals.pop(key, None)
+            self._originals[key] = original
+            if len(self._originals) > MAX_ORIGINALS:
+                del self._originals[next(iter(self._originals))]
+
+    def _said(self, _at, key, details):
+        message = object_at(details, "bufferMessage")
+        key = key or text_in(message, "sessionKey")
+        hook, role = text_in(details, "hookName"), text_in(message, "role")
+        text, moment = message.get("message"), moment_ms(message.get("timestamp"))
+        if hook not in HOOKS:
+            self._count(f"hook {hook}")
+        if role not in ROLES:
+            self._count(f"role {role}")
+        if not key or role not in ROLES or not isinstance(text, str) or moment is None:
+            self._count("Buffer message snapshot that cannot be read")
+            if key:
+                self._held.spoiled(key)
+            else:
+                self._held.gap()
+            return
+        sender = text_in(message.get("metadata"), "from")
+        self._held.heard(key, Said(role, text, moment, sender), self._originals.get(key))
+
+    def _created(self, _at, key, details):
+        self._held.created(key or text_in(details, "sessionKey"))
+
+    def _repeated(self, _at, key, _details):
+        self._held.repeated(key)
+
+    def _cleared(self, _at, key, details):
+        self._held.cleared(key or text_in(details, "sessionKey"))
+
+    # What the gate is asked, and decides.
+
+    def _asked(self, at, details, near):
+        count, user = count_in(details, "recentMessages"), flag_in(details, "hasCurrentUserMessage")
+        self._held.ask(Question(at, count, user, flag_in(details, "hasCurrentAgentReply")), near)
+
+    def _generated(self, at, _key, details):
+        decision, reason = details.get("decision"), details.get("reason")
+        asked = self._held.only()
+        found = self._decision(at, None, details, asked, _latency(asked, at))
+        if isinstance(found, Problem):
+            self._ready.appendleft(found)
+        self._pending.append(Generated(at or 0, decision, reason, asked, None if isinstance(found, Problem) else found))
+        if len(self._pending) > MAX_PENDING:
+            self._release(self._pending[:1])
+
+    def _call_failed(self, at, key, details):
+        self._generated(at, key, {"hasCandidateFact": False, **details, "decision": NO_WRITE})
+
+    def _evaluated(self, at, key, details):
+        alike = [one for one in self._pending if _says(one, details)]
+        generated = alike[0] if alike else None
+        if generated is not None:
+            self._pending.remove(generated)
+        asked = None
+        if isinstance(key, str):
+            asked = self._held.decided(key, writes=details.get("decision") != NO_WRITE)
+        if generated is not None and generated.found is None:
+            return  # given as a problem already
+        latency = _latency(asked, generated.at) if generated is not None and len(alike) == 1 else None
+        found = self._decision(at, key, details, asked, latency)
+        if isinstance(found, Problem):
+            self._ready.appendleft(found)
+        else:
+            self._ready.append(self._numbered(found))
+
+    def _gate_failed(self, _at, key, _details):
+        self._held.decided(key, writes=False)
+
+    def _applied(self, _at, key, _details):
+        self._held.settled(key, is_applied=True)
+
+    def _not_written(self, _at, key, _details):
+        self._held.settled(key)
+
+    def _decision(self, at, key, details, asked, latency):
+        """A decision, its id still to be given; a Problem when it cannot be used."""
+        decision, reason = details.get("decision"), details.get("reason")
+        if problem := _flaw(at, key, decision, reason):
+            return Problem("bad_decision", problem)
+        key = key or None
+        asked = asked or Question()
+        return FoundDecision(
+            id="",
+            at=at,
+            session_key=key,
+            original_key=asked.original or self._originals.get(key) if key else None,
+            decision=decision,
+            reason=reason,
+            fact=None,
+            has_fact=flag_in(details, "hasCandidateFact"),
+            failure=failure_of(decision, reason),
+            model=self._held.model,
+            latency_ms=latency,
+            window=asked.window,
+            expected=asked.expected,
+            saw_user=asked.saw_user,
+            saw_reply=asked.saw_reply,
+            reply=asked.reply,
+            workspace=self._held.workspace,
+        )
+
+    def _numbered(self, found):
+        """The decision with its id. Equal ones of one moment are told apart by their order."""
+        said = (found.at, found.session_key, found.decision, found.reason)
+        self._same[said] += 1
+        return replace(found, id=decision_id(*said, self._same[said] - 1))
+
+    def _release(self, pending):
+        """Give decisions whose conversation stays unknown."""
+        for one in list(pending):
+            self._pending.remove(one)
+            if one.found is not None:
+                self._held.drop(one.asked)
+                self._ready.append(self._numbered(one.found))
+
+    def _count(self, what):
+        name = what[:MAX_NAME]
+        self.unknown[name if name in self.unknown or len(self.unknown) < MAX_UNKNOWN else "others"] += 1
+
+
+TAKES = {
+    ("PluginLifecycle", "Configuration loaded"): LogReader._configured,
+    ("PluginLifecycle", "SessionBufferManager initialized"): LogReader._buffers_ready,
+    ("PluginLifecycle", "Workspace resolved"): LogReader._workspace_found,
+    ("PluginLifecycle", "Workspace unavailable"): LogReader._workspace_found,
+    ("PluginLifecycle", "memory_gate initialized"): LogReader._gate_ready,
+    ("Heartbeat", "heartbeat started"): LogReader._began,
+    ("Heartbeat", "heartbeat tick"): LogReader._ticked,
+    ("MessageHandler", "Canonicalized session key to channel scope"): LogReader._canonical,
+    ("MessageHandler", "Buffer message snapshot"): LogReader._said,
+    ("MessageHandler", "Skipped duplicate agent message event"): LogReader._repeated,
+    ("SessionBufferManager", "Creating new session buffer"): LogReader._created,
+    ("SessionBufferManager", "Session cleared"): LogReader._cleared,
+    ("memory_gate", GENERATED): LogReader._generated,
+    ("memory_gate", CALL_FAILED): LogReader._call_failed,
+    ("MessageHandler", "memory_gate trigger failed"): LogReader._gate_failed,
+    ("MessageHandler", "write_guardian applied update"): LogReader._applied,
+    ("MessageHandler", "write_guardian refused update"): LogReader._not_written,
+    ("MessageHandler", "write_guardian failed"): LogReader._not_written,
+    ("MessageHandler", "write_guardian skipped update"): LogReader._not_written,
+    ("MessageHandler", "UPDATE_* skipped because write_guardian is unavailable"): LogReader._not_written,
+}
+
+
+def read(lines: Iterable[bytes], reader: LogReader | None = None) -> Iterator[Found]:
+    """Decisions and problems of the lines of a log; with a reader, of a part of one that goes on."""
+    own = LogReader() if reader is None else reader
+    for line in lines:
+        if (found := own.feed(line)) is not None:
+            yield found
+    yield from own.finish() if reader is None else own.ready()
+
+
+def _flaw(at, key, decision, reason):
+    """What is wrong with a decision, in a few words; empty when it can be used."""
+    if not isinstance(decision, str) or decision not in DECISIONS:
+        return f"unknown decision {str(decision)[:MAX_NAME]}"
+    if not isinstance(reason, str):
+        return "no reason"
+    if at is None:
+        return "no time"
+    return "" if key is None or isinstance(key, str) else "no session key"
+
+
+def _latency(asked, at):
+    """How long the gate took to answer a question."""
+    if asked is None or asked.at is None or at is None or at < asked.at:
+        return None
+    return at - asked.at
+
+
+def _says(generated, details):
+    return generated.decision == details.get("decision") and generated.reason == details.get("reason")

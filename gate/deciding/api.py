@@ -1,0 +1,67 @@
+"""Our own gate: how it stands, what a run would send, runs, and the switch of an agent."""
+
+from ninja import Query, Status
+
+from agents.decorators import agent_view
+from jobs.schemas import JobOut
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.pages.doors import needs
+
+from . import plans, running, state, switch
+from .schemas import OwnGateOut, PlanOut, RunIn, RunQuery, SwitchIn, SwitchOut
+
+router = Operations("gate_own_api", tags=["gate"])
+
+
+@router.get("/agents/{agent}/gate/own", OwnGateOut, 404, 503)
+@agent_view
+@needs("viewer")
+def own_gate(request, agent):
+    """The gate of this site for an agent: its switch, the calls of this UTC day, the latest runs."""
+    found = state.of(agent)
+    today = {f"{name}_today": found.today[name] for name in ("decided", "failed", "malformed", "sent", "tokens")}
+    return {
+        "switch": _told(found.switched),
+        "problem": found.problem,
+        "host": found.gate.endpoint.host,
+        "model": found.gate.model,
+        "prompt_version": found.gate.prompt.version,
+        **today,
+        "cost_today": found.today["cost_usd"],
+        "limit_today": found.limit,
+        "left_today": found.left,
+        "runs": found.runs,
+    }
+
+
+@router.get("/agents/{agent}/gate/run", PlanOut, 404, 409, 503)
+@agent_view
+@needs("operator")
+def gate_plan(request, agent, wanted: Query[RunQuery]):
+    """What a run of the gate of this site would send, where to, and its estimated tokens and cost. Nothing is sent."""
+    return plans.plan(agent, wanted.asked).as_json()
+
+
+@router.post("/agents/{agent}/gate/run", {202: JobOut}, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def gate_run(request, agent, wanted: RunIn):
+    """Judge turns with the gate of this site; returns the job. Their words leave this machine."""
+    return Status(202, running.start(agent, wanted.asked, by=request.user.username))
+
+
+@router.post("/agents/{agent}/gate/switch", SwitchOut, 400, 404, 503)
+@agent_view
+@needs("admin")
+def gate_switch(request, agent, wanted: SwitchIn):
+    """Have new turns of an agent judged automatically, or no longer."""
+    if wanted.is_on:
+        return _told(switch.turn_on(agent, by=request.user.username))
+    switch.turn_off(agent, by=request.user.username)
+    return _told(None)
+
+
+def _told(switched):
+    if switched is None:
+        return {"is_on": False, "since": None, "by": None}
+    return {"is_on": True, "since": switched.since, "by": switched.by}

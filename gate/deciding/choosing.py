@@ -1,0 +1,143 @@
+"""Which turns the gate of this site judges: those of people, on the active branch, answered and ended."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import orjson
+from django.db.models import Count, Exists, OuterRef
+from django.db.models.functions import Left, Right
+from django.utils.translation import gettext as _
+
+from ledger.collectors.records import injected, is_silent
+from ledger.models import ConversationTurn
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+
+from ..models import GateCall, MemoryGateDecision
+from ..recording import consent, matching
+from ..recording.told import Origin
+
+SETTLED_MS = 60_000  # after its reply a turn has ended
+WORKING_MS = 3_600_000  # the same, when the reply was followed by a call of a tool
+BATCH = 200
+COLUMNS = (
+    *("id", "session_id", "user_message_id", "agent_message_id"),
+    *("created_at", "latency_ms", "agent_metadata"),
+)
+
+
+class NoSuchSession(Refused):
+    """An id or key that no session of the agent has."""
+
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which turns somebody wants judged. Of more than `limit`, the newest; times are milliseconds.
+
+    `before_at`: turns and decisions since then are as if they were not there yet, but for decisions of other origins.
+    With `is_again`, turns that have a decision, as long as it is not of the same model and prompt.
+    """
+
+    session: str | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: int | None = None
+    is_again: bool = False
+    before_at: int | None = None
+    give_up_after: int | None = None  # calls about one turn by the same model and prompt
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Ids of turns in the order in which they are judged, the oldest first; how many more are withheld."""
+
+    ids: list[str] = field(default_factory=list)
+    withheld: int = 0
+
+
+def choose(db: str, asked: Asked, model: str, prompt_version: str) -> Chosen:
+    """The turns that a model with a prompt is to judge. Raises NoSuchSession."""
+    rows = _wanted(db, asked, model, prompt_version)
+    chosen = Chosen()
+    for some in _in_pieces(turn for turn in rows.iterator(chunk_size=BATCH) if _is_for_us(turn)):
+        hidden = consent.withheld(db, some)
+        for turn in some:
+            if turn.id in hidden:
+                chosen.withheld += 1
+            else:
+                chosen.ids.append(turn.id)
+            if len(chosen.ids) == asked.limit:
+                break
+        if len(chosen.ids) == asked.limit:
+            break
+    chosen.ids.reverse()
+    return chosen
+
+
+def _wanted(db, asked, model, prompt_version):
+    """The rows of the turns, newest first, with the ends of their texts."""
+    turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False)
+    if asked.session is not None:
+        turns = turns.filter(session_id__in=_sessions(db, asked.session))
+    if asked.since is not None:
+        turns = turns.filter(created_at__gte=asked.since)
+    if untils := [moment for moment in (asked.until, asked.before_at) if moment is not None]:
+        turns = turns.filter(created_at__lt=min(untils))
+    turns = turns.exclude(Exists(_decisions(db, asked, model, prompt_version)))
+    if asked.give_up_after is not None:
+        turns = turns.exclude(Exists(_hopeless(db, model, prompt_version, asked.give_up_after)))
+    ends = {
+        "asked_start": Left("user_message_content", 600),
+        "said_start": Left("agent_message_content", BATCH),
+        "said_end": Right("agent_message_content", BATCH),
+    }
+    return turns.only(*COLUMNS).annotate(**ends).placed().order_by("-created_at", "-place")
+
+
+def _sessions(db, name):
+    found = matching.sessions_called(db, db.removeprefix("agent_"), [name])
+    if not found:
+        raise NoSuchSession(_("This agent has no session %(session)s.") % {"session": name})
+    return found
+
+
+def _decisions(db, asked, model, prompt_version):
+    """The decisions because of which a turn is not judged."""
+    rows = MemoryGateDecision.objects.using(db).filter(turn_id=OuterRef("id"))
+    if asked.is_again:
+        rows = rows.filter(origin=Origin.OWN, llm_model=model, prompt_version=prompt_version)
+    if asked.before_at is not None:
+        rows = rows.exclude(origin=Origin.OWN, created_at__gte=asked.before_at)
+    return rows
+
+
+def _hopeless(db, model, prompt_version, most):
+    """Turns about which this model was asked so often, with this prompt, that it is not asked again."""
+    calls = GateCall.objects.using(db).filter(
+        turn_id=OuterRef("id"), origin=Origin.OWN, llm_model=model, prompt_version=prompt_version, replay_id=None
+    )
+    return calls.values("turn_id").annotate(number=Count("id")).filter(number__gte=most)
+
+
+def _is_for_us(turn):
+    if injected(turn.asked_start) or is_silent(turn.said_start) or is_silent(turn.said_end):
+        return False
+    return clock.now_ms() - turn.created_at - (turn.latency_ms or 0) >= _rest(turn)
+
+
+def _rest(turn):
+    about = orjson.loads(turn.agent_metadata or "{}")
+    return WORKING_MS if about.get("stopReason") == "toolUse" else SETTLED_MS
+
+
+def _in_pieces(turns: Iterator[ConversationTurn]) -> Iterator[list[ConversationTurn]]:
+    piece: list[ConversationTurn] = []
+    for turn in turns:
+        piece.append(turn)
+        if len(piece) == BATCH:
+            yield piece
+            piece = []
+    if piece:
+        yield piece

@@ -1,0 +1,75 @@
+"""What a run of the gate would send, where to, and about what it would cost; nothing is sent for it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agents.models import Agent
+from ledger.models import ConversationTurn
+from people.configuration import keys as configuration
+
+from . import allowance, choosing, gates, showing
+from .choosing import Asked
+from .gates import Gate
+from .judging import WINDOW_SETTING
+
+SAMPLED = 50  # turns whose windows are built; the tokens of the others follow from these
+USUAL_ANSWER = 150  # tokens of a decision with its reason
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be sent. `problem` says why nothing can be, and is empty when something can.
+
+    `tokens` and `cost_usd` are estimates; the cost is None when no price is set. `left_today` is what the limit of this
+    UTC day leaves, None without a limit.
+    """
+
+    agent: str
+    turns: int
+    withheld: int
+    host: str
+    model: str
+    prompt_version: str
+    tokens: int
+    cost_usd: float | None
+    limit_today: int
+    left_today: int | None
+    problem: str
+
+    @property
+    def is_beyond_limit(self) -> bool:
+        """Whether the limit of today is likely to end a run before its last turn."""
+        return self.left_today is not None and self.tokens > self.left_today
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "is_beyond_limit": self.is_beyond_limit}
+
+
+def plan(agent: Agent, asked: Asked) -> Plan:
+    """What judging these turns of an agent would mean. Raises NoSuchSession."""
+    gate = gates.as_set()
+    chosen = choosing.choose(agent.db, asked, gate.model, gate.prompt.version)
+    prompt_tokens, answers = _tokens(agent.db, gate, chosen.ids), len(chosen.ids) * USUAL_ANSWER
+    return Plan(
+        agent=agent.agent_id,
+        turns=len(chosen.ids),
+        withheld=chosen.withheld,
+        host=gate.endpoint.host,
+        model=gate.model,
+        prompt_version=gate.prompt.version,
+        tokens=prompt_tokens + answers,
+        cost_usd=gate.cost(prompt_tokens, answers),
+        limit_today=configuration.get(allowance.SETTING),
+        left_today=allowance.left(agent.db),
+        problem=gates.problem_of(),
+    )
+
+
+def _tokens(db, gate: Gate, ids):
+    """About how many tokens asking about all of these turns has, from some of them that are spread evenly."""
+    step = -(-len(ids) // SAMPLED) or 1
+    some, size = ids[::step], configuration.get(WINDOW_SETTING)
+    turns = ConversationTurn.objects.using(db).in_bulk(some)
+    windows = [showing.window_of(db, turn, size) for turn in turns.values()]
+    found = [gate.prompt_tokens(window) for window in windows if window]
+    return round(sum(found) / len(found) * len(ids)) if found else 0

@@ -1,0 +1,143 @@
+"""Decisions that a plugin wrote down, in a log or a database: placed and stored, however often they are read."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agents.models import Agent
+from ledger.models import ConversationTurn
+
+from ..collectors.found import FoundDecision
+from ..models import GateCall, MemoryGateDecision
+from . import consent, matching, storing
+from .told import Match, Origin, Source, Stored, Told, failed_call
+from .windows import Window
+
+CHUNK = 200  # decisions in one transaction
+AGAIN = 2_000  # decisions without a turn that are looked at again after an import, the newest
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import found: decisions that are new, failed calls that are new, decisions of people who opted out."""
+
+    decisions: int = 0
+    merged: int = 0
+    failed_calls: int = 0
+    withheld: int = 0
+
+
+def store(agent: Agent, found: Sequence[FoundDecision], source: Source) -> Imported:
+    """Store what was read for an agent, in the order of time: what is known stays, failed calls are calls."""
+    result = Imported()
+    ordered = sorted(found, key=lambda one: one.at)
+    for start in range(0, len(ordered), CHUNK):
+        _store_some(agent, ordered[start : start + CHUNK], source, result)
+    return result
+
+
+def match_again(agent: Agent, *, since: int | None = None) -> int:
+    """Look once more for the turns of decisions that have none: their records may have come. How many were found.
+
+    `since`: only decisions from this moment on. One of somebody who has opted out meanwhile stays without a turn.
+    """
+    rows = MemoryGateDecision.objects.using(agent.db).filter(turn_id=None).order_by("-created_at")
+    rows = rows if since is None else rows.filter(created_at__gte=since)
+    found = 0
+    for row in rows.defer("raw_response")[:AGAIN]:
+        window = storing.windows.read(agent.db, row.window_hash)
+        keys = [row.session_key, row.session_id]
+        place = matching.place(agent.db, agent.agent_id, keys, row.created_at, window.reply if window else None)
+        if place.turn_id and not _is_withheld(agent, place):
+            storing.give_turn(agent.db, row.id, place)
+            found += 1
+    return found
+
+
+def _store_some(agent, found, source, result):
+    calls: list[GateCall] = []
+    told: list[Told] = []
+    for one in found:
+        place = _place(agent, one)
+        if one.failure:
+            calls.append(failed_call(one, session_id=place.session_id, turn_id=place.turn_id))
+        elif _is_withheld(agent, place):
+            result.withheld += 1
+        else:
+            told.append(_told(one, place, source))
+    stored: Stored = storing.store(agent.db, told)
+    storing.add_facts(agent.db, {one.id: one.fact for one in found if one.fact})
+    result.decisions += len(stored.new)
+    result.merged += len(stored.merged)
+    result.failed_calls += storing.store_calls(agent.db, calls)
+
+
+def _place(agent, one):
+    """By the turn it names, where that is one of ours; else by key, time and reply."""
+    turn_id = getattr(one, "turn_id", None)
+    turn = ConversationTurn.objects.using(agent.db).filter(id=turn_id).first() if turn_id else None
+    if turn:
+        return matching.Place(turn.session_id, turn.id, Match.GIVEN)
+    reply = one.reply.message if one.reply else None
+    return matching.place(agent.db, agent.agent_id, [one.session_key, one.original_key], one.at, reply)
+
+
+def _is_withheld(agent, place):
+    if not consent.opted_out():
+        return False
+    turn = ConversationTurn.objects.using(agent.db).filter(id=place.turn_id).first() if place.turn_id else None
+    return turn is None or bool(consent.withheld(agent.db, [turn]))
+
+
+def _told(one, place, source):
+    row = MemoryGateDecision(
+        id=one.id,
+        turn_id=place.turn_id,
+        session_id=place.session_id,
+        match=place.match,
+        session_key=one.session_key,
+        decision=one.decision,
+        reason=one.reason,
+        candidate_fact=one.fact,
+        llm_model=one.model,
+        llm_latency_ms=one.latency_ms,
+        prompt_tokens=getattr(one, "prompt_tokens", None),
+        completion_tokens=getattr(one, "completion_tokens", None),
+        raw_response=getattr(one, "raw_response", None),
+        saw_user=one.saw_user,
+        created_at=one.at,
+        origin=Origin.IMPORTED,
+    )
+    return Told(row=row, source=source, window=_window(one), other_key=one.original_key)
+
+
+def _window(one):
+    """What the gate was given, where the log tells all of it."""
+    if one.window is None:
+        return None
+    user = getattr(one, "user_message", None)
+    return Window(
+        tuple({"role": said.role, "message": said.message, "timestamp": said.timestamp} for said in one.window),
+        user.message if user else None,
+        one.reply.message if one.reply else None,
+    )
+
+
+def by_agent(
+    found: Iterable[FoundDecision], names: dict[str, str], workspaces: dict[str, str], default: str
+) -> dict[str, list[FoundDecision]]:
+    """Decisions by the agent they belong to: the one of their key, else of the plugin's workspace, else `default`.
+
+    `names` are the agents here by their names in the home, `workspaces` agents by the folder of their workspace.
+    """
+    sorted_out: dict[str, list[FoundDecision]] = {}
+    for one in found:
+        named = next((name for key in (one.original_key, one.session_key) if (name := _agent_in(key))), "")
+        agent_id = names.get(named) or workspaces.get((one.workspace or "").rstrip("/")) or default
+        sorted_out.setdefault(agent_id, []).append(one)
+    return sorted_out
+
+
+def _agent_in(key):
+    """The agent of a key of OpenClaw's: `agent:main:irc:group:#lab`."""
+    parts = (key or "").split(":")
+    return parts[1] if len(parts) > 2 and parts[0] == "agent" else ""

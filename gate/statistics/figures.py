@@ -1,0 +1,263 @@
+"""What decisions add up to, read from their sums by day and by session: never from the decisions themselves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db.models import QuerySet
+
+from openclaw_web import clock
+from openclaw_web.lists.paging import Page, cursor, page_of, read_cursor
+
+from ..models import GateDay, GateSessionSums
+from . import latency
+from .changes import COUNTS, DAY_MS, NANO, NUMBERS, PLACE
+
+WEEKS = 12
+BY = ("day", "week", "session", "model", "prompt")
+DAILY = ("day", "llm_model", "prompt_version", *NUMBERS, "latency_json")
+OF_SESSION = ("session_id", "first_at", "last_at", *NUMBERS, "latency_json")
+SHARES = (0.5, 0.95)
+COST_PLACES = 9
+
+
+@dataclass(slots=True)
+class Figures:
+    """What some decisions add up to: `numbers` in the order of NUMBERS, and histograms of their latencies."""
+
+    numbers: Sequence[int] = field(default_factory=lambda: [0] * len(NUMBERS))
+    histograms: Sequence[latency.Histogram] = ()
+    _percentiles: list[int | None] | None = None
+
+    def of(self, name: str) -> int:
+        """A column of the sums."""
+        return self.numbers[PLACE[name]]
+
+    @property
+    def total(self) -> int:
+        return self.numbers[0]
+
+    @property
+    def latencies(self) -> latency.Histogram:
+        """All histograms as one."""
+        if len(self.histograms) != 1:
+            together: dict[str, int] = {}
+            for histogram in self.histograms:
+                latency.add(together, histogram)
+            self.histograms = (together,)
+        return self.histograms[0]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many of each decision."""
+        return {decision: self.of(name) for decision, name in COUNTS.items()}
+
+    def share(self, decision: str) -> float | None:
+        """Which part of all are this decision, from 0 to 1; None of nothing."""
+        return self.of(COUNTS[decision]) / self.total if self.total else None
+
+    @property
+    def failures(self) -> int:
+        """Calls that were no decision: that failed, and whose answer was malformed."""
+        return self.of("failed_count") + self.of("malformed_count")
+
+    @property
+    def p50_ms(self) -> int | None:
+        """The median latency, within 5 %."""
+        return self._latency(0)
+
+    @property
+    def p95_ms(self) -> int | None:
+        """The latency that 95 % do not exceed, within 5 %."""
+        return self._latency(1)
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """None when the tokens of no decision are known."""
+        return self.of("prompt_tokens") if self.of("token_count") else None
+
+    @property
+    def completion_tokens(self) -> int | None:
+        return self.of("completion_tokens") if self.of("token_count") else None
+
+    @property
+    def tokens(self) -> int | None:
+        """Both together."""
+        known = self.of("prompt_tokens") + self.of("completion_tokens")
+        return known if self.of("token_count") else None
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What is known of the cost, failed calls included; None when nothing is, which is not nothing."""
+        return round(self.of("cost_nano_usd") / NANO, COST_PLACES) if self.of("cost_count") else None
+
+    def _latency(self, place):
+        if self._percentiles is None:
+            self._percentiles = latency.percentiles(self.latencies, SHARES)
+        return self._percentiles[place]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Whole UTC days, the last one included."""
+
+    start: date
+    end: date
+
+    @property
+    def moments(self) -> tuple[int, int]:
+        """The first millisecond of the first and of the last day."""
+        return start_of(self.start), start_of(self.end)
+
+    @property
+    def days(self) -> int:
+        return (self.end - self.start).days + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of a day, a week, a session, a model or a prompt version.
+
+    `key` is what programs call it (a day or the Monday of a week as YYYY-MM-DD; empty: not known), `period` its days
+    (of a session None: it is counted whole).
+    """
+
+    key: str
+    figures: Figures
+    period: Period | None
+    first_at: int | None = None
+    last_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """The sums of some days as they are stored: what charts, tables and totals are made of."""
+
+    period: Period
+    rows: list[tuple[Any, ...]]
+
+    def by(self, name: str) -> dict[Any, Figures]:
+        """Figures by `day` or `week` (their first millisecond), `model` or `prompt`."""
+        place = {"day": 0, "week": 0, "model": 1, "prompt": 2}[name]
+        found: dict[Any, list[tuple[Any, ...]]] = {}
+        for row in self.rows:
+            found.setdefault(_week_of(row[0]) if name == "week" else row[place], []).append(row)
+        return {key: _together(rows) for key, rows in found.items()}
+
+    def total(self) -> Figures:
+        """All of it."""
+        return _together(self.rows)
+
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """The models and the prompt versions that are in it."""
+        return sorted({row[1] for row in self.rows} - {""}), sorted({row[2] for row in self.rows} - {""})
+
+
+def start_of(day: date) -> int:
+    """The first millisecond of a UTC day."""
+    return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def day_of(moment: int) -> date:
+    """The UTC day of a moment in milliseconds."""
+    return datetime.fromtimestamp(moment / 1000, UTC).date()
+
+
+def monday_of(day: date) -> date:
+    """The first day of the ISO week of a day."""
+    return day - timedelta(days=day.weekday())
+
+
+def period_of(db: str, since: date | None, until: date | None) -> Period:
+    """The days between two, with what is usual for an end that is not named: twelve ISO weeks, up to today.
+
+    When neither is named and nothing was decided in these weeks, they are those up to the last day with decisions.
+    """
+    today = day_of(clock.now_ms())
+    if since or until:
+        end = until or max(today, since or today)
+        return Period(since or _weeks_until(end).start, end)
+    usual = _weeks_until(today)
+    last = GateDay.objects.using(db).filter(day__lte=start_of(today)).order_by("-day").values_list("day", flat=True)
+    newest = last.first()
+    return usual if newest is None or newest >= start_of(usual.start) else _weeks_until(day_of(newest))
+
+
+def daily(db: str, period: Period, *, model: str = "", prompt: str = "") -> Daily:
+    """The sums of the days of a period, of one model or prompt version if given."""
+    start, end = period.moments
+    rows = GateDay.objects.using(db).filter(day__gte=start, day__lte=end)
+    only = {"llm_model": model, "prompt_version": prompt}
+    rows = rows.filter(**{name: value for name, value in only.items() if value})
+    found = rows.order_by("day").values_list(*DAILY)
+    return Daily(period, [(*row[:-1], orjson.loads(row[-1])) for row in found])
+
+
+def rows_by(found: Daily, name: str) -> list[Row]:
+    """A row for each day or week with decisions or failed calls, the newest first; each model or prompt version, the
+    busiest first.
+    """
+    groups = found.by(name)
+    if name in ("day", "week"):
+        return [_of_days(start, groups[start], name, found.period) for start in sorted(groups, reverse=True)]
+    named = sorted(groups.items(), key=lambda item: (-item[1].total, -item[1].failures, item[0]))
+    return [Row(key, figures, found.period) for key, figures in named]
+
+
+def part_of(rows: list[Row], *, after: str | None = None, before: str | None = None, size: int) -> Page:
+    """A page of rows that are all there already."""
+    keys = [row.key for row in rows]
+    if after:
+        (key,) = read_cursor(after, 1)
+        start = keys.index(key) + 1 if key in keys else len(rows)
+    elif before:
+        (key,) = read_cursor(before, 1)
+        start = max(0, keys.index(key) - size) if key in keys else 0
+    else:
+        start = 0
+    page = Page(rows[start : start + size])
+    page.next = cursor([page[-1].key]) if page and start + size < len(rows) else None
+    page.previous = cursor([page[0].key]) if page and start else None
+    return page
+
+
+def sessions(
+    db: str, period: Period, *, session: str = "", after: str | None = None, before: str | None = None, size: int = 50
+) -> Page:
+    """A page of Rows: sessions whose latest decision is in a period, that one first; each is counted whole."""
+    start, end = period.moments
+    rows: QuerySet[Any, Any] = GateSessionSums.objects.using(db).filter(last_at__gte=start, last_at__lt=end + DAY_MS)
+    if session:
+        rows = GateSessionSums.objects.using(db).filter(session_id=session)
+    page = page_of(rows.values(*OF_SESSION), order=("-last_at", "-session_id"), after=after, before=before, size=size)
+    page[:] = [_of_session(row) for row in page]
+    return page
+
+
+def _weeks_until(day):
+    return Period(monday_of(day) - timedelta(weeks=WEEKS - 1), day)
+
+
+def _week_of(moment):
+    # The first day of 1970 was a Thursday.
+    return moment - (moment // DAY_MS + 3) % 7 * DAY_MS
+
+
+def _of_days(start, figures, name, period):
+    first = day_of(start)
+    last = first + timedelta(days=6 if name == "week" else 0)
+    return Row(str(first), figures, Period(max(first, period.start), min(last, period.end)))
+
+
+def _of_session(row):
+    figures = Figures([row[name] for name in NUMBERS], [orjson.loads(row["latency_json"])])
+    return Row(row["session_id"], figures, None, row["first_at"], row["last_at"])
+
+
+def _together(rows):
+    """Rows of DAILY as one."""
+    columns = list(zip(*rows, strict=True))
+    return Figures(list(map(sum, columns[3:-1])), columns[-1]) if rows else Figures()

@@ -1,0 +1,53 @@
+"""The job that makes the sums of an agent's decisions again when there are many."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents import databases
+from jobs.kinds import Kind
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import waiting
+
+from . import making, sums
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Make the sums of `params["agent"]` as far as they are not made; how many decisions they hold.
+
+    Running it again makes what is left. Raises Refused for an agent that is not there.
+    """
+    try:
+        db = databases.alias(params["agent"])
+    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
+        raise Refused(str(exc)) from exc
+    if not sums.is_on():
+        return {"message": _("Statistics of decisions are turned off in the settings."), "decisions": 0}
+    waiting.expect_many_writes(db)
+    try:
+        while making.step(db):
+            progress.update(*making.amounts(db), _("Calculating statistics of %(agent)s") % params)
+    finally:
+        waiting.expect_few_writes(db)
+    count = making.amounts(db)[1] // 2
+    words = ngettext(
+        "Statistics of %(count)s decision calculated.", "Statistics of %(count)s decisions calculated.", count
+    )
+    return {"message": words % {"count": f"{count:,}"}, "decisions": count}
+
+
+def in_words(result: dict[str, Any]) -> str:
+    """The result in a sentence."""
+    return result["message"]
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Calculate statistics of decisions"),
+    started=gettext_lazy("started to calculate statistics of decisions"),
+    kept=gettext_lazy("What is calculated already is kept; the next run continues."),
+    done=in_words,
+    page="gate:statistics",
+    page_params=("agent",),
+)

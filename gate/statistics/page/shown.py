@@ -1,0 +1,141 @@
+"""What the page of statistics shows: every number in words, with the address of the rows that it counts."""
+
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents.models import Agent
+from ledger.models import Session
+from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
+
+from ..figures import Figures, Period
+from .addresses import Rows, prompt
+from .answer import Answer
+from .chart import chart_of
+from .words import SHORT, cost, name_of, share
+
+
+class Cell(NamedTuple):
+    """A number: in words, where its rows are (None: nowhere), and a note beside it."""
+
+    text: str
+    href: str | None = None
+    note: str = ""
+
+
+class Line(NamedTuple):
+    """A row of the table: its name, where that leads, and its numbers."""
+
+    name: str
+    href: str | None
+    title: str
+    cells: list[Cell]
+
+
+def page_of(agent: Agent, found: Answer) -> dict[str, Any]:
+    """Everything that the template draws of an answer."""
+    asked = found.asked
+    rows = Rows(agent.agent_id, model=asked.model, prompt=asked.prompt)
+    whole = Rows(agent.agent_id, session=asked.session)
+    return {
+        "tiles": _cells(found.total, whole if asked.session else rows, None if asked.session else asked.period),
+        "heads": heads(),
+        "lines": list(_lines(agent, found, rows)),
+        "chart": chart_of(found, rows),
+        "changes": [_change(agent, change, rows) for change in found.prompt_changes],
+        "drifts": [_drift(drift, rows) for drift in found.drifts],
+        "groups": [
+            (group, rows.decisions(asked.period, decision=group.decision, q=group.words))
+            for group in (found.repeated.groups if found.repeated else ())
+        ],
+    }
+
+
+def heads() -> list[str]:
+    """The names of the numbers, as the columns of the table have them."""
+    return [
+        *(_("Decisions"), *SHORT.values(), _("Median latency"), _("95% latency"), _("Tokens"), _("Cost")),
+        *(_("Failed calls"), _("Malformed answers"), _("No user message")),
+    ]
+
+
+def _lines(agent, found, rows):
+    by = found.asked.by
+    titles = _titles(agent.db, found.rows) if by == "session" else {}
+    for row in found.rows:
+        if by in ("day", "week"):
+            there, name = rows, name_of(row.key, by)
+        else:
+            there = Rows(agent.agent_id, **rows.filters | {by: row.key})
+            name = (titles.get(row.key) or row.key) if by == "session" else name_of(row.key, by)
+        # No filter asks for what is not known: its numbers lead nowhere.
+        cells = _cells(row.figures, there if row.key else None, row.period)
+        title = _days(row.period) if by == "week" and row.period else row.key if by == "session" else ""
+        yield Line(name, cells[0].href, title, cells)
+
+
+def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[Cell]:
+    total, unseen, words = figures.total, figures.of("unseen_count"), rows and rows.decisions(period)
+
+    def decisions(text, count=total, note="", more=""):
+        return Cell(text, (words and count and f"{words}{more}") or None, note)
+
+    def calls(count, segment):
+        return Cell(number(count), rows.calls(period, segment=segment) if rows and count else None)
+
+    sign = "&" if words and "?" in words else "?"
+    return [
+        decisions(number(total)),
+        *(
+            decisions(number(count), count, share(count, total) if count else "", f"{sign}decision={decision}")
+            for decision, count in figures.counts.items()
+        ),
+        decisions(duration(figures.p50_ms), figures.of("latency_count"), _known(figures, "latency_count")),
+        decisions(duration(figures.p95_ms), figures.of("latency_count")),
+        decisions(tokens(figures.tokens), figures.of("token_count"), _known(figures, "token_count")),
+        decisions(cost(figures.cost_usd), note=_known(figures, "cost_count", figures.failures)),
+        calls(figures.of("failed_count"), "failed"),
+        calls(figures.of("malformed_count"), "malformed"),
+        decisions(number(unseen), unseen, more=f"{sign}unseen=on"),
+    ]
+
+
+def _known(figures, name, more=0):
+    """Of how many this is known, when not of all."""
+    known = figures.of(name)
+    if not known or known >= figures.total + more:
+        return ""
+    return _("known of %(count)s") % {"count": number(known)}
+
+
+def _titles(db, rows):
+    found = Session.objects.using(db).filter(id__in=[row.key for row in rows])
+    return dict(found.values_list("id", "title"))
+
+
+def _days(period):
+    return f"{day_in_words(period.start, has_year=False)} – {day_in_words(period.end)}"
+
+
+def _change(agent, change, rows):
+    return {
+        "day": day_in_words(change.day),
+        "prompt": change.prompt,
+        "before": change.before,
+        "href": prompt(agent.agent_id, change.prompt, change.before),
+        "decisions": rows.decisions(Period(change.day, change.day), prompt=change.prompt),
+    }
+
+
+def _drift(drift, rows):
+    def side(value, period, count):
+        counted = ngettext("%(count)s decision", "%(count)s decisions", count) % {"count": number(count)}
+        return {"share": f"{100 * value:.1f}%", "of": counted, "href": rows.decisions(period, decision=drift.decision)}
+
+    return {
+        "decision": drift.decision,
+        "points": f"{drift.points:+.1f}",
+        "now": side(drift.share, drift.period, drift.decisions),
+        "before": side(drift.share_before, drift.period_before, drift.decisions_before),
+    }

@@ -1,0 +1,47 @@
+"""The page of what an agent's decisions add up to."""
+
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from ...models import MemoryGateDecision
+from .. import figures, sums
+from ..figures import BY
+from . import shown
+from .answer import answer
+from .forms import StatisticsForm
+
+TEMPLATE = "gate/statistics.html"
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def statistics(request, agent):
+    """Shares of decisions, latency, tokens, cost and failures, by day, week, session, model or prompt version."""
+    form = StatisticsForm(request.GET)
+    if not sums.is_on():
+        return render_page(request, TEMPLATE, {"agent": agent, "state": "off"})
+    if not sums.settle(agent.db):
+        return render_page(request, TEMPLATE, {"agent": agent, "state": "calculating", "job": sums.job_of(agent.db)})
+    asked = form.asked(agent.db)
+    found = answer(agent.db, asked, **places(request))
+    is_empty = not found.daily.rows and not found.rows
+    is_narrowed = asked.model or asked.prompt
+    models, prompts = (figures.daily(agent.db, asked.period) if is_narrowed else found.daily).names
+    context = {
+        "agent": agent,
+        "state": "ready",
+        "asked": asked,
+        "found": found,
+        "ways": BY,
+        "models": models,
+        "prompts": prompts,
+        "is_empty": is_empty,
+        "has_any": not is_empty or MemoryGateDecision.objects.using(agent.db).exists(),
+        **shown.page_of(agent, found),
+    }
+    return render_page(request, TEMPLATE, context)

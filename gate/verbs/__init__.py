@@ -1,0 +1,54 @@
+"""The verbs of `openclaw-web reflection gate`, one module each, and what they share."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils.translation import gettext as _
+
+from agents import databases
+from agents.models import Agent
+from openclaw_web.commands.groups import WrongUse
+from openclaw_web.errors import Refused
+
+from ..models import MemoryGateDecision
+
+
+def agent_of(name: str) -> Agent:
+    """The agent that is meant. Raises Refused when there is none, or its file cannot be used."""
+    agent = Agent.objects.filter(agent_id=name).first()
+    if agent is None:
+        raise Refused(_("There is no agent %(agent)s.") % {"agent": name})
+    try:
+        databases.alias(name)
+    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
+        raise Refused(str(exc)) from exc
+    return agent
+
+
+def moment(text: str | None, option: str) -> int | None:
+    """The milliseconds of an ISO 8601 time, such as 2026-03-11T08:00:00+01:00; UTC where it has no zone."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as exc:
+        words = {"option": option, "text": text}
+        raise WrongUse(_("%(option)s: %(text)s is not an ISO 8601 time such as 2026-03-11T08:00.") % words) from exc
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return round(found.timestamp() * 1000)
+
+
+def filters(parser: CommandParser) -> None:
+    """Add the options by which decisions are chosen."""
+    parser.add_argument("-s", "--since", metavar="TIME", help=_("made at or after this ISO 8601 time"))
+    parser.add_argument("-u", "--until", metavar="TIME", help=_("made before this ISO 8601 time"))
+    parser.add_argument("-d", "--decision", choices=MemoryGateDecision.Decision.values, help=_("only this decision"))
+    parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
+
+
+def asked_of(options: dict[str, Any]) -> dict[str, Any]:
+    """What these options ask for, as a list is asked for it."""
+    asked = {name: options[name] for name in ("decision", "session") if options.get(name)}
+    moments = {name: moment(options.get(name), f"--{name}") for name in ("since", "until")}
+    return asked | {name: at for name, at in moments.items() if at is not None}

@@ -1,0 +1,88 @@
+"""Where language models are asked: an address and a key from the environment, which are neither stored nor shown."""
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from ..errors import Refused
+
+_PRINTABLE = re.compile(r"[!-~]+")
+_SHOWN = re.compile(r"[a-z]+://(?:.*@)?([^/?#\\@]*)", re.IGNORECASE)
+_PLACE = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[\w.-]+)(?::([0-9]{1,5}))?(?:/.*)?", re.IGNORECASE | re.ASCII)
+_NAME = re.compile(r"(?!-)[\w-]{1,63}(?:\.(?!-)[\w-]{1,63})*\.?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Endpoint:
+    """An API as that of OpenAI: `/chat/completions` is below its address. Only `host` is for people and logs."""
+
+    base_url: str
+    key: str = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.host!r})"
+
+    @property
+    def host(self) -> str:
+        """`host` or `host:port`: no user, no path, no key."""
+        match = _SHOWN.match(self.base_url)
+        return match[1].lower() if match else ""
+
+
+def is_configured() -> bool:
+    """Whether an address is set; whether it can be used is said by `from_environment`."""
+    return bool(settings.LLM_API_URL)
+
+
+def from_environment() -> Endpoint:
+    """The endpoint that the environment of this process names. Raises Refused when it names none that can be used."""
+    if not is_configured():
+        text = _("No endpoint for language models is configured. Set OPENCLAW_WEB_LLM_URL to its address.")
+        raise Refused(text)
+    endpoint = Endpoint(settings.LLM_API_URL.rstrip("/"), settings.LLM_API_KEY)
+    if problem := problem_of(endpoint):
+        raise Refused(problem)
+    return endpoint
+
+
+def problem_of(endpoint: Endpoint) -> str | None:
+    """Why nothing is sent to an endpoint, as a sentence without its address; None when nothing is wrong with it."""
+    address = endpoint.base_url
+    if not _PRINTABLE.fullmatch(address) or not address.lower().startswith(("https://", "http://")):
+        return _("OPENCLAW_WEB_LLM_URL must be an address that begins with https://.")
+    if any(sign in address for sign in "@?#\\"):
+        return _(
+            "OPENCLAW_WEB_LLM_URL must be an address without a user name, “?” and “#”. "
+            "Set the key in OPENCLAW_WEB_LLM_KEY."
+        )
+    place = _PLACE.fullmatch(address)
+    if place is None or not _is_possible(host := place[2].strip("[]"), int(place[3] or 1)):
+        return _("OPENCLAW_WEB_LLM_URL names no possible host and port.")
+    if place[1].lower() == "http" and not _is_loopback(host):
+        return _(
+            "OPENCLAW_WEB_LLM_URL would send texts and the key unencrypted to another machine. "
+            "Use https://; http:// is for 127.0.0.1, [::1] and localhost only."
+        )
+    if endpoint.key and not _PRINTABLE.fullmatch(endpoint.key):
+        return _("OPENCLAW_WEB_LLM_KEY contains characters that no key has, such as a space or a line break.")
+    return None
+
+
+def _is_possible(host: str, port: int) -> bool:
+    is_host = _is_address(host) if ":" in host else _NAME.fullmatch(host)
+    return bool(is_host) and 0 < port < 65_536
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    return ipaddress.ip_address(host).is_loopback if _is_address(host) else host.lower().rstrip(".") == "localhost"

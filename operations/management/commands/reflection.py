@@ -1,0 +1,20 @@
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gate.verbs import export, find, judge, tell
+from openclaw_web.commands.groups import Branch, Group
+
+
+class Command(Group):
+    help = gettext_lazy("Look at what the Reflection plugin decides and writes, and tell of it.")
+    examples = ("reflection gate list --limit 5", "reflection gate record decisions.jsonl")
+    schema = "openclaw-web.reflection.v1"
+    verbs = {
+        "gate": Branch(
+            gettext_lazy("Decisions of memory_gate."),
+            {"list": find.Listing(), "show": find.Showing(), "export": export, "record": tell, "run": judge},
+        )
+    }
+
+    def add_common_arguments(self, parser):
+        parser.add_argument("--agent", default="main", help=_("agent that is meant (%(default)s)"))

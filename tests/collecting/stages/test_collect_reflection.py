@@ -1,0 +1,221 @@
+"""Collecting what the Reflection plugin left behind: decisions come once, with their turns, windows and facts."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gate.models import GateCall, GateHour, MemoryGateDecision
+from gate.recording import windows
+from gate.statistics import sums
+from ledger.models import RejectedRecord
+from people.configuration import keys as configuration
+from tests.collecting.collecting import MAIN, run
+from tests.collecting.plugin_log import PluginLog, written
+from tests.homes import Home, assistant, user
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+T0 = 1_771_642_801_000  # 2026-02-21T03:00:01Z, the first record of a transcript
+KEY = "agent:main:irc:group:#lab"
+CHANNEL = "channel:irc:group:#lab"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place(tmp_path, real_files):
+    home = Home(tmp_path / "openclaw")
+    talk = home.transcript(user("I like tea"), assistant("Noted"), user("What time is it?"), assistant("Late"))
+    home.index({KEY: {"sessionId": talk.session, "updatedAt": T0}})
+    (home.root / "workspace").mkdir()
+    configuration.put("reflection.logFolder", str(tmp_path / "logs"))
+    return home, talk, PluginLog(tmp_path / "logs").start(T0 - 5_000)
+
+
+def rows():
+    return MemoryGateDecision.objects.using(MAIN).order_by("created_at")
+
+
+def tell(log):
+    """What the plugin writes about the first turn, a second after its reply."""
+    log.said(T0, "user", "I like tea", CHANNEL).said(T0 + 1_000, "agent", "Noted", CHANNEL)
+    return log.decided(T0 + 1_500, "UPDATE_USER", "Likes tea.", CHANNEL)
+
+
+def test_a_decision_comes_with_its_turn_window_and_fact(place):
+    home, talk, log = place
+    tell(log)
+    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    assert run(home)["gate"]["decisions"] == 1
+    row = rows().get()
+    assert (row.turn_id, row.match, row.origin) == (f"{talk.session}:r1", "exact", "imported")
+    assert (row.candidate_fact, row.llm_model, row.llm_latency_ms) == ("The user likes tea.", "gate-1", 499)
+    window = windows.read(MAIN, row.window_hash)
+    assert [message["message"] for message in window.recent] == ["I like tea", "Noted"]
+    assert not row.is_window_derived
+
+
+def test_reading_again_adds_nothing_and_goes_on_where_it_was(place):
+    home, _talk, log = place
+    tell(log)
+    run(home)
+    assert run(home)["gate"]["decisions"] == 0
+    log.said(T0 + 3_000, "agent", "Late", CHANNEL).decided(T0 + 3_500, key=CHANNEL)
+    assert run(home)["gate"]["decisions"] == 1
+    assert rows().count() == 2
+    assert rows().last().saw_user is True
+    window = windows.read(MAIN, rows().last().window_hash)
+    assert [message["message"] for message in window.recent] == ["I like tea", "Noted", "Late"]
+
+
+def test_a_fact_that_comes_later_is_added(place):
+    home, _talk, log = place
+    tell(log)
+    run(home)
+    assert rows().get().candidate_fact is None
+    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    run(home)
+    assert rows().get().candidate_fact == "The user likes tea."
+
+
+def test_a_copy_of_the_log_adds_nothing(place, tmp_path):
+    home, _talk, log = place
+    tell(log)
+    run(home)
+    shutil.copy(log.path, log.path.with_name("reflection-2026-02-20.log"))
+    configuration.put("reflection.logFolder", str(tmp_path / "logs"))
+    assert run(home)["gate"]["decisions"] == 0
+    assert rows().count() == 1
+
+
+def test_a_gate_that_saw_no_user_message_is_known_as_that(place):
+    home, _talk, log = place
+    log.said(T0 + 1_000, "agent", "Noted", CHANNEL).decided(T0 + 1_500, key=CHANNEL, user=False)
+    run(home)
+    assert rows().get().saw_user is False
+
+
+def test_a_failed_call_is_no_decision(place):
+    home, _talk, log = place
+    log.said(T0 + 1_000, "agent", "Noted", CHANNEL)
+    log.decided(T0 + 1_500, reason="LLM request failed: 500", key=CHANNEL)
+    log.decided(T0 + 1_900, reason="Missing candidate_fact for UPDATE_USER", key=CHANNEL)
+    assert run(home)["gate"]["failed_calls"] == 2
+    assert not rows().exists()
+    calls = GateCall.objects.using(MAIN).order_by("created_at")
+    assert [(call.outcome, call.failure) for call in calls] == [
+        ("failed", "llm_request_failed"),
+        ("malformed", "missing_candidate_fact"),
+    ]
+    assert sum(GateHour.objects.using(MAIN).values_list("failed_count", flat=True)) == 2
+
+
+def test_an_unmatched_decision_finds_its_turn_once_the_transcript_is_there(place):
+    home, talk, log = place
+    hidden = talk.path.rename(talk.path.with_suffix(".away"))
+    home.transcript(user("Something else"))
+    tell(log)
+    run(home)
+    assert (rows().get().turn_id, rows().get().match) == (None, "none")
+    hidden.rename(talk.path)
+    assert run(home)["gate"]["matched_later"] == 1
+    assert (rows().get().session_id, rows().get().match) == (talk.session, "exact")
+    before = state()
+    sums.rebuild(MAIN)
+    assert state() == before
+
+
+def test_lines_that_are_no_use_are_rejected_and_the_rest_is_read(place):
+    home, _talk, log = place
+    log.raw(b"{half\n").raw(b"\xff\xfe\n")
+    log.decided(T0, "UPDATE_WORLD", "Everything.", CHANNEL)
+    tell(log).raw('{"timestamp": "2026')
+    assert run(home)["gate"]["decisions"] == 1
+    reasons = set(RejectedRecord.objects.using(MAIN).values_list("reason", flat=True))
+    assert {"not_utf8", "bad_decision"} < reasons and len(reasons) == 3
+
+
+def test_with_auditing_off_nothing_is_imported(place):
+    home, _talk, log = place
+    configuration.put("memoryGateAuditing.enabled", False)
+    tell(log)
+    run(home)
+    assert not rows().exists()
+    configuration.put("memoryGateAuditing.enabled", True)
+    assert run(home)["gate"]["decisions"] == 1
+
+
+def test_decisions_without_a_known_person_are_withheld_while_somebody_opted_out(place):
+    home, _talk, log = place
+    configuration.put("collector.optedOutSenders", ["bob"])
+    log.said(T0, "agent", "Fine", "channel:irc:nobody").decided(T0 + 500, key="channel:irc:nobody")
+    assert run(home)["gate"]["withheld"] == 1
+    assert not rows().exists()
+
+
+def test_the_same_event_from_log_api_and_database_is_one_row(place, as_operator):
+    home, talk, log = place
+    tell(log)
+    run(home)
+    body = {
+        "id": "01PLUGIN", "turn_id": f"{talk.session}:r1", "session_id": CHANNEL, "decision": "UPDATE_USER",
+        "reason": "Likes tea.", "candidate_fact": "Tea.", "llm_model": "gate-1", "prompt_tokens": 50,
+        "created_at": T0 + 1_510,
+    }  # fmt: skip
+    answer = as_operator.post(
+        "/api/v1/agents/main/gate/decisions", {"decisions": [body]}, content_type="application/json"
+    )
+    assert answer.status_code == 200
+    database(home.root / "workspace", id="01PLUGIN", session_id=CHANNEL, created_at=T0 + 1_510)
+    run(home)
+    row = rows().get()
+    assert (row.origin, row.candidate_fact, row.prompt_tokens, row.match) == ("recorded", "Tea.", 50, "given")
+    assert sum(GateHour.objects.using(MAIN).values_list("total", flat=True)) == 1
+
+
+def test_a_database_of_the_specs_shape_is_read(place):
+    home, _talk, _log = place
+    database(home.root / "workspace", id="d1", session_id=CHANNEL, created_at=T0 + 1_500)
+    assert run(home)["gate"]["decisions"] == 1
+    assert (rows().get().id, rows().get().match) == ("d1", "near")
+    assert run(home)["gate"]["decisions"] == 0
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the recorded homes are not on this machine")
+def test_the_real_logs(real_files, tmp_path):
+    root = shutil.copytree(DATA / "openclaw-2026.2.26", tmp_path / "openclaw")
+    shutil.copytree(
+        DATA / "reflection" / "workspace" / ".openclaw-reflection", root / "workspace" / ".openclaw-reflection"
+    )
+    home = type("Place", (), {"root": root})
+    configuration.put("reflection.logFolder", str(DATA / "reflection" / "plugin-logs-driver"))
+    found = run(home)["gate"]
+    assert (found["decisions"], found["failed_calls"], found["rejected"], found["unknown_lines"]) == (77, 2, 0, 0)
+    assert rows().filter(decision="NO_WRITE").count() == 69
+    assert rows().exclude(candidate_fact=None).count() == 8
+    assert rows().exclude(turn_id=None).count() == rows().filter(match="exact").count() == 20
+    configuration.put("reflection.logFolder", str(DATA / "reflection" / "plugin-logs-gateway"))
+    again = run(home)["gate"]
+    assert (again["decisions"], again["merged"], again["failed_calls"]) == (0, 0, 0)
+    assert rows().count() == 77
+
+
+def database(workspace, **values):
+    folder = workspace / ".openclaw-reflection"
+    folder.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(folder / "reflection.db")) as db, db:
+        db.execute(
+            "CREATE TABLE memory_gate_decisions (id TEXT PRIMARY KEY, turn_id TEXT, session_id TEXT, decision TEXT,"
+            " reason TEXT, candidate_fact TEXT, llm_model TEXT, created_at INTEGER)"
+        )
+        told = {"decision": "UPDATE_USER", "reason": "Likes tea.", "candidate_fact": "Tea.", **values}
+        names = ", ".join(told)
+        db.execute(
+            f"INSERT INTO memory_gate_decisions ({names}) VALUES ({', '.join('?' * len(told))})", [*told.values()]
+        )
+
+
+def state():
+    names = [field.column for field in GateHour._meta.concrete_fields]
+    return sorted(map(str, GateHour.objects.using(MAIN).values(*names)))

@@ -1,0 +1,91 @@
+"""Collecting a plugin's logs, killed at any moment: each decision is stored once, and counted once."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.collecting.plugin_log import KEY, PluginLog, written
+from tests.homes import Home, assistant, user
+from tests.processes import Killer, until_met
+
+ROOT = Path(__file__).resolve().parents[3]
+T0 = 1_771_642_801_000
+DECISIONS = 400
+pytestmark = pytest.mark.kill
+
+START = """
+import os, sys, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
+django.setup()
+from django.core.management import call_command
+from people.configuration import keys as configuration
+from collecting import collect
+from jobs.progress import Progress
+print("ready", flush=True)
+"""
+PREPARE = "call_command('migrate', verbosity=0)\nconfiguration.put('reflection.logFolder', sys.argv[2])\n"
+COLLECT = "collect.run({'source': sys.argv[1]}, Progress())\n"
+
+
+@pytest.fixture
+def source(tmp_path):
+    home = Home(tmp_path / "openclaw")
+    talk = home.transcript()
+    home.index({KEY: {"sessionId": talk.session, "updatedAt": T0}})
+    log = PluginLog(tmp_path / "logs").start(T0 - 1)
+    for n in range(DECISIONS):
+        at = T0 + n * 10_000
+        said = (user(f"Question {n}"), assistant(f"Answer {n}"))
+        talk.add(*(one | {"timestamp": iso(at + 100 * i)} for i, one in enumerate(said)))
+        log.said(at, "user", f"Question {n}").said(at + 100, "agent", f"Answer {n}")
+        log.decided(at + 200, "UPDATE_USER" if n % 5 == 0 else "NO_WRITE", f"Because of {n}.")
+        if n % 5 == 0:
+            written(home.root / "workspace", at + 300, "UPDATE_USER", f"Fact {n}")
+    return home.root, tmp_path / "logs"
+
+
+def iso(moment):
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def python(home, code, *arguments):
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment |= {"OPENCLAW_STATE_DIR": str(home / "no-openclaw-here"), "OPENCLAW_WEB_BUSY_SECONDS": "60"}
+    environment.pop("PYTHONDEVMODE", None)
+    command = [sys.executable, "-c", START + code, *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def ended(process):
+    process.communicate()
+    assert process.returncode == 0
+
+
+def test_twenty_kills_lose_and_double_no_decision(tmp_path, source):
+    killer = Killer(seed=13, seconds=2.0)
+    ended(python(tmp_path / "prepared", PREPARE, *source))
+    for number in until_met(killer):
+        home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
+        process = python(home, COLLECT, *source)
+        assert process.stdout.readline() == "ready\n"
+        killer.kill(process)
+        ended(python(home, COLLECT, *source))
+        check(home)
+
+
+def check(home):
+    file = next(home.glob("agents/main/agent/openclaw-agent.sqlite"))
+    with closing(sqlite3.connect(file)) as db:
+        count = "SELECT count(*), count(DISTINCT reason), count(candidate_fact) FROM memory_gate_decisions"
+        assert db.execute(count).fetchone() == (DECISIONS, DECISIONS, DECISIONS // 5)
+        assert db.execute("SELECT sum(total) FROM gate_hours").fetchone() == (DECISIONS,)
+        assert db.execute("SELECT sum(total_decisions) FROM memory_gate_stats").fetchone() == (DECISIONS,)
+        kept = "SELECT count(*) FROM memory_gate_decisions JOIN gate_windows ON hash = window_hash"
+        assert db.execute(kept).fetchone() == (DECISIONS,)

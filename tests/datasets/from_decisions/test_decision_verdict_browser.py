@@ -1,0 +1,98 @@
+"""Right and wrong by keyboard in a real browser: on the page of a decision, and in the rows of a list."""
+
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from openclaw_web.pages.formatting import anchor
+from tests.complaints import listen
+from tests.processes import Home
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+PREPARE = """
+import json
+from agents import services
+from people.accounts import services as accounts
+from tests.datasets.conversations import tell_turns
+from tests.datasets.from_decisions.gates import decide
+services.register("ada")
+tell_turns(3)
+for number in (1, 2, 3):
+    decide(f"d{number}", turn=f"s1:u{number}", candidate_fact="<b>likes</b> <script>document.title='owned'</script>")
+print(json.dumps(accounts.add_user("ann", "labeller")[1]))
+"""
+ROWS = """names => {
+    const rows = names.map((name) => `<tr><td><a href="#">row</a></td><td><span id="${name}"></span></td></tr>`);
+    const main = document.getElementById("main");
+    main.innerHTML = `<table data-rows><tbody>${rows.join("")}</tbody></table>`;
+    return htmx.ajax("GET", "/agents/ada/verdicts/?ids=d1&ids=d2&ids=d3", { swap: "none", source: main });
+}"""
+
+
+@pytest.fixture
+def opened(tmp_path, browser, migrated):
+    """A signed-in page on a site with three decisions."""
+    home, complaints = Home.copied(migrated, tmp_path / "store"), []
+    address = home.serve("--no-watch").address()
+    link = json.loads(home.python(PREPARE))
+    page = browser.new_context(reduced_motion="reduce").new_page()
+    listen(page, complaints)
+    page.goto(address + link)
+    page.locator("main form button").first.click()
+    page.wait_for_url(f"{address}/")
+    yield page, address
+    assert not complaints
+    home.close()
+
+
+def press(page, key):
+    """Press a key, once its button is one that a script follows."""
+    page.wait_for_function("'htmx-internal-data' in document.querySelector('form:has([name=verdict])')")
+    page.keyboard.press(key)
+
+
+def test_a_decision_is_judged_by_keyboard(opened):
+    page, address = opened
+    page.goto(f"{address}/agents/ada/verdicts/d1/")
+    place = page.locator("#decision-verdict")
+    press(page, "r")
+    expect(place.get_by_role("status")).to_have_text("Saved: right.")
+    press(page, "w")
+    expect(place.get_by_role("status")).to_have_text("Saved: wrong.")
+    place.locator("summary").click()
+    place.get_by_label("Decision").select_option("NO_WRITE")
+    place.get_by_label("Reason").fill("Said once.")
+    place.locator("[value=wrong]").click()
+    expect(place).to_contain_text("What would have been right")
+    expect(place).to_contain_text("Said once.")
+    place.locator("[value=undo]").click()
+    expect(place).to_contain_text("Nobody has said what would have been right")
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_contain_text("Right and wrong")
+    page.keyboard.press("Escape")
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        found = Axe().run(page)
+        assert not found.response["violations"], found.generate_report()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert "owned" not in page.title()
+
+
+def test_a_row_is_judged_where_the_focus_is(opened):
+    page, address = opened
+    page.goto(f"{address}/agents/ada/verdicts/d1/")
+    page.evaluate(ROWS, [f"verdict-of-{anchor(name)}" for name in ("d1", "d2", "d3")])
+    place = {name: page.locator(f"#verdict-of-{anchor(name)}") for name in ("d1", "d2", "d3")}
+    expect(place["d3"].locator("button")).to_have_count(2)
+    page.keyboard.press("r")  # in no row
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    press(page, "r")
+    expect(place["d2"].locator(".badge")).to_have_text("Right")
+    page.keyboard.press("j")
+    press(page, "w")
+    expect(place["d3"].locator(".badge")).to_have_text("Wrong")
+    expect(place["d1"].locator(".badge")).to_have_count(0)

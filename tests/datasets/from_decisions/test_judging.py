@@ -1,0 +1,245 @@
+"""Right and wrong: which samples they make of decisions, and what those hold."""
+
+import orjson
+import pytest
+
+from datasets.from_decisions import judging
+from datasets.from_decisions.judging import Correction
+from datasets.models import DatasetSample, ReviewAction, SampleLabel, SampleSignature
+from datasets.review import undo, verdicts
+from gate.models import GateWindow, MemoryGateDecision
+from ledger.models import ConversationTurn
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+from tests.datasets.conversations import agent, tell, tell_turns, user
+from tests.datasets.from_decisions.gates import FACT, decide, saw
+
+pytestmark = pytest.mark.django_db
+WINDOW = [
+    {"role": "user", "message": "question 1"},
+    {"role": "agent", "message": "answer 1"},
+    {"role": "user", "message": "question 2"},
+    {"role": "agent", "message": "answer 2"},
+]
+NOTHING = Correction("NO_WRITE", reason="Small talk.")
+
+
+@pytest.fixture
+def decision(ada):
+    """A decision on the second of three turns."""
+    tell_turns(3)
+    return decide()
+
+
+def judge(agent, said="right", correction=None, by="ann", name="d1", **more):
+    return judging.judge(agent, name, said, by=by, correction=correction, **more)
+
+
+def only():
+    return DatasetSample.objects.get()
+
+
+def test_right_makes_a_positive_sample(ada, decision):
+    judge(ada)
+    sample = only()
+    assert sample.body == {
+        "type": "memory_gate_positive",
+        "conversation": WINDOW,
+        "correctDecision": "UPDATE_USER",
+        "correctFact": FACT,
+        "correctReason": "A stable preference.",
+        "evidence": {},
+        "turnMessages": 2,
+        "windowDerived": True,
+    }
+    assert (sample.sample_type, sample.annotation_status) == ("memory_gate_positive", "approved")
+    assert (sample.annotated_by, sample.gate_label, sample.gate_corrected_output) == ("ann", "correct", None)
+    assert (sample.agent_id, sample.session_id, sample.turn_id, sample.turn_number) == ("ada", "s1", "s1:u2", 2)
+    assert (sample.decision_id, sample.collection_strategy) == ("d1", "manual")
+    assert (sample.prompted_by, sample.reply_stop, sample.turn_traits) == ("", "", "")
+    assert SampleSignature.objects.get().sample_id == sample.id
+
+
+def test_wrong_with_what_would_be_right_makes_a_negative_sample(ada, decision):
+    judge(ada, "wrong", NOTHING)
+    sample = only()
+    assert sample.body == {
+        "type": "memory_gate_negative",
+        "incorrectDecision": "UPDATE_USER",
+        "incorrectFact": FACT,
+        "incorrectReason": "A stable preference.",
+        "correctDecision": "NO_WRITE",
+        "correctFact": "",
+        "correctReason": "Small talk.",
+        "rejectionReason": "Small talk.",
+        "conversation": WINDOW,
+        "turnMessages": 2,
+        "windowDerived": True,
+    }
+    assert (sample.annotation_status, sample.gate_label) == ("approved", "corrected")
+    assert orjson.loads(sample.gate_corrected_output) == NOTHING.as_output
+
+
+def test_wrong_alone_says_nothing_of_what_would_be_right(ada, decision):
+    judge(ada, "wrong")
+    sample = only()
+    assert (sample.sample_type, sample.annotation_status) == ("memory_gate_negative", "needs_review")
+    assert (sample.gate_label, sample.body["correctDecision"], sample.body["rejectionReason"]) == (
+        "incorrect",
+        None,
+        "",
+    )
+    verdicts.label_sample(
+        sample.id, "approved", by="bea", gate=judging.PartVerdict("corrected", Correction("UPDATE_SOUL", "f").as_output)
+    )
+    assert only().body["correctDecision"] == "UPDATE_SOUL"
+
+
+def test_the_conversation_is_what_the_gate_saw(ada):
+    tell_turns(3)
+    decide(window=saw(("user", "earlier"), ("agent", "before"), reply="answer 2"))
+    judge(ada)
+    body = only().body
+    assert body["conversation"] == [
+        {"role": "user", "message": "earlier"},
+        {"role": "agent", "message": "before"},
+        {"role": "agent", "message": "answer 2"},
+    ]
+    assert (body["turnMessages"], body["windowDerived"]) == (1, False)
+
+
+def test_said_twice_it_is_said_once(ada, decision):
+    first, again = judge(ada), judge(ada, by="bea")
+    assert (first.id, only().annotated_by) == (again.id, "ann")
+    assert SampleLabel.objects.count() == ReviewAction.objects.count() == 1
+
+
+def test_another_verdict_changes_the_same_sample(ada, decision):
+    judge(ada)
+    judge(ada, "wrong", NOTHING, by="bea")
+    assert (only().sample_type, only().gate_label, only().annotated_by) == ("memory_gate_negative", "corrected", "bea")
+    judge(ada, "wrong")
+    assert (only().annotation_status, only().body["correctDecision"]) == ("needs_review", None)
+    judge(ada)
+    assert only().body["type"] == only().sample_type == "memory_gate_positive"
+    assert SampleLabel.objects.count() == 4
+
+
+def test_undo_takes_each_verdict_back_exactly(ada, decision):
+    judge(ada)
+    right = only()
+    judge(ada, "wrong", NOTHING)
+    wrong = only()
+    judge(ada, "wrong")
+    undo.undo("ann")
+    assert state(only()) == state(wrong)
+    undo.undo("ann")
+    assert state(only()) == state(right)
+    undo.undo("ann")
+    assert (only().annotation_status, only().gate_label, only().annotated_by) == ("pending", None, None)
+
+
+def test_undoing_a_first_correction_leaves_no_correction(ada, decision):
+    judge(ada, "wrong", NOTHING)
+    undo.undo("ann")
+    assert (only().annotation_status, only().body["correctDecision"]) == ("pending", None)
+
+
+def state(sample):
+    return verdicts.columns(sample) | verdicts.shape_of(sample)
+
+
+def test_another_verdict_in_the_review_queue_is_the_decisions_too(ada, decision):
+    sample = judge(ada)
+    verdicts.label_sample(sample.id, "approved", by="bea", gate=judging.PartVerdict("corrected", NOTHING.as_output))
+    assert (only().sample_type, only().body["correctDecision"]) == ("memory_gate_negative", "NO_WRITE")
+    undo.undo("bea")
+    assert state(only()) == state(sample)
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "why"),
+    [
+        ("wrong", Correction("MAYBE"), "Choose the decision"),
+        ("wrong", Correction("UPDATE_SOUL"), "Enter the fact"),
+        ("wrong", Correction("UPDATE_USER", FACT), "This is what the gate decided"),
+        ("maybe", None, "either right or wrong"),
+        ("right", NOTHING, "Only a wrong decision"),
+    ],
+)
+def test_what_cannot_be_said(ada, decision, said, correction, why):
+    with pytest.raises(Refused, match=why):
+        judging.say(ada, "d1", said, by="ann", correction=correction)
+    assert not DatasetSample.objects.exists()
+
+
+def test_the_same_decision_with_another_fact_is_a_correction(ada, decision):
+    judge(ada, "wrong", Correction("UPDATE_USER", "prefers late mornings"))
+    assert only().body["correctFact"] == "prefers late mornings"
+
+
+@pytest.mark.parametrize("verdict", judging.VERDICTS)
+def test_decisions_that_cannot_become_samples(ada, verdict):
+    tell_turns(3)
+    decide("unmatched", turn=None)
+    decide("windowless")
+    MemoryGateDecision.objects.using(ada.db).filter(id="windowless").update(window_hash=None)
+    decide("gone", turn="s1:u9")
+    decide("empty", window=saw())
+    decide("lost", turn="s1:u3")
+    lost = MemoryGateDecision.objects.using(ada.db).get(id="lost").window_hash
+    GateWindow.objects.using(ada.db).filter(hash=lost).delete()
+    for name, why in (
+        ("unmatched", "No turn was found"),
+        ("windowless", "What the gate saw is not stored"),
+        ("lost", "What the gate saw is not stored"),
+        ("gone", "no longer stored"),
+        ("empty", "saw no message"),
+        ("nowhere", "no such decision"),
+    ):
+        with pytest.raises(Refused, match=why):
+            judging.say(ada, name, verdict, by="ann")
+    assert not DatasetSample.objects.exists()
+
+
+@pytest.fixture
+def group(ada):
+    """Three people, one of whom opts out."""
+    tell([user("u1", "I like tea", sender="42"), agent("a1", "noted"), user("u2", "me too", sender="7"),
+          agent("a2", "fine"), user("u3", "and cake", sender="7"), agent("a3", "good")])  # fmt: skip
+    return lambda: configuration.put("collector.optedOutSenders", ["42"])
+
+
+def test_words_of_who_opted_out_are_not_used(ada, group):
+    decide("own", turn="s1:u1")
+    decide("before", turn="s1:u2")
+    decide("told", turn="s1:u3", window=saw(("user", "from elsewhere"), user="and cake", reply="good"))
+    decide("free", turn="s1:u3", window=saw(("user", "me too"), ("agent", "fine"), user="and cake", reply="good"))
+    group()
+    for name in ("own", "before", "told"):
+        with pytest.raises(Refused, match="opted out"):
+            judge(ada, name=name)
+    judge(ada, name="free")
+    assert only().decision_id == "free"
+
+
+def test_a_verdict_that_was_not_seen_is_not_replaced(ada, decision):
+    sample = judge(ada, expected="")
+    for expected in ("", "another"):
+        with pytest.raises(Refused, match="ann chose Approved"):
+            judge(ada, "wrong", by="bea", expected=expected)
+    judge(ada, "wrong", by="bea", expected=sample.label_id)
+    assert only().annotated_by == "bea"
+
+
+def test_without_a_verdict_it_is_a_sample_of_the_turn(ada, decision):
+    decide("later", decision="NO_WRITE", candidate_fact=None, created_at=decision.created_at + 5_000)
+    sample = judging.create(ada, "d1", by="ann")
+    assert (sample.sample_type, sample.annotation_status, sample.decision_id) == ("annotated_turn", "pending", "d1")
+    assert sample.body["memoryGate"]["output"]["decision"] == "UPDATE_USER"
+    assert judging.create(ada, "d1", by="bea").id == sample.id
+    ConversationTurn.objects.using(ada.db).filter(id="s1:u3").update(is_active=False)
+    decide("aside", turn="s1:u3")
+    with pytest.raises(Refused, match="abandoned branch"):
+        judging.create(ada, "aside", by="ann")
+    judge(ada, name="aside")  # what the gate saw is known, whatever became of the turn

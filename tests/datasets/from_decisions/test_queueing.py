@@ -1,0 +1,83 @@
+"""Decisions that people are asked to look at, and what they said of decisions."""
+
+import pytest
+
+from datasets.from_decisions import judging, said
+from datasets.from_decisions.judging import Correction
+from datasets.from_decisions.queueing import queue
+from datasets.models import DatasetSample
+from datasets.review import parts, verdicts
+from datasets.services import make_samples
+from gate.models import MemoryGateDecision
+from tests.datasets.conversations import tell_turns
+from tests.datasets.from_decisions.gates import decide
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def decisions(ada):
+    tell_turns(6)
+    tell_turns(1, session_id="s2", about=" elsewhere")
+    for number in range(1, 7):
+        decide(f"d{number}", turn=f"s1:u{number}")
+
+
+def reasons(result):
+    return {skipped["id"]: skipped["reason"] for skipped in result.skipped}
+
+
+def test_it_works(ada):
+    decide("other", turn="s2:u1", session_id="s2")
+    result = queue(ada, ["d2", "d1", "other", "d2"], by="ann")
+    samples = DatasetSample.objects.in_bulk(result.made)
+    assert {sample.decision_id for sample in samples.values()} == {"d1", "d2", "other"}
+    assert {(one.sample_type, one.annotation_status) for one in samples.values()} == {
+        ("annotated_turn", "needs_review")
+    }
+    assert result.sentence == "3 samples added to the queue."
+    again = queue(ada, ["d1", "d2"], by="bea")
+    assert (len(again.existing), again.made, again.skipped) == (2, [], [])
+    assert again.sentence == "0 samples added to the queue, 2 already existed."
+
+
+def test_what_people_have_judged_is_left_to_them(ada):
+    decide("twin", turn="s1:u5", decision="NO_WRITE", candidate_fact=None)
+    decide("unmatched", turn=None)
+    judging.judge(ada, "d1", "right", by="ann")
+    (reviewed,) = make_samples(ada, "s1", [2], by="ann").made
+    verdicts.label_sample(reviewed, "rejected", by="ann")
+    (labelled,) = make_samples(ada, "s1", [3], by="ann").made
+    verdicts.label_sample(labelled, "pending", by="ann", gate=parts.PartVerdict("correct"))
+    judging.create(ada, "d4", by="ann")
+    decide("rival", turn="s1:u4")
+    result = queue(ada, ["d1", "d2", "d3", "rival", "d5", "twin", "unmatched", "nowhere"], by="ann")
+    assert reasons(result) == {
+        "d1": "Somebody has judged this decision.",
+        "d2": "The sample of its turn has been reviewed.",
+        "d3": "Somebody has judged this decision.",
+        "rival": "The sample of its turn is about another decision.",
+        "twin": "Another decision of the same turn is in the queue.",
+        "unmatched": "No turn was found for this decision, so it cannot become a sample.",
+        "nowhere": "There is no such decision.",
+    }
+    assert len(result.made) == 1
+    assert result.sentence == "1 sample added to the queue, 7 decisions skipped."
+    assert "2 decisions: Somebody has judged this decision." in result.problems
+
+
+def test_what_people_said(ada):
+    judging.judge(ada, "d1", "right", by="ann")
+    judging.judge(ada, "d2", "wrong", by="ann")
+    corrected = judging.judge(ada, "d3", "wrong", by="bea", correction=Correction("NO_WRITE"))
+    (of_turn,) = make_samples(ada, "s1", [4], by="ann").made
+    verdicts.label_sample(of_turn, "approved", by="ann", gate=parts.PartVerdict("incorrect"))
+    found = said.of("ada", MemoryGateDecision.objects.using(ada.db))
+    assert {name: (one.label, one.is_own) for name, one in found.items()} == {
+        "d1": ("correct", True), "d2": ("incorrect", True), "d3": ("corrected", True), "d4": ("incorrect", False)
+    }  # fmt: skip
+    one = found["d3"]
+    assert (one.by, one.sample_id, one.status, one.is_right) == ("bea", corrected.id, "approved", False)
+    assert one.corrected["decision"] == "NO_WRITE"
+    assert {one.decision_id for one in said.approved("ada")} == {"d1", "d3", "d4"}
+    assert not list(said.approved("bob"))

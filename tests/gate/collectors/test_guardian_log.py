@@ -1,0 +1,128 @@
+"""The log of write_guardian, and how its facts come to decisions."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.collectors import guardian_log, plugin_log
+from gate.collectors.found import Problem
+from gate.collectors.guardian_log import Written, with_facts
+from tests.gate.collectors.plugin import START, Plugin
+from tests.odd_json import odd
+
+RECORDED = Path(__file__).resolve().parents[2] / "data" / "reflection"
+LINES = (RECORDED / "write-guardian.log.jsonl").read_bytes().splitlines()
+ENTRY = json.loads(LINES[5])
+
+
+def decided(*decisions):
+    """Decisions of one conversation, ten seconds apart."""
+    plugin = Plugin()
+    for decision in decisions:
+        plugin.at += 10_000
+        plugin.agent("agent:main:main", "Yes")
+        plugin.decide("agent:main:main", decision)
+        if decision != "NO_WRITE":
+            plugin.write("agent:main:main", "refused update")
+    return [*plugin_log.read(plugin.log)]
+
+
+def written(at, fact, decision="UPDATE_USER"):
+    return Written(at, decision, "USER.md", "written", None, fact)
+
+
+def facts(decisions, lines, **options):
+    return [one.fact for one in with_facts(decisions, lines, **options)]
+
+
+def test_it_works():
+    found = [*guardian_log.read(LINES)]
+    assert [one.status for one in found] == ["written"] * 5 + ["refused", "failed", "written"]
+    refused = found[5]
+    assert (refused.decision, refused.target_file, refused.at) == ("UPDATE_USER", "USER.md", START + 209_397)
+    assert refused.reason.startswith("Refused: ")
+    assert (found[0].reason, found[0].fact[:15]) == (None, "I prefer short ")
+
+
+def test_the_recorded_facts_belong_to_the_recorded_decisions():
+    log = (RECORDED / "plugin.log").read_bytes().splitlines()
+    decisions = [*plugin_log.read(log)]
+    found = with_facts(decisions, guardian_log.read(LINES))
+    assert [one.has_fact for one in found] == [one.fact is not None for one in found]
+    said = [(one.window[-2].message, one.fact) for one in found if one.fact]
+    assert len(said) == 8
+    assert all(fact == message or fact in message for message, fact in said)
+    assert [replace(one, fact=None) for one in found] == decisions
+
+
+def test_a_fact_goes_to_the_nearest_decision_of_its_kind_before_it():
+    first, second, third = decided("UPDATE_USER", "UPDATE_USER", "UPDATE_SOUL")
+    assert facts([first, second, third], [written(second.at + 5, "a")]) == [None, "a", None]
+    assert facts([first, second, third], [written(first.at, "a")]) == ["a", None, None]
+    assert facts([first, second, third], [written(first.at - 1, "a")]) == [None, None, None]
+    assert facts([third, second, first], [written(second.at + 5, "a")]) == [None, "a", None]
+
+
+def test_each_fact_and_each_decision_is_used_once():
+    first, second = decided("UPDATE_USER", "UPDATE_USER")
+    late = second.at + 5
+    assert facts([first, second], [written(late, "a"), written(late + 1, "b"), written(late + 2, "c")]) == ["b", "a"]
+
+
+def test_what_gets_no_fact():
+    nothing, update = decided("NO_WRITE", "UPDATE_USER")
+    lines = [written(update.at + 60_001, "late"), written(update.at + 1, None)]
+    assert facts([nothing, update], lines) == [None, None]
+    assert facts([nothing, update], lines, seconds=61) == [None, "late"]
+    known = replace(update, fact="known")
+    assert facts([known], [written(update.at, "other")]) == ["known"]
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        ({"timestamp": "yesterday"}, "no time"),
+        ({"timestamp": None}, "no time"),
+        ({"decision": "NO_WRITE"}, "unknown decision NO_WRITE"),
+        ({"decision": ["UPDATE_USER"]}, "unknown decision ['UPDATE_USER']"),
+        ({"status": "dreamt"}, "unknown status dreamt"),
+        ({"candidateFact": 5}, "a file, reason or fact that is no text"),
+        ({"targetFile": {}}, "a file, reason or fact that is no text"),
+    ],
+)
+def test_a_line_that_cannot_be_used_says_why(change, detail):
+    assert [*guardian_log.read([json.dumps(ENTRY | change).encode()])] == [Problem("bad_decision", detail)]
+
+
+def test_lines_that_are_none():
+    assert [one.reason for one in guardian_log.read([b"", b"x", b"[]", LINES[0][:50]])] == [
+        "not_json",
+        "not_an_object",
+        "truncated",
+    ]
+
+
+@given(st.lists(st.binary(max_size=40) | odd(ENTRY).map(lambda entry: json.dumps(entry).encode()), max_size=20))
+def test_no_line_stops_the_reader(lines):
+    found = [*guardian_log.read(lines)]
+    assert all(isinstance(one, Written | Problem) for one in found)
+    with_facts(decided("UPDATE_USER"), [one for one in found if isinstance(one, Written)])
+
+
+@given(
+    st.lists(st.sampled_from(["NO_WRITE", "UPDATE_USER", "UPDATE_SOUL"]), max_size=8),
+    st.lists(st.tuples(st.integers(0, 120_000), st.sampled_from(["UPDATE_USER", "UPDATE_SOUL"])), max_size=8),
+)
+def test_no_fact_is_used_twice_or_too_early(decisions, moments):
+    lines = [written(START + at, f"{number}", kind) for number, (at, kind) in enumerate(moments)]
+    by_fact = {line.fact: line for line in lines}
+    found = [one for one in with_facts(decided(*decisions), lines) if one.fact is not None]
+    assert len({one.fact for one in found}) == len(found)
+    for one in found:
+        line = by_fact[one.fact]
+        assert one.decision == line.decision
+        assert 0 <= line.at - one.at <= 60_000

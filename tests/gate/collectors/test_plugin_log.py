@@ -1,0 +1,252 @@
+"""The log of openclaw-reflection: a recording of the real plugin, and lines that it may write."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.collectors.found import DECISIONS, FoundDecision, Problem
+from gate.collectors.plugin_log import LogReader, read
+from gate.models import MemoryGateDecision
+from tests.gate.collectors.plugin import MODEL, START, WORKSPACE, Plugin, line
+from tests.odd_json import odd
+
+RECORDED = (Path(__file__).resolve().parents[2] / "data" / "reflection" / "plugin.log").read_bytes().splitlines()
+LAB, MAIN = "channel:irc:group:#lab", "agent:main:main"
+
+
+def talk(plugin, key=LAB, words=("Hello", "Hi"), **decision):
+    plugin.user(key, words[0])
+    plugin.agent(key, words[1])
+    plugin.decide(key, **decision)
+
+
+def test_it_works():
+    plugin = Plugin()
+    talk(plugin)
+    (found,) = read(plugin.log)
+    assert (found.session_key, found.original_key) == (LAB, "agent:main:irc:group:#lab")
+    assert (found.decision, found.reason, found.fact, found.has_fact) == ("NO_WRITE", "Small talk.", None, False)
+    assert (found.model, found.workspace, found.failure, found.latency_ms) == (MODEL, WORKSPACE, "", 7)
+    assert [(said.role, said.message) for said in found.window] == [("user", "Hello"), ("agent", "Hi")]
+    assert (found.expected, found.saw_user, found.saw_reply) == (2, True, True)
+    assert found.reply == found.window[1]
+    assert found.window[0].sender == "irc:alice"
+    assert found.at == START + 9
+
+
+def test_the_recorded_run_has_every_kind_of_decision():
+    reader = LogReader()
+    found = [*read(RECORDED, reader), *reader.finish()]
+    assert [(one.decision, one.failure) for one in found] == [
+        ("NO_WRITE", ""),
+        ("UPDATE_USER", ""),
+        ("UPDATE_MEMORY", ""),
+        ("UPDATE_IDENTITY", ""),
+        ("UPDATE_SOUL", ""),
+        ("UPDATE_TOOLS", ""),
+        ("UPDATE_USER", ""),
+        ("NO_WRITE", "llm_request_failed"),
+        ("UPDATE_USER", ""),
+        ("NO_WRITE", "missing_candidate_fact"),
+        ("NO_WRITE", ""),
+        ("UPDATE_USER", ""),
+    ]
+    assert [len(one.window) for one in found] == [one.expected for one in found]
+    assert all(one.window[-1] == one.reply and one.saw_user and one.original_key for one in found)
+    assert len({one.id for one in found}) == 12
+    assert found[0].id == "348cef299cdbed9d58c8100a445504ed"  # ids must not change: they are what imports compare
+    assert not reader.unknown
+
+
+def test_the_decisions_are_those_that_can_be_stored():
+    assert set(MemoryGateDecision.Decision.values) == DECISIONS
+
+
+def test_ids_do_not_depend_on_what_was_read_before():
+    whole = [one.id for one in read(RECORDED)]
+    reader = LogReader()
+    assert [one.id for one in read(RECORDED, reader)] == whole
+    assert [one.id for one in read(RECORDED, reader)] == whole
+    assert [one.id for one in read(RECORDED[40:])] == whole[-len([*read(RECORDED[40:])]) :]
+
+
+def test_a_copy_of_a_log_with_one_decision_has_the_same_id():
+    plugin, reader = Plugin(), LogReader()
+    talk(plugin)
+    first, second = read([*plugin.log, *plugin.log], reader)
+    assert first.id == second.id
+
+
+def test_equal_decisions_of_one_moment_have_ids_of_their_own():
+    details = {"decision": "NO_WRITE", "reason": "x", "hasCandidateFact": False}
+    lines = [line(START, "MessageHandler", "memory_gate decision evaluated", details, MAIN)] * 3
+    assert len({one.id for one in read(lines)}) == 3
+    assert [one.id for one in read(lines[:2])] == [one.id for one in read(lines)][:2]
+    reader = LogReader()
+    first = [one.id for one in read(lines, reader)]
+    reader.begin_file()
+    assert [one.id for one in read(lines, reader)] == first
+
+
+@given(st.lists(st.integers(0, len(RECORDED)), max_size=4))
+def test_a_log_in_pieces_says_the_same(cuts):
+    places = [0, *sorted(cuts), len(RECORDED)]
+    reader, found = LogReader(), []
+    for start, end in pairwise(places):
+        found += read(RECORDED[start:end], reader)
+    found += reader.finish()
+    assert found == [*read(RECORDED)]
+
+
+def test_a_decision_without_the_line_of_its_conversation():
+    plugin = Plugin()
+    talk(plugin)
+    log = [one for one in plugin.log if b"decision evaluated" not in one]
+    (found,) = read(log)
+    assert (found.session_key, found.original_key, found.decision) == (None, None, "NO_WRITE")
+    assert (found.latency_ms, found.expected, len(found.window)) == (7, 2, 2)
+    reader = LogReader()
+    assert not [*read(log, reader)]  # the line may come with the next part of the log
+    tick = line(plugin.at + 60_000, "Heartbeat", "heartbeat tick", {"uptimeMs": plugin.at + 60_000 - START})
+    assert [*read([tick], reader)] == [found]
+
+
+def test_a_problem_is_given_with_its_own_line():
+    generated = {"decision": "NO_WRITE", "reason": "x", "hasCandidateFact": False}
+    bad = {"decision": "MAYBE", "reason": "x"}
+    lines = [line(START + number, "memory_gate", "memory_gate decision generated", generated) for number in range(2)]
+    lines.append(line(START + 60_000, "MessageHandler", "memory_gate decision evaluated", bad, MAIN))
+    reader = LogReader()
+    assert [reader.feed(one) for one in lines] == [None, None, Problem("bad_decision", "unknown decision MAYBE")]
+    assert [one.at for one in reader.ready()] == [START, START + 1]
+
+
+def test_a_failed_call_is_read_once_and_is_no_decision():
+    plugin = Plugin()
+    talk(plugin, reason="LLM request failed: 500")
+    talk(plugin, reason="Missing candidate_fact for non-NO_WRITE decision")
+    talk(plugin, reason="Invalid decision returned by memory_gate")
+    talk(plugin, reason="Missing candidate_fact", decision="UPDATE_USER")
+    found = [*read(plugin.log)]
+    failures = ["llm_request_failed", "missing_candidate_fact", "invalid_decision", ""]
+    assert [one.failure for one in found] == failures
+    assert [one.latency_ms for one in found] == [7, 7, 7, 7]
+    lone = [one for one in plugin.log if b"LLM request failed" in one and b"evaluated" not in one]
+    (found,) = read(lone)
+    assert (found.decision, found.failure, found.session_key) == ("NO_WRITE", "llm_request_failed", None)
+
+
+@pytest.mark.parametrize(
+    ("entry", "detail"),
+    [
+        ({"decision": "UPDATE_ALL", "reason": "x"}, "unknown decision UPDATE_ALL"),
+        ({"decision": ["NO_WRITE"], "reason": "x"}, "unknown decision ['NO_WRITE']"),
+        ({"reason": "x"}, "unknown decision None"),
+        ({"decision": "NO_WRITE", "reason": 5}, "no reason"),
+        ({"decision": "NO_WRITE"}, "no reason"),
+    ],
+)
+def test_a_decision_that_cannot_be_used_is_one_problem(entry, detail):
+    log = [
+        line(START, "memory_gate", "memory_gate decision generated", entry),
+        line(START, "MessageHandler", "memory_gate decision evaluated", entry, MAIN),
+    ]
+    assert [*read(log)] == [Problem("bad_decision", detail)]
+    assert [*read(log[1:])] == [Problem("bad_decision", detail)]
+
+
+def test_a_decision_without_a_time_or_with_an_odd_key():
+    details = {"decision": "NO_WRITE", "reason": "x"}
+    event = {"component": "MessageHandler", "event": "memory_gate decision evaluated", "details": details}
+    when = {"timestamp": "2026-11-21T03:13:35.515Z"}
+    for odd_one, detail in [(event, "no time"), ({**event, **when, "sessionKey": 5}, "no session key")]:
+        assert [*read([orjson.dumps(odd_one)])] == [Problem("bad_decision", detail)]
+    (found,) = read([orjson.dumps({**event, **when})])
+    assert (found.session_key, found.has_fact, found.window) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"nonsense", "not_json"),
+        (b"[1]", "not_an_object"),
+        (b'{"a": "\xff"}', "not_utf8"),
+        (b'{"a": "\x00"}', "nul_bytes"),
+        (b'{"a": "b', "truncated"),
+        (b'{"a": 1e999}', "absurd_number"),
+        (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}", "too_deep"),
+        (b'{"a":1}{"b":2}', "glued"),
+        (b" " * (16 * 1024 * 1024 + 1), "too_long"),
+    ],
+)
+def test_a_line_that_is_none_says_why(raw, reason):
+    (found,) = read([raw])
+    assert found.reason == reason
+
+
+def test_empty_lines_are_nothing():
+    assert [*read([b"", b"\n", b"  \r\n"])] == []
+
+
+def test_half_an_emoji_is_replaced():
+    raw = line(START, "MessageHandler", "memory_gate decision evaluated", {"decision": "NO_WRITE", "reason": "x"}, MAIN)
+    (found,) = read([raw.replace(b'"x"', rb'"\ud83d"')])
+    assert found.reason == "\ufffd"
+
+
+def test_what_is_unknown_is_counted():
+    reader = LogReader()
+    snapshot = {"hookName": "voice", "bufferMessage": {"role": "tool", "message": "x", "timestamp": START}}
+    lines = [
+        line(START, "MessageHandler", "Buffer message snapshot", snapshot, MAIN),
+        line(START, "MemoryDream", "dreamt"),
+        line(START, "MessageHandler", "memory_gate dreamt"),
+        b"{}",
+    ]
+    assert [*read(lines, reader)] == []
+    assert reader.unknown == {
+        "hook voice": 1,
+        "role tool": 1,
+        "Buffer message snapshot that cannot be read": 1,
+        "MemoryDream: dreamt": 1,
+        "MessageHandler: memory_gate dreamt": 1,
+        ": ": 1,
+    }
+
+
+def test_names_that_a_log_invents_do_not_fill_the_memory():
+    reader = LogReader()
+    assert not [*read((line(START, "X", f"{number:06}" * 200) for number in range(3_000)), reader)]
+    assert len(reader.unknown) <= 1_001
+    assert reader.unknown["others"] == 2_000
+    assert max(map(len, reader.unknown)) <= 120
+
+
+def dumped(entry):
+    """JSON as anybody may write it: with numbers and halves of characters that orjson refuses."""
+    return json.dumps(entry).encode()
+
+
+PARSED = [orjson.loads(one) for one in RECORDED]
+LINES = st.lists(
+    st.binary(max_size=60)
+    | st.sampled_from(RECORDED)
+    | st.builds(lambda raw, end: raw[:end], st.sampled_from(RECORDED), st.integers(0, 600))
+    | st.sampled_from(PARSED).flatmap(odd).map(dumped),
+    max_size=30,
+)
+
+
+@given(LINES)
+def test_no_line_stops_the_reader(lines):
+    reader = LogReader()
+    found = [*read(lines, reader), *reader.finish()]
+    assert all(isinstance(one, FoundDecision | Problem) for one in found)
+    assert found == [*read(lines)]
+    ids = [one.id for one in found if isinstance(one, FoundDecision)]
+    assert all(len(one) == 32 for one in ids)

@@ -1,0 +1,133 @@
+"""The page of our own gate, and the same in the API: how it stands, plans, runs, and the switch."""
+
+import pytest
+
+from gate.deciding import switch
+from jobs.models import JobRun
+from people.configuration import keys as configuration
+from people.models import AuditEntry
+from tests.llm_endpoint import says
+
+from .judged import decisions, run, talk
+
+pytestmark = pytest.mark.django_db
+PAGE = "/agents/ada/gate/own/"
+API = "/api/v1/agents/ada/gate"
+
+
+def text_of(answer):
+    return " ".join(answer.content.decode().split())
+
+
+def test_an_empty_page_says_what_is_missing(ada, as_stranger):
+    page = text_of(as_stranger.get(PAGE))
+    assert "No endpoint for language models is configured" in page
+    assert "No runs yet" in page
+    assert "New turns of this agent are not judged automatically." in page
+    assert "Preview" not in page
+    assert "Turn on" not in page
+
+
+def test_a_viewer_sees_no_plan(ada, endpoint, as_stranger):
+    talk(1)
+    assert "would be sent" not in text_of(as_stranger.get(f"{PAGE}?limit=5"))
+
+
+def test_an_operator_sees_turns_host_tokens_and_cost_before_the_button(ada, endpoint, as_operator):
+    talk(3)
+    configuration.put("llm.prices", ["small: 1 10"])
+    page = text_of(as_operator.get(f"{PAGE}?limit=2&session="))
+    assert "2 turns would be sent" in page
+    assert "Send 2 turns" in page
+    assert endpoint.url.split("/")[2] in page
+    assert "Estimated cost</dt><dd>$0.00" in page
+    assert not endpoint.requests
+    assert not JobRun.objects.exists()
+
+
+def test_sending_starts_a_job_over_these_turns(ada, endpoint, as_operator):
+    talk(3)
+    answer = as_operator.post(f"{PAGE}run/", {"limit": "2", "session": "s1"}, follow=True)
+    assert answer.redirect_chain[0][0] == PAGE
+    job = JobRun.objects.get()
+    assert (job.kind, job.started_by, job.state) == ("gate", "otto", "queued")
+    assert '"limit":2' in job.params_json
+    again = as_operator.post(f"{PAGE}run/", {"limit": "2"}, follow=True)
+    assert "Wait until that run has ended" in text_of(again)
+    assert JobRun.objects.count() == 1
+
+
+def test_what_was_typed_wrongly_is_said_at_its_field(ada, endpoint, as_operator):
+    for query, words in (("limit=0", "greater than or equal to 1"), ("limit=5&session=nobody", "no session nobody")):
+        answer = as_operator.get(f"{PAGE}?{query}")
+        assert (answer.status_code, words in text_of(answer)) == (422, True)
+    assert as_operator.post(f"{PAGE}run/", {"limit": "x"}).status_code == 422
+    refused = as_operator.post(f"{PAGE}run/", {"limit": "5", "session": "nobody"}, follow=True)
+    assert refused.status_code == 200  # the job says so
+
+
+def test_the_page_tells_what_today_cost(ada, endpoint, as_stranger):
+    endpoint.then(says("no decision", prompt_tokens=300, completion_tokens=33, cost=0.5))
+    talk(1)
+    run(ada)
+    page = text_of(as_stranger.get(PAGE))
+    assert "<dd> 333<small>of 500,000</small> </dd>" in page
+    assert "$0.50" in page
+    assert "0 turns judged. 1 answer was no decision." in page
+    told = as_stranger.get(f"{API}/own").json()
+    assert (told["tokens_today"], told["malformed_today"], told["cost_today"], told["left_today"]) == (
+        333, 1, 0.5, 499_667,
+    )  # fmt: skip
+    assert told["runs"][0]["kind"] == "gate"
+
+
+def test_only_admins_switch_and_the_log_says_who(ada, endpoint, as_operator):
+    assert as_operator.post(f"{PAGE}switch/", {"to": "on"}).status_code == 403
+    assert as_operator.post(f"{API}/switch", {"is_on": True}, content_type="application/json").status_code == 403
+    assert switch.of("ada") is None
+
+
+def test_the_switch_on_the_page(ada, endpoint, as_admin):
+    page = as_admin.post(f"{PAGE}switch/", {"to": "on"}, follow=True)
+    assert "Turned on by root" in text_of(page)
+    assert switch.of("ada").by == "root"
+    as_admin.post(f"{PAGE}switch/", {"to": "on"})
+    as_admin.post(f"{PAGE}switch/", {"to": "off"})
+    assert switch.of("ada") is None
+    actions = AuditEntry.objects.filter(object_id="ada").order_by("id").values_list("actor", "action", "agent_id")
+    assert list(actions) == [("root", "gate_turned_on", "ada"), ("root", "gate_turned_off", "ada")]
+    assert "turned on the gate of this site for" in text_of(as_admin.get("/operations/audit/"))
+
+
+def test_the_switch_in_the_api(ada, endpoint, as_admin):
+    def turn(is_on):
+        return as_admin.post(f"{API}/switch", {"is_on": is_on}, content_type="application/json").json()
+
+    first = turn(True)
+    assert (first["is_on"], first["by"]) == (True, "root")
+    assert turn(True) == first  # since the first time
+    assert as_admin.get(f"{API}/own").json()["switch"] == first
+    assert turn(False) == {"is_on": False, "since": None, "by": None}
+
+
+def test_a_plan_and_a_run_in_the_api(ada, endpoint, as_operator):
+    turns = talk(3)
+    plan = as_operator.get(f"{API}/run?from_ts={turns[1].created_at}").json()
+    assert (plan["turns"], plan["problem"], plan["cost_usd"]) == (2, "", None)
+    assert as_operator.get(f"{API}/run?session=nobody").status_code == 404
+    body = {"limit": 1, "session": "s1"}
+    answer = as_operator.post(f"{API}/run", body, content_type="application/json")
+    assert (answer.status_code, answer.json()["kind"]) == (202, "gate")
+    assert as_operator.post(f"{API}/run", body, content_type="application/json").status_code == 409
+    assert as_operator.post(f"{API}/run", {"limit": 0}, content_type="application/json").status_code == 422
+    assert not decisions()
+
+
+def test_nothing_is_started_while_the_gate_is_off(ada, endpoint, as_operator):
+    configuration.put("memoryGate.enabled", False)
+    talk(1)
+    answer = as_operator.post(f"{API}/run", {"limit": 1}, content_type="application/json")
+    assert (answer.status_code, "memoryGate.enabled is off" in answer.json()["detail"]) == (409, True)
+    page = text_of(as_operator.get(f"{PAGE}?limit=5"))
+    assert "1 turn would be sent" in page
+    assert "Send 1 turn" not in page

@@ -1,0 +1,155 @@
+"""Runs of our own gate as jobs: plans of them, who may not begin, cancelling, and going on."""
+
+import orjson
+import pytest
+
+from gate.deciding import plans, running
+from gate.deciding.choosing import Asked, NoSuchSession
+from gate.models import GateCall
+from jobs import services as jobs
+from jobs.models import JobRun
+from jobs.progress import Cancelled
+from openclaw_web import clock
+from openclaw_web.disk import locks
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+from people.models import AuditEntry
+from tests import factories
+from tests.llm_endpoint import fails, says
+
+from .judged import DB, answer, calls, decides, decisions, outcomes, run, talk
+
+pytestmark = pytest.mark.django_db
+OFF = {
+    "the endpoint": ("OPENCLAW_WEB_LLM_URL", lambda settings: setattr(settings, "LLM_API_URL", "")),
+    "its address": ("begins with https://", lambda settings: setattr(settings, "LLM_API_URL", "ftp://x")),
+    "another machine": ("unencrypted", lambda settings: setattr(settings, "LLM_API_URL", "http://example.com/v1")),
+    "the model": ("llm.model is empty", lambda _settings: configuration.put("llm.model", "")),
+    "the switch": ("memoryGate.enabled is off", lambda _settings: configuration.put("memoryGate.enabled", False)),
+    "keeping": (
+        "memoryGateAuditing.enabled is off",
+        lambda _settings: configuration.put("memoryGateAuditing.enabled", False),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OFF)
+def test_nothing_is_sent_while_something_is_missing(ada, endpoint, settings, what):
+    words, turn_off = OFF[what]
+    talk(1)
+    turn_off(settings)
+    for begin in (running.start, running.run_here):
+        with pytest.raises(Refused, match=words):
+            begin(ada, Asked(), by="root")
+    job = jobs.run_now("gate", {"agent": "ada", "before_at": clock.now_ms()}, by="root")
+    assert (job.state, words in job.message) == ("refused", True)
+    assert words in plans.plan(ada, Asked()).problem
+    assert not endpoint.requests
+    assert not calls()
+
+
+def test_a_plan_says_what_would_be_sent(ada, endpoint, settings):
+    talk(3)
+    configuration.put("llm.prices", ["small: 1 10"])
+    plan = plans.plan(ada, Asked())
+    assert (plan.turns, plan.withheld, plan.host) == (3, 0, endpoint.url.split("/")[2])
+    assert (plan.model, plan.problem, plan.left_today, plan.is_beyond_limit) == ("small", "", 500_000, False)
+    assert 3 * 600 < plan.tokens < 3 * 1_500
+    assert plan.cost_usd == pytest.approx(((plan.tokens - 450) * 1 + 450 * 10) / 1e6)
+    assert not endpoint.requests
+    configuration.put("llm.prices", [])
+    configuration.put("memoryGate.tokensPerDay", 1_000)
+    plan = plans.plan(ada, Asked(limit=2))
+    assert (plan.turns, plan.cost_usd, plan.is_beyond_limit) == (2, None, True)
+
+
+def test_an_estimate_of_many_turns_comes_from_some_of_them(ada, endpoint, django_assert_max_num_queries):
+    talk(120)
+    with django_assert_max_num_queries(70, using=DB):
+        plan = plans.plan(ada, Asked())
+    each = plans.plan(ada, Asked(limit=1)).tokens
+    assert plan.turns == 120
+    assert 100 * each < plan.tokens < 125 * each
+
+
+def test_a_session_that_there_is_not_is_refused(ada, endpoint):
+    with pytest.raises(NoSuchSession):
+        plans.plan(ada, Asked(session="nobody"))
+    assert run(ada, session="nobody").state == "refused"
+
+
+def test_a_second_run_of_an_agent_is_refused(ada, bob, endpoint):
+    talk(1)
+    factories.AgentFactory(agent_id="bob")
+    job = running.start(ada, Asked(), by="otto")
+    with pytest.raises(Refused, match="is running") as caught:
+        running.start(ada, Asked(limit=1), by="otto")
+    assert caught.value.reasons[0]["id"] == job.id
+    running.start(bob, Asked(), by="otto")  # of another agent
+    with locks.lock(running.lock_of("ada")):
+        assert "is running" in run(ada).message
+    assert not endpoint.requests
+
+
+def test_a_run_that_is_cancelled_keeps_what_it_has(ada, endpoint):
+    talk(4)
+
+    def cancels(done, _total, _message):
+        if done == 2:
+            jobs.cancel(JobRun.objects.get(), by="otto")
+            raise Cancelled  # as the heartbeat, which has no thread of its own in a transaction, would have it raised
+
+    job = run(ada, cancels)
+    assert (job.state, decisions().count()) == ("cancelled", 2)
+    assert run(ada).message == "2 turns judged."
+
+
+def test_an_interrupted_run_goes_on_with_the_same_turns(ada, endpoint):
+    talk(6)
+    params = {"agent": "ada", "limit": 4, "before_at": clock.now_ms()}
+    endpoint.then(says("no decision"), decides())
+    first = jobs.run_now("gate", params, by="root")
+    assert first.message == "3 turns judged. 1 answer was no decision."
+    again = jobs.run_now("gate", params, by="root")  # what a worker does with a job whose process died
+    assert again.message == first.message
+    assert (again.done, again.total, len(endpoint.requests)) == (4, 4, 4)
+    assert [row.turn_id for row in decisions()] == ["s1:u3", "s1:u4", "s1:u5"]
+
+
+def test_a_call_that_was_killed_is_sent_again_and_both_have_a_row(ada, endpoint):
+    talk(1)
+
+    def dies(_handler):
+        raise ConnectionAbortedError
+
+    endpoint.then(dies, fails(500), decides())
+    killed = GateCall.objects.using(DB).create(
+        id="killed", session_id="s1", turn_id="s1:u0", origin="own", outcome="sent", llm_model="small",
+        reserved_tokens=2_500, cost_usd=0.02, created_at=clock.now_ms(),
+    )  # fmt: skip
+    run(ada)
+    assert sorted(outcomes()) == ["decided", "failed", "failed", "sent"]
+    killed.refresh_from_db()
+    assert (killed.reserved_tokens, killed.cost_usd) == (2_500, 0.02)
+    assert decisions().count() == 1
+
+
+def test_a_run_is_in_the_audit_log_as_its_job(ada, endpoint, as_admin):
+    running.start(ada, Asked(), by="otto")
+    assert AuditEntry.objects.get(action="gate_started").actor == "otto"
+    page = as_admin.get("/operations/audit/").content.decode()
+    assert "started the gate of this site" in page
+
+
+def test_an_agent_that_there_is_not_is_refused(endpoint):
+    assert jobs.run_now("gate", {"agent": "nobody", "before_at": 0}, by="root").state == "refused"
+
+
+def test_what_a_run_says_of_its_calls(ada, endpoint):
+    endpoint.then(fails(500), says(answer(), prompt_tokens=10, completion_tokens=5, cost=0.5))
+    talk(2)
+    result = orjson.loads(run(ada).result_json)
+    assert {name: result[name] for name in ("turns", "left", "decided", "failed", "malformed", "sent")} == {
+        "turns": 2, "left": 0, "decided": 2, "failed": 1, "malformed": 0, "sent": 0,
+    }  # fmt: skip
+    assert (result["tokens"], result["cost_usd"]) == (30, 1.0)

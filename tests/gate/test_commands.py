@@ -1,0 +1,152 @@
+"""`openclaw-web reflection gate`: what a person in a terminal and a program get."""
+
+import csv
+import io
+
+import orjson
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from gate.models import MemoryGateDecision
+from tests import factories
+from tests.factories import T0
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def gate(capsys, tmp_path, ada):
+    """Runs a verb: what it printed, and how it ended."""
+
+    def run(*words, **stdin):
+        try:
+            call_command("reflection", "gate", *words, "--agent", "ada")
+        except CommandError as error:
+            return capsys.readouterr().out + str(error), error.returncode
+        return capsys.readouterr().out, 0
+
+    return run
+
+
+@pytest.fixture
+def decisions(ada):
+    """Three decisions of one session, a minute apart, and one of another."""
+    factories.SessionFactory(id="s1", session_key="agent:ada:irc:x")
+    for n in range(3):
+        factories.DecisionFactory(id=f"d{n}", session_id="s1", created_at=T0 + n * 60_000)
+    factories.DecisionFactory(
+        id="other", session_id="s2", decision="NO_WRITE", candidate_fact=None, created_at=T0 + 86_400_000
+    )
+
+
+def ids(text):
+    return [row["id"] for row in orjson.loads(text)["decisions"]]
+
+
+def told(**more):
+    base = {
+        "id": "new",
+        "session_id": "s9",
+        "decision": "NO_WRITE",
+        "reason": "No.",
+        "llm_model": "m",
+        "created_at": T0,
+    }
+    return base | more
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ([], ["other", "d2", "d1", "d0"]),
+        (["--limit", "2"], ["other", "d2"]),
+        (["s1"], ["d2", "d1", "d0"]),
+        (["channel:irc:x", "-l", "1"], ["d2"]),
+        (["--session", "s2"], ["other"]),
+        (["-d", "NO_WRITE"], ["other"]),
+        (["--since", "2026-01-05T00:01:00Z", "--until", "2026-01-06"], ["d2", "d1"]),
+        (["-s", "2026-01-05T02:00:00+01:00"], ["other"]),
+    ],
+)
+def test_a_list_is_narrowed(gate, decisions, words, found):
+    out, status = gate("list", *words, "--json")
+    assert (ids(out), status) == (found, 0)
+
+
+def test_a_list_in_words_has_reason_fact_and_window(gate, decisions):
+    out, _status = gate("list", "-l", "2", "-c")
+    assert "UPDATE_USER" in out and "A stable preference." in out and "→ prefers mornings" in out
+    assert "What the gate saw is not known." in out
+
+
+def test_one_decision_is_shown(gate, decisions):
+    out, _status = gate("show", "d1")
+    assert "session: s1" in out and "cost: –" in out
+    assert orjson.loads(gate("show", "d1", "--json")[0])["decision"]["candidate_fact"] == "prefers mornings"
+    out, status = gate("show", "nothing")
+    assert status == 3 and "has no decision nothing" in out
+
+
+@pytest.mark.parametrize(
+    "words", [["list", "--since", "yesterday"], ["list", "--limit", "0"], ["list", "s1", "-S", "s2"], ["list", "-x"]]
+)
+def test_wrong_use_is_told(gate, decisions, words):
+    assert gate(*words)[1] == 2
+
+
+def test_an_agent_that_is_not_there_is_told(capsys, db):
+    with pytest.raises(CommandError, match="There is no agent nobody") as refused:
+        call_command("reflection", "gate", "list", "--agent", "nobody")
+    assert refused.value.returncode == 3
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "jsonl"])
+def test_an_export_has_every_decision_that_fits(gate, decisions, tmp_path, kind):
+    file = tmp_path / "out"
+    out, status = gate("export", "--format", kind, "-S", "s1", "--output", str(file))
+    assert status == 0 and "3 decisions written" in out
+    text = file.read_text("utf-8")
+    rows = {
+        "json": lambda: orjson.loads(text),
+        "csv": lambda: list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))),
+        "jsonl": lambda: [orjson.loads(line) for line in text.splitlines()],
+    }[kind]()
+    assert [row["id"] for row in rows] == ["d2", "d1", "d0"]
+    assert rows[0]["candidate_fact"] == "prefers mornings"
+
+
+def test_a_file_that_cannot_be_written_is_told(gate, decisions, tmp_path):
+    out, status = gate("export", "-o", str(tmp_path / "no" / "where"))
+    assert status == 2 and "cannot be written" in out
+
+
+@pytest.mark.parametrize("spell", [lambda rows: orjson.dumps(rows), lambda rows: b"\n".join(map(orjson.dumps, rows))])
+def test_decisions_are_recorded_from_a_file(gate, tmp_path, spell):
+    file = tmp_path / "decisions"
+    file.write_bytes(spell([told(id=f"n{n}", created_at=T0 + n) for n in range(205)]))
+    assert gate("record", str(file)) == ("205 decisions recorded.\n", 0)
+    assert MemoryGateDecision.objects.using("agent_ada").count() == 205
+    assert gate("record", str(file)) == ("0 decisions recorded, 205 already known.\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"{half", "Line 1 is not JSON"),
+        (b"[]", "There is no decision"),
+        (orjson.dumps([told(), told(id="bad", decision="MAYBE")]), "bad: decision"),
+        (orjson.dumps([told(id="bad", decision="UPDATE_USER")]), "candidate_fact is required"),
+        (orjson.dumps(["text"]), "1:"),
+    ],
+)
+def test_what_cannot_be_recorded_stores_nothing(gate, tmp_path, data, why):
+    file = tmp_path / "decisions"
+    file.write_bytes(data)
+    out, status = gate("record", str(file))
+    assert status == 3 and why in out
+    assert not MemoryGateDecision.objects.using("agent_ada").exists()
+
+
+def test_a_file_that_is_not_there_is_told(gate, tmp_path):
+    assert gate("record", str(tmp_path / "nothing"))[1] == 2

@@ -1,0 +1,261 @@
+"""A server on loopback that answers as a script says, in place of an endpoint of language models.
+
+    with Endpoint(fails(429, retry_after=2), says("yes", prompt_tokens=7, completion_tokens=1)) as endpoint:
+        settings.LLM_API_URL = endpoint.url
+        ...
+    assert [request.question["model"] for request in endpoint.requests] == ["small", "small"]
+
+Each request is answered by the next behaviour of the script, and by the last one when the script is at its end.
+"""
+
+import gzip
+import json
+import socket
+import socketserver
+import ssl
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PATIENCE = 240  # seconds until a silent server speaks: a guard, not a measure
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent."""
+
+    path: str
+    headers: Message
+    body: bytes
+
+    @property
+    def question(self):
+        """The body as the value of its JSON."""
+        return json.loads(self.body)
+
+    @property
+    def words(self) -> str:
+        """What the last message says."""
+        return self.question["messages"][-1]["content"]
+
+
+class Endpoint:
+    """Serves in threads of its own while it is open. `requests` is what came, in order."""
+
+    def __init__(self, *script: "Behaviour", host="127.0.0.1", certificate=None):
+        self.script = list(script) or [says("yes")]
+        self.requests: list[Request] = []
+        self.over = threading.Event()  # ends what hangs
+        self._turn = threading.Lock()
+        self._server = _Server((host, 0), self)
+        if certificate:
+            self._server.socket = certificate.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_port
+        name = f"[{host}]" if ":" in host else host
+        self.root = f"{'https' if certificate else 'http'}://{name}:{self.port}"
+        self.url = f"{self.root}/v1"
+
+    def __enter__(self):
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info):
+        self.over.set()
+        self._server.shutdown()
+        self._server.server_close()  # waits for the threads of requests
+        self._thread.join()
+        assert not self._server.faults, self._server.faults
+
+    def then(self, *behaviours: "Behaviour"):
+        """Go on with these, whatever was left of the script."""
+        with self._turn:
+            self.script[:] = behaviours
+
+    def next_for(self, request):
+        """Note a request; the behaviour that answers it."""
+        with self._turn:
+            self.requests.append(request)
+            return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """What a behaviour answers with."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.endpoint = self.server.endpoint
+        self.close_connection = True
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.request_read = Request(self.path, self.headers, body)
+        self.endpoint.next_for(self.request_read)(self)
+
+    do_GET = do_PUT = do_DELETE = do_CONNECT = lambda self: self.send_error(405)
+
+    def head(self, status, **headers):
+        """The status line and headers; `content_type` is spelt Content-Type."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-").title(), str(value))
+        self.send_header("Connection", "close")
+        self.end_headers()
+
+    def whole(self, body: bytes, status=200, content_type="application/json", **headers):
+        """A complete answer."""
+        self.head(status, content_type=content_type, content_length=len(body), **headers)
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+Behaviour = Callable[[Handler], None]
+
+
+def answer(text, *, model="small-1", prompt_tokens=None, completion_tokens=None, cost=None):
+    """The value of an answer, as an endpoint would send it."""
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "cost": cost}
+    usage = {name: value for name, value in usage.items() if value is not None}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    return {"id": "chat-1", "object": "chat.completion", "model": model, "choices": [choice]} | (
+        {"usage": usage} if usage else {}
+    )
+
+
+def says(text, **usage) -> Behaviour:
+    """Answers with a text, or with what a function of the Request returns, and with the usage of `answer`."""
+
+    def act(handler):
+        said = text(handler.request_read) if callable(text) else text
+        handler.whole(json.dumps(answer(said, **usage)).encode())
+
+    return act
+
+
+def sends(body, **head) -> Behaviour:
+    """Answers with this body: bytes as they are, anything else as JSON. `head`: status, content_type, headers."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return lambda handler: handler.whole(data, **head)
+
+
+def fails(status, *, retry_after=None, body=b'{"error": {"message": "not now"}}', **headers) -> Behaviour:
+    """Answers with a status of failure, such as 429 or 500."""
+    if retry_after is not None:
+        headers["retry_after"] = retry_after
+    return sends(body, status=status, **headers)
+
+
+def redirects(to, status=307) -> Behaviour:
+    """Sends clients elsewhere."""
+    return sends(b"", status=status, location=to)
+
+
+def packed(value, *, encoding="gzip") -> Behaviour:
+    """Answers with a body that is compressed."""
+    return sends(gzip.compress(json.dumps(value).encode()), content_encoding=encoding)
+
+
+def web_page() -> Behaviour:
+    """Answers with a page instead of JSON."""
+    return sends(b"<!doctype html><title>Sign in</title>", content_type="text/html; charset=utf-8")
+
+
+def not_json() -> Behaviour:
+    """Promises JSON and sends none."""
+    return sends(b"Welcome!")
+
+
+def half_json(text="yes") -> Behaviour:
+    """Sends the first half of an answer as if it were all."""
+    data = json.dumps(answer(text)).encode()
+    return sends(data[: len(data) // 2])
+
+
+def cut_off(text="yes") -> Behaviour:
+    """Ends the connection in the middle of the body."""
+
+    def act(handler):
+        data = json.dumps(answer(text)).encode()
+        handler.head(200, content_type="application/json", content_length=len(data))
+        handler.wfile.write(data[: len(data) // 2])
+
+    return act
+
+
+def resets() -> Behaviour:
+    """Breaks the connection off before any answer."""
+
+    def act(handler):
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        handler.rfile.close()  # keeps the connection open
+        handler.connection.close()
+
+    return act
+
+
+def hangs() -> Behaviour:
+    """Says nothing at all while the endpoint is open."""
+    return lambda handler: handler.endpoint.over.wait(PATIENCE)
+
+
+def trickles(part="body", text="yes", *, pause=0.01) -> Behaviour:
+    """Sends its head or its body byte by byte, and never the last one: each comes in time, the whole does not."""
+
+    def act(handler):
+        body = json.dumps(answer(text)).encode()
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        begin = len(head) if part == "body" else 0
+        handler.wfile.write(head[:begin])
+        for byte in (head + body)[begin:-1]:
+            if handler.endpoint.over.wait(pause):
+                return
+            handler.wfile.write(bytes([byte]))
+        handler.endpoint.over.wait(PATIENCE)
+
+    return act
+
+
+def too_large(size=2_000_000) -> Behaviour:
+    """Answers with a text of so many characters."""
+    return says("x" * size)
+
+
+def says_bytes(data: bytes) -> Behaviour:
+    """Writes these bytes to the connection, whether they are HTTP or not, and ends it."""
+    return lambda handler: handler.wfile.write(data)
+
+
+@contextmanager
+def nothing_listens():
+    """The address of a port that refuses connections and is nobody else's."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False  # closing waits for them
+    block_on_close = True
+
+    def __init__(self, address, endpoint):
+        self.endpoint = endpoint
+        self.faults = []
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, Handler)
+
+    def server_bind(self):
+        """Without asking what this machine is called."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
+
+    def handle_error(self, request, client_address):
+        """Clients may go whenever they like; anything else is a fault of a script."""
+        exc = sys.exc_info()[1]
+        if not isinstance(exc, ConnectionError | ssl.SSLError):
+            self.faults.append(repr(exc))

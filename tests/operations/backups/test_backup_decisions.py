@@ -1,0 +1,90 @@
+"""10,000 decisions of memory_gate with everything around them: what a backup and what archives give back."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests import homes
+from tests.operations.backups import backing_up
+from tests.operations.backups.backing_up import python, receipt, run, tables
+
+pytestmark = pytest.mark.kill
+COUNT, SESSIONS, TURNS = 10_000, 5, 40
+MAIN = "agents/main/agent/openclaw-agent.sqlite"
+GATE = (
+    *("memory_gate_decisions", "memory_gate_stats", "gate_windows", "gate_receipts", "gate_calls", "gate_prompts"),
+    *("gate_replays", "gate_replay_decisions", "gate_hours", "gate_session_sums"),
+)
+# As a plugin tells them, 100 at a time and every hundredth with a long response; calls that failed; a replay of all.
+FILL = f"""
+from agents.models import Agent
+from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
+from gate.recording import recorded, storing
+from gate.schemas import DecisionIn
+from ledger.models import ConversationTurn
+agent, kinds = Agent.objects.get(agent_id="main"), MemoryGateDecision.Decision.values
+turns = list(ConversationTurn.objects.using("agent_main").order_by("id"))
+def told(number):
+    turn, kind = turns[number % len(turns)], kinds[number % len(kinds)]
+    seen = [dict(role="user", message=f"Message {{number - n}}", timestamp=turn.created_at) for n in range(3)]
+    return DecisionIn(
+        id=f"d{{number}}", turn_id=turn.id, session_id=turn.session_id, decision=kind, reason=f"Because {{number}}.",
+        candidate_fact=None if kind == "NO_WRITE" else f"Fact {{number}}", llm_model=f"gate-{{number % 3}}",
+        llm_latency_ms=number % 9_000, prompt_tokens=400, completion_tokens=9, cost_usd=number / 10**6,
+        raw_response=f"{{number}} " * (20_000 if number % 100 == 0 else 5), prompt_version=f"p{{number % 2}}",
+        context=None if number % 4 else seen, created_at=turn.created_at + number * 60_000)
+for start in range(0, {COUNT}, 100):
+    recorded.record(agent, list(map(told, range(start, start + 100))))
+storing.store_calls("agent_main", [GateCall(id=f"c{{n}}", session_id="s", origin="own", outcome="failed", cost_usd=0.1,
+    raw_response="no answer " * (9_000 if n % 50 == 0 else 1), created_at=10**12 + n) for n in range(500)])
+GatePrompt.objects.using("agent_main").create(id="p0", text="Decide.", created_at=1)
+replay = GateReplay.objects.using("agent_main").create(
+    id="r", llm_model="gate-9", prompt_version="p9", started_by="mei", created_at=1)
+GateReplayDecision.objects.using("agent_main").bulk_create([GateReplayDecision(
+    replay=replay, decision_id=f"d{{n}}", decision="NO_WRITE", reason=f"Not {{n}}", created_at=2)
+    for n in range({COUNT})])
+"""
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    home = tmp_path_factory.mktemp("decisions") / "home"
+    source = homes.Home(home.parent / "home-source")
+    for _session in range(SESSIONS):
+        script = source.transcript()
+        for turn in range(TURNS):
+            script.add(homes.user(f"Question {turn}"), homes.assistant(f"Answer {turn}"))
+    assert run(home, "collect")[0] == 0
+    python(home, FILL)
+    return home
+
+
+def test_a_backup_gives_everything_back(filled, tmp_path):
+    before, new = tables(filled), tmp_path / "new"
+    assert len(before[MAIN, "memory_gate_decisions"]) == COUNT
+    assert len(before[MAIN, "gate_windows"]) > COUNT // 4 and all(before[MAIN, name] for name in GATE)
+    made = receipt(filled, "create")["backup"]
+    assert made["status"] == "verified"
+    receipt(new, "restore", made["path"])
+    after = tables(new)
+    assert [key for key in before if after[key] != before[key]] == []
+    assert backing_up.artifacts(new) == backing_up.artifacts(filled) and backing_up.are_artifacts_sound(new)
+
+
+def test_sessions_that_are_archived_and_restored_are_what_they_were(filled):
+    before, stored = tables(filled), backing_up.artifacts(filled)
+    assert run(filled, "archive", "--older-than", "30d")[0] == 0
+    gone = tables(filled)
+    assert not gone[MAIN, "sessions"] and not gone[MAIN, "conversation_contexts"]
+    assert before[MAIN, "conversation_contexts"]
+    assert [name for name in GATE if gone[MAIN, name] != before[MAIN, name]] == []
+    python(filled, backing_up.CLEAR)
+    assert backing_up.artifacts(filled) == stored  # long responses
+    assert run(filled, "archive", "restore", str(filled / "archive"))[0] == 0
+    after = tables(filled)
+    noted = ("state/openclaw.sqlite", "collector_sessions")  # also says when
+    assert {key for key in before if before[key] != after[key]} <= {noted}
+    unmatched = "SELECT count(*) FROM memory_gate_decisions WHERE turn_id NOT IN (SELECT id FROM conversation_turns)"
+    with closing(sqlite3.connect(filled / MAIN)) as db:
+        assert db.execute(unmatched).fetchone() == (0,)

@@ -1,0 +1,138 @@
+"""Decisions of memory_gate that lack something, or whose sums are wrong: each is taken away, and the doctor tells."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.homes import Home, assistant, user
+from tests.operations.backups.backing_up import python
+from tests.operations.doctor.doctoring import change, doctor, rows
+
+pytestmark = pytest.mark.kill
+# Ten decisions as a plugin tells them, one with a long response; a call that failed, and its response, too.
+FILL = """
+from agents.models import Agent
+from gate.models import GateCall
+from gate.recording import recorded, storing
+from gate.schemas import DecisionIn
+from ledger.models import ConversationTurn
+turns = ConversationTurn.objects.using("agent_main").order_by("turn_number")
+recorded.record(Agent.objects.get(agent_id="main"), [DecisionIn(
+    id=f"d{turn.turn_number}", turn_id=turn.id, session_id=turn.session_id, decision="UPDATE_USER", reason="Likes it.",
+    candidate_fact="Likes tea.", llm_model=None or "gate-1", llm_latency_ms=turn.turn_number * 100, cost_usd=0.001,
+    raw_response="x " * (50_000 if turn.turn_number == 3 else 9), created_at=turn.created_at + 5) for turn in turns])
+storing.store_calls("agent_main", [GateCall(id="c1", session_id="s", origin="own", outcome="failed", cost_usd=0.1,
+    raw_response="no " * 50_000, created_at=turns[0].created_at)])
+"""
+SUMS = ("gate_hours", "gate_days", "gate_session_sums", "memory_gate_stats")
+
+
+@pytest.fixture
+def home(tmp_path):
+    source = Home(tmp_path / "home-source")
+    script = source.transcript()
+    for number in range(10):
+        script.add(user(f"Question {number}"), assistant(f"Answer {number}"))
+    doctor(tmp_path / "home", "--fix", status=0)
+    python(tmp_path / "home", FILL)
+    return tmp_path / "home"
+
+
+def found(home, *words, status=1):
+    """What is told of decisions, by check."""
+    looked, _status = doctor(home, *words, status=status)
+    return {one["check"]: one for one in looked["store"] if one["check"].startswith("gate_")}
+
+
+def derived(home):
+    """The rows of all sums, without the moment at which they were made."""
+    told = {}
+    for table in SUMS:
+        names = [name for (name,) in rows(home, f"SELECT name FROM pragma_table_info('{table}')", "main")]
+        names = ", ".join(name for name in names if name != "updated_at")
+        told[table] = rows(home, f"SELECT {names} FROM {table} ORDER BY 1, 2, 3", "main")
+    return told
+
+
+def test_nothing_is_said_of_what_is_whole(home):
+    assert found(home, "--deep", status=0) == {}
+
+
+def test_a_window_that_is_gone(home):
+    change(home, "DELETE FROM gate_windows WHERE hash IN (SELECT window_hash FROM memory_gate_decisions"
+                 " WHERE id IN ('d2', 'd4'))", "main")  # fmt: skip
+    told = found(home)["gate_window_gone"]
+    assert "2 decisions of agent main: d2, d4." in told["sentence"] and not told["is_repairable"]
+
+
+@pytest.mark.parametrize("how", ["other", "none"])
+def test_a_window_that_is_not_what_its_hash_says(home, how):
+    (name,) = rows(home, "SELECT hash FROM gate_windows ORDER BY hash LIMIT 1", "main")[0]
+    body = "x'00'" if how == "none" else "(SELECT body_zstd FROM gate_windows ORDER BY hash DESC LIMIT 1)"
+    change(home, f"UPDATE gate_windows SET body_zstd = {body} WHERE hash = '{name}'", "main")
+    assert found(home, status=0) == {}
+    assert name in found(home, "--deep")["gate_window_damaged"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "UPDATE gate_hours SET total = total + 1",
+        "UPDATE gate_hours SET cost_nano_usd = cost_nano_usd + 1000",
+        "UPDATE gate_hours SET latency_json = '{}'",
+        "UPDATE gate_hours SET failed_count = 0",
+        "UPDATE gate_session_sums SET last_at = last_at + 1",
+        "DELETE FROM gate_session_sums",
+        "UPDATE memory_gate_stats SET update_user_count = 3",
+        "INSERT INTO memory_gate_stats (date, total_decisions) VALUES ('2020-01-01', 1)",
+        "UPDATE memory_gate_decisions SET decision = 'UPDATE_SOUL' WHERE id = 'd5'",
+    ],
+)
+def test_sums_that_are_wrong_are_found_and_made_again(home, how):
+    before = derived(home)
+    change(home, how, "main")
+    assert found(home)["gate_sums"]["is_repairable"]
+    fixed, _status = doctor(home, "--fix", status=0)
+    told = [one for one in fixed["run"]["repairs"] if one["check"] == "gate_sums"]
+    assert told == [{"check": "gate_sums", "agent": "main", "is_done": True, "sentence":
+                     "The totals of memory_gate decisions of agent main were recalculated."}]  # fmt: skip
+    assert found(home, status=0) == {}
+    assert (derived(home) == before) == ("memory_gate_decisions" not in how)
+
+
+def test_sums_that_are_off_are_not_missed(home):
+    python(home, "from people.configuration import keys\nkeys.put('memoryGateAuditing.enableStats', False)\n"
+                 "from gate.statistics import sums\nsums.clear('agent_main')")  # fmt: skip
+    assert found(home, status=0) == {}
+
+
+def test_a_decision_that_is_gone_is_told_by_its_receipt_and_can_be_recorded_again(home):
+    change(home, "DELETE FROM memory_gate_decisions WHERE id = 'd6'", "main")
+    told = found(home)
+    assert told["gate_receipts"]["sentence"] == "1 memory_gate decision that agent main was told of is missing: d6."
+    assert doctor(home, "--fix", status=0)[0]["run"]["repairs"]
+    assert found(home, status=0) == {}
+    python(home, FILL)
+    assert rows(home, "SELECT count(*) FROM memory_gate_decisions", "main") == [(10,)]
+    assert found(home, "--deep", status=0) == {}
+
+
+def test_responses_that_are_gone(home):
+    change(home, "DELETE FROM artifacts WHERE kind = 'gate_response'", "main")
+    assert "2 memory_gate decisions or calls of agent main" in found(home)["gate_responses"]["sentence"]
+    assert "d3, c1" in found(home)["gate_responses"]["sentence"]
+
+
+def test_a_content_of_a_response_that_is_gone(home):
+    for blob in (home / "artifacts" / "blobs").rglob("*.*"):
+        blob.unlink()
+    looked, _status = doctor(home, status=1)
+    assert [one["check"] for one in looked["store"]] == ["artifact_gone"]
+
+
+def test_turns_that_are_gone_while_their_session_is_here(home):
+    with closing(sqlite3.connect(home / "agents/main/agent/openclaw-agent.sqlite")) as db, db:
+        db.execute("UPDATE memory_gate_decisions SET turn_id = turn_id || 'x' WHERE id = 'd7'")
+    told = found(home, status=0)["gate_turns"]
+    assert told["level"] == "note" and told["sentence"].endswith("does not have: d7.")
