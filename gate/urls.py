@@ -5,7 +5,7 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 from .deciding import views as own_views
 from .lists import views as list_views
 from .looking import views
-from .statistics import views as statistics_views
+from .statistics.page import views as statistics_views
 
 app_name = "gate"
 urlpatterns = [

@@ -40,11 +40,11 @@ GATE = (
     ' ("candidate_fact" > \'\' AND "candidate_fact" IS NOT NULL)))',
 )
 GATE_NEW = {
-    *("gate_calls", "gate_hours", "gate_prompts", "gate_receipts", "gate_replay_decisions", "gate_replays"),
-    *("gate_session_sums", "gate_windows", "memory_gate_stats", "idx_call_created", "idx_call_decision"),
-    *("idx_call_model", "idx_call_outcome", "idx_call_replay", "idx_call_session", "idx_call_turn"),
-    *("idx_gate_created", "idx_gate_model", "idx_gate_prompt", "idx_gate_session_last", "idx_gate_session_total"),
-    *("idx_gate_slow", "idx_gate_unmatched", "idx_gate_unseen", "idx_replay_created"),
+    *("gate_calls", "gate_days", "gate_hours", "gate_prompts", "gate_receipts", "gate_replay_decisions"),
+    *("gate_replays", "gate_session_sums", "gate_sums_state", "gate_windows", "memory_gate_stats"),
+    *("idx_call_created", "idx_call_decision", "idx_call_model", "idx_call_outcome", "idx_call_replay"),
+    *("idx_call_session", "idx_call_turn", "idx_gate_created", "idx_gate_model", "idx_gate_prompt"),
+    *("idx_gate_session_last", "idx_gate_session_total", "idx_gate_slow", "idx_gate_unseen", "idx_replay_created"),
 }
 # Columns by which an export is counted.
 LONGER = ', "sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score", "turn_traits"'
@@ -98,8 +98,9 @@ def test_the_schema_is_what_it_was(migrated, tmp_path):
         assert sql.count(part) == 1
         sql = sql.replace(part, "")
     own["memory_gate_decisions"] = (table, sql)
-    table, sql = own["idx_decision"]
-    own["idx_decision"] = (table, sql.replace(', "created_at"', ""))
+    for index in ("idx_decision", "idx_turn"):
+        table, sql = own[index]
+        own[index] = (table, sql.replace(', "created_at"', ""))
     assert own == of_before("agent.sql", tmp_path)
 
 
