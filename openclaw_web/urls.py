@@ -10,9 +10,9 @@ APPS = (
     "automation",
     "operations",
     "ledger",
-    "datasets",
-    "gate",  # after what has pages below those of decisions: the id of a decision may hold slashes
+    "gate",
     "guardian",
+    "datasets",
     "artifacts",
 )
 urlpatterns = [*(path("", include(f"{app}.urls")) for app in APPS), path("api/v1/", api.urls())]

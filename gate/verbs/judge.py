@@ -23,17 +23,18 @@ EXAMPLES = ("reflection gate run --limit 20", "reflection gate run --since 2026-
 
 
 def add_arguments(parser):
-    parser.add_argument("--session", "-S", metavar="SESSION", help=_("only this session: id or key"))
-    parser.add_argument("--since", "-s", metavar="TIME", help=_("only turns since then (ISO 8601)"))
-    parser.add_argument("--until", "-u", metavar="TIME", help=_("only turns before then (ISO 8601)"))
-    parser.add_argument("--limit", "-l", type=int, metavar="N", help=_("at most N turns, the newest (all)"))
-    parser.add_argument("--again", action="store_true", help=_("also turns that another model or prompt judged"))
+    parser.add_argument("-l", "--limit", type=int, metavar="N", help=_("at most N turns, the newest (all)"))
+    parser.add_argument("-s", "--since", metavar="TIME", help=_("turns at or after this ISO 8601 time"))
+    parser.add_argument("-u", "--until", metavar="TIME", help=_("turns before this ISO 8601 time"))
+    parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
+    parser.add_argument("--again", action="store_true", help=_("also turns that have a decision"))
+    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
     how.add_argument("--yes", action="store_true", help=_("send it"))
 
 
-def run(agent, session, since, until, limit, again, dry_run, yes, quiet=False, **options):
+def run(agent, session, since, until, limit, again, dry_run, yes, quiet, **options):
     if limit is not None and limit < 1:
         raise WrongUse(_("--limit must be 1 or more."))
     asked = Asked(session, moment(since, "--since"), moment(until, "--until"), limit, again)

@@ -6,8 +6,6 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
-from gate.verbs import judge
-from openclaw_web.commands.groups import Branch, Group
 from people.configuration import keys as configuration
 from tests.llm_endpoint import fails, says
 
@@ -16,21 +14,11 @@ from .judged import calls, decides, decisions, talk
 pytestmark = pytest.mark.django_db
 
 
-class Reflection(Group):
-    help = "The command that has this verb."
-    verbs = {"gate": Branch("Decisions of memory_gate.", {"run": judge})}
-    schema = "openclaw-web.reflection.v1"
-    needs_database = works_in_home = False
-
-    def add_common_arguments(self, parser):
-        parser.add_argument("--agent", default="main")
-
-
 def said(*words):
     """Status, standard output and what was said of a run of the verb for ada."""
     out = io.StringIO()
     try:
-        call_command(Reflection(), "gate", "run", "--agent", "ada", *words, stdout=out)
+        call_command("reflection", "gate", "run", "--agent", "ada", *words, stdout=out)
     except CommandError as error:
         return error.returncode, out.getvalue(), str(error)
     return 0, out.getvalue(), ""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from openclaw_web.endpoints.schemas import PageQuery
 
-from .figures import BY
+from ..figures import BY
 
 
 class StatisticsQuery(PageQuery):

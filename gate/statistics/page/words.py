@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import duration, money, tokens
 
-from . import sums
+from .. import sums
+from ..changes import COUNTS
+from ..figures import Figures, Row
 from .answer import MOST_DAYS, answer, asked
-from .changes import COUNTS
-from .figures import Figures, Row
 
 SHORT = {decision: decision.removeprefix("UPDATE_") for decision in COUNTS}  # of columns
 SMALLEST = 0.0001  # dollars

@@ -9,10 +9,10 @@ from agents.models import Agent
 from ledger.models import Session
 from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
 
+from ..figures import Figures, Period
 from .addresses import Rows, prompt
 from .answer import Answer
 from .chart import chart_of
-from .figures import Figures, Period
 from .words import SHORT, cost, name_of, share
 
 

@@ -6,7 +6,8 @@ from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from . import sums, words
+from .. import sums
+from . import words
 from .answer import answer, asked
 from .schemas import StatisticsOut, StatisticsQuery
 
