@@ -37,6 +37,7 @@ ROUTERS = (
     "gate.api",
     "gate.deciding.api",
     "gate.statistics.page.api",
+    "gate.replaying.api",
     "guardian.api",
     "datasets.review.api",
     "datasets.api",
