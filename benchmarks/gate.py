@@ -84,15 +84,9 @@ def of_pages(home, options):
         asked |= {f"{agent}: {name}": (root + address, kind) for name, (address, kind) in some.items()}
     there = {name: page for name, page in asked.items() if client.get(page[0]).status_code != 404}
     rows = pages.median_of([pages.measure(client, there, options.rounds) for _ in range(options.runs)])
-    left = [
-        {"page": f"{name}: not there", "ms": None, "ratio": "", "bar": None} for name in asked.keys() - there.keys()
-    ]
+    left = [{"page": f"{name}: not there", "ms": None, "ratio": ""} for name in sorted(asked.keys() - there.keys())]
     own = ("floor", "agents", "big: sessions", "growth, sessions", f"{pages.AGENTS} agents")
-    return [
-        rows[0],
-        *(row for row in rows if not row["page"].startswith(own)),
-        *sorted(left, key=lambda row: row["page"]),
-    ]
+    return [rows[0], *(row for row in rows if not row["page"].startswith(own)), *left]
 
 
 def fill(agent_id, count):
@@ -144,7 +138,8 @@ gate_rows.fill_gate(db, rows, start=clock.now_ms() - gate_rows.WEEKS_MS)
 sums.rebuild(db)
 many_rows.settle(db)
 user, _link = accounts.add_user("otto", "operator")
-print("PREPARED", json.dumps([accounts_tokens.make_token(user, name=str(n), role="operator")[1] for n in range(people)]))
+made = [accounts_tokens.make_token(user, name=str(n), role="operator")[1] for n in range(people)]
+print("PREPARED", json.dumps(made))
 """
 
 

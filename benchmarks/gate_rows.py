@@ -7,8 +7,8 @@ DECISION = """CASE WHEN i % 20 < 14 THEN 'NO_WRITE' WHEN i % 20 < 16 THEN 'UPDAT
 'UPDATE_MEMORY' WHEN i % 60 = 18 THEN 'UPDATE_SOUL' WHEN i % 60 = 38 THEN 'UPDATE_IDENTITY' ELSE 'UPDATE_TOOLS' END"""
 MODEL = "CASE WHEN i % 7 < 5 THEN 'gate-small' WHEN i % 7 = 5 THEN 'gate-large' ELSE 'gate-next' END"
 ORIGIN = "CASE WHEN i % 10 < 6 THEN 'recorded' WHEN i % 10 < 9 THEN 'imported' ELSE 'own' END"
-REASON = """'The user ' || CASE i % 5 WHEN 0 THEN 'says hello' WHEN 1 THEN 'asks about line ' || i WHEN 2 THEN 'likes tea'
-WHEN 3 THEN '只是闲聊' ELSE 'repeats what is known, ' || (i % 40) || ' times' END || '.'"""
+REASON = """'The user ' || CASE i % 5 WHEN 0 THEN 'says hello' WHEN 1 THEN 'asks about line ' || i
+WHEN 2 THEN 'likes tea' WHEN 3 THEN '只是闲聊' ELSE 'repeats what is known, ' || (i % 40) || ' times' END || '.'"""
 SLOW = "CASE WHEN i % 500 = 3 THEN 6000 ELSE 200 + i * 7919 % 3000 END"
 
 
@@ -19,11 +19,8 @@ def fill_gate(db, count, *, sessions_of=10, start=T0):
     """
     from gate.models import GateCall, GatePrompt, GateWindow, MemoryGateDecision
 
-    session, moment = f"printf('%08d', i / {sessions_of})", f"{start} + i * {WEEKS_MS} / {count}"
-    prompt = f"'prompt-' || (1 + i * 6 / {count})"
-    about = {"session_id": session, "turn_id": f"{session} || ':r' || i", "llm_model": MODEL, "prompt_version": prompt}
-    about |= {"created_at": moment, "origin": ORIGIN, "prompt_tokens": "400 + i % 900", "completion_tokens": "i % 90"}
-    about |= {"llm_latency_ms": SLOW, "cost_usd": "CASE WHEN i % 3 THEN 0.0001 * (1 + i % 9) END"}
+    about = _about(count, sessions_of, start, "i")
+    moment = about["created_at"]
     insert(
         db,
         MemoryGateDecision,
@@ -44,9 +41,9 @@ def fill_gate(db, count, *, sessions_of=10, start=T0):
         db,
         GateCall,
         count // 5,
-        **about,
+        **_about(count, sessions_of, start, "(i * 5)"),
         id="printf('call%022d', i)",
-        decision_id="CASE WHEN i % 5 THEN printf('%026d', i) END",
+        decision_id="CASE WHEN i % 5 THEN printf('%026d', i * 5) END",
         outcome="CASE WHEN i % 5 THEN 'decided' WHEN i % 10 THEN 'failed' ELSE 'malformed' END",
         failure="CASE WHEN i % 5 THEN '' WHEN i % 10 THEN 'timeout' ELSE 'not_json' END",
         reason="CASE WHEN i % 5 THEN '' ELSE 'The endpoint did not answer.' END",
@@ -55,3 +52,20 @@ def fill_gate(db, count, *, sessions_of=10, start=T0):
     insert(db, GateWindow, count, hash="printf('%064x', i)", body_zstd=window, message_count="10", created_at=moment)
     texts = {"id": "'prompt-' || (i + 1)", "text": "'Decide what to keep, version ' || i", "created_at": str(start)}
     insert(db, GatePrompt, 6, **texts)
+
+
+def _about(count, sessions_of, start, i):
+    """What a decision and a call have in common; `i` is the number of the decision."""
+    session = f"printf('%08d', {i} / {sessions_of})"
+    return {
+        "session_id": session,
+        "turn_id": f"{session} || ':r' || {i}",
+        "llm_model": MODEL,
+        "prompt_version": f"'prompt-' || (1 + {i} * 6 / {count})",
+        "created_at": f"{start} + {i} * {WEEKS_MS} / {count}",
+        "origin": ORIGIN,
+        "prompt_tokens": "400 + i % 900",
+        "completion_tokens": "i % 90",
+        "llm_latency_ms": SLOW,
+        "cost_usd": "CASE WHEN i % 3 THEN 0.0001 * (1 + i % 9) END",
+    }

@@ -1,5 +1,7 @@
 from django.urls import path, re_path
 
+import openclaw_web.pages.converters  # noqa: F401 - <anything:>
+
 from . import views
 from .exporting import views as export_views
 from .exporting.looking import views as looking_views
@@ -16,13 +18,12 @@ urlpatterns = [
     path("samples/<str:sample_id>/label/", views.sample_label, name="sample_label"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/of/", views.session_samples, name="session_samples"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/", views.samples_make, name="samples_make"),
-    path("agents/<str:agent>/gate/verdicts/of/", decision_views.decision_verdicts, name="decision_verdicts"),
+    # Not below the gate's own: an id there may be any text, and so it may here.
+    path("agents/<str:agent>/verdicts/", decision_views.decision_verdicts, name="decision_verdicts"),
     path(
-        "agents/<str:agent>/gate/<path:decision_id>/verdict/", decision_views.decision_verdict, name="decision_verdict"
+        "agents/<str:agent>/verdicts/<anything:decision_id>/", decision_views.decision_verdict, name="decision_verdict"
     ),
-    path(
-        "agents/<str:agent>/gate/<path:decision_id>/verdict/give/", decision_views.decision_judge, name="decision_judge"
-    ),
+    path("agents/<str:agent>/judge/<anything:decision_id>/", decision_views.decision_judge, name="decision_judge"),
     path("review/label/", review_views.review_label, name="review_label"),
     path("review/skip/", review_views.review_skip, name="review_skip"),
     path("review/undo/", review_views.review_undo, name="review_undo"),

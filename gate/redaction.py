@@ -80,6 +80,8 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
     GateReplayDecision: {
         "replay_id": NONE,
         "decision_id": NONE,
+        "original": NONE,
+        "outcome": NONE,
         "decision": NONE,
         "reason": WORDS,
         "candidate_fact": WORDS,

@@ -5,7 +5,8 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 from .deciding import views as own_views
 from .lists import views as list_views
 from .looking import views
-from .statistics import views as statistics_views
+from .replaying import views as replay_views
+from .statistics.page import views as statistics_views
 
 app_name = "gate"
 urlpatterns = [
@@ -20,6 +21,16 @@ urlpatterns = [
     path("agents/<str:agent>/gate/own/", own_views.own_gate, name="own_gate"),
     path("agents/<str:agent>/gate/own/run/", own_views.own_gate_run, name="own_gate_run"),
     path("agents/<str:agent>/gate/own/switch/", own_views.own_gate_switch, name="own_gate_switch"),
+    path("agents/<str:agent>/gate/replays/", replay_views.replay_list, name="replay_list"),
+    path("agents/<str:agent>/gate/replays/new/", replay_views.replay_new, name="replay_new"),
+    path("agents/<str:agent>/gate/replays/new/plan/", replay_views.replay_plan, name="replay_plan"),
+    path("agents/<str:agent>/gate/replays/new/start/", replay_views.replay_start, name="replay_start"),
+    path("agents/<str:agent>/gate/replays/<str:replay_id>/", replay_views.replay_detail, name="replay_detail"),
+    path(
+        "agents/<str:agent>/gate/replays/<str:replay_id>/continue/",
+        replay_views.replay_continue,
+        name="replay_continue",
+    ),
     # The last one: an id may be any text.
     path("agents/<str:agent>/gate/<anything:decision_id>/", views.decision_detail, name="decision_detail"),
 ]

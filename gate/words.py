@@ -17,7 +17,7 @@ MATCH_WORDS = {
     Match.NONE: _("No turn found"),
 }
 MATCH_SENTENCES = {
-    Match.GIVEN: _("Whoever told of this decision named its turn."),
+    Match.GIVEN: _("The source of this decision named the turn."),
     Match.EXACT: _("The reply that the gate was given is the reply of this turn."),
     Match.NEAR: _("The turn was found by session and time alone. It may be another turn."),
     Match.NONE: _("No turn of this session fits the time of the decision."),
@@ -28,6 +28,12 @@ SOURCE_WORDS = {
     Source.DATABASE: _("Database of the plugin"),
     Source.OWN: _("Own gate"),
 }
+
+
+def of_rows() -> dict[str, dict[str, str]]:
+    """The words of origins and of matches in the language of the request, for lists: each row says two of them."""
+    tables = {"origins": ORIGIN_WORDS, "matches": MATCH_WORDS}
+    return {name: {value: str(word) for value, word in table.items()} for name, table in tables.items()}
 
 
 def gate_origin_word(origin):
@@ -57,4 +63,13 @@ def known_cost(usd):
     return "<$0.0001" if 0 < usd < SMALLEST else money(usd)
 
 
-FILTERS = {made.__name__: made for made in (gate_origin_word, match_word, match_sentence, source_words, known_cost)}
+def share_of(part, whole):
+    """`34%`, `<1%`, and `>99%` of what is not quite all; `–` of nothing."""
+    if not whole:
+        return "–"
+    percent = 100 * part / whole
+    return "<1%" if 0 < percent < 1 else ">99%" if 99 < percent < 100 else f"{percent:.0f}%"
+
+
+MADE = (gate_origin_word, match_word, match_sentence, source_words, known_cost, share_of)
+FILTERS = {made.__name__: made for made in MADE}

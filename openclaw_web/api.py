@@ -36,6 +36,8 @@ ROUTERS = (
     "ledger.session.steps_api",
     "gate.api",
     "gate.deciding.api",
+    "gate.statistics.page.api",
+    "gate.replaying.api",
     "guardian.api",
     "datasets.review.api",
     "datasets.api",

@@ -116,6 +116,9 @@ INSTALLED_APPS = [
 # What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
 BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
 
+# What a replay of the gate asks for the decisions of an agent that approved samples are about: their ids.
+APPROVED_DECISIONS = "datasets.from_decisions.replays.approved"
+
 # Where artifacts get the calls they came from: transcripts are above them.
 ARTIFACT_CALLS = "ledger.outputs.calls.of_uses"
 
@@ -310,6 +313,7 @@ JOB_KINDS = {
     "export": "datasets.exporting.jobs.JOB",
     "export_verify": "datasets.exporting.jobs.VERIFY_JOB",
     "gate": "gate.deciding.running.JOB",
+    "gate_replay": "gate.replaying.running.JOB",
     "gate_new_turns": "gate.deciding.automatic.JOB",
     "signatures": "datasets.likeness.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",

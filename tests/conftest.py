@@ -172,6 +172,7 @@ def real_files(monkeypatch, settings, tmp_path, agent_template, db):
 
     known = connections.settings
     settings.HOME_DIR = tmp_path
+    (tmp_path / "state").mkdir(exist_ok=True)  # every home has one: locks are in it
     monkeypatch.setattr(databases, "_template", lambda: agent_template)
     monkeypatch.setattr(BaseDatabaseWrapper, "ensure_connection", ensure_connection)
     yield tmp_path

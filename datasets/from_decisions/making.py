@@ -16,7 +16,7 @@ from openclaw_web.sqlite import writing
 
 from .. import turn_facts
 from ..models import DatasetSample
-from . import contents
+from . import bodies
 from .seen import Seen
 
 TYPES = DatasetSample.Type
@@ -30,7 +30,7 @@ def sample_id(agent_id: str, decision_id: str) -> str:
 def sample_of(agent: Agent, seen: Seen, *, is_right: bool) -> DatasetSample:
     """The sample of a decision, not stored yet and not judged: a positive one, or one of which something is wrong."""
     decision, turn = seen.decision, seen.turn
-    body = contents.content(decision, seen.window, is_right=is_right)
+    body = bodies.content(decision, seen.window, is_right=is_right)
     return DatasetSample(
         id=sample_id(agent.agent_id, decision.id),
         sample_type=body["type"],

@@ -15,7 +15,7 @@ from people.audit import log as audit
 
 from ..as_typed import as_typed
 from ..exporters.samples import GATE_TYPES
-from ..from_decisions import contents
+from ..from_decisions import bodies
 from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleLabel
 from ..versions import version_of
@@ -185,7 +185,7 @@ def _judge_parts(sample, gate, guardian):
         parts.check("gate", gate, parts.gate_of(body))
         sample.gate_label, sample.gate_corrected_output = gate.label, gate.corrected_json
         if sample.sample_type in GATE_TYPES:
-            sample.sample_type, sample.content = contents.judged(body, gate)
+            sample.sample_type, sample.content = bodies.judged(body, gate)
     if guardian:
         parts.check("guardian", guardian, parts.guardian_of(body))
         sample.guardian_label, sample.guardian_corrected_output = guardian.label, guardian.corrected_json

@@ -32,6 +32,7 @@ class Whose:
     session_id: str
     turn_id: str | None
     replay_id: str | None = None
+    decision_id: str | None = None  # that is made again
 
 
 def ask(
@@ -75,6 +76,7 @@ def _row(gate, window, whose, attempt):
         turn_id=whose.turn_id,
         session_id=whose.session_id,
         replay_id=whose.replay_id,
+        decision_id=whose.decision_id,
         origin=Origin.OWN,
         llm_model=gate.model,
         prompt_version=gate.prompt.version,

@@ -1,7 +1,7 @@
 """Who decides: a model behind an endpoint, with a prompt. What it is sent is two messages and nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
@@ -57,6 +57,11 @@ def in_force() -> Gate:
     return as_set()
 
 
+def other(model: str, prompt: prompts.Prompt) -> Gate:
+    """Another model or prompt at the same endpoint, also while nothing may be sent."""
+    return replace(as_set(), model=model, prompt=prompt)
+
+
 def as_set() -> Gate:
     """The same, also while nothing may be sent: its endpoint then has no host, or its model no name."""
     values = configuration.several(MODEL, PRICES)
@@ -68,14 +73,14 @@ def as_set() -> Gate:
     return Gate(place, values[MODEL], prompts.in_force(), known)
 
 
-def problem_of() -> str:
-    """Why nothing may be sent now, in a sentence; empty when something may be."""
+def problem_of(model: str = "") -> str:
+    """Why nothing may be sent now, in a sentence; empty when something may be. `model`: another one than in force."""
     try:
         endpoint.from_environment()
     except Refused as refused:
         return refused.sentence
     values = configuration.several(ENABLED, MODEL, recorded.SETTING)
-    if not values[MODEL]:
+    if not (model or values[MODEL]):
         return _("No model is chosen: llm.model is empty in the settings.")
     if not values[recorded.SETTING]:
         return _("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings.")

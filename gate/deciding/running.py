@@ -61,7 +61,7 @@ class Walk:
                 return
             try:
                 if turn_id not in self.known:
-                    self.withheld += judging.judge(self.db, self.gate, turn_id, wait=self._wait) == Ended.WITHHELD
+                    self.withheld += self._judge(turn_id) == Ended.WITHHELD
                 in_a_row = 0
             except LimitReached as reached:
                 self.stopped = reached.sentence
@@ -73,6 +73,9 @@ class Walk:
                     return
             self.done += 1
         self._tell()
+
+    def _judge(self, turn_id: str) -> Ended:
+        return judging.judge(self.db, self.gate, turn_id, wait=self._wait)
 
     def _tell(self):
         words = {"model": self.gate.model, "host": self.gate.endpoint.host}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Q, Sum
 
 from jobs.kinds import DAY_MS
 from openclaw_web import clock
@@ -13,6 +13,7 @@ from ..recording.told import Origin
 
 Outcome = GateCall.Outcome
 BATCH = 500
+OURS = Count("id", filter=Q(replay_id=None))
 
 
 def of_turns(db: str, turn_ids: Sequence[str], since: int) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def of_turns(db: str, turn_ids: Sequence[str], since: int) -> dict[str, Any]:
 
 
 def of_today(db: str) -> dict[str, Any]:
-    """The same of all calls of this UTC day, those of replays included."""
+    """The same of all calls of this UTC day; tokens and cost with those of replays, which are counted nowhere else."""
     now = clock.now_ms()
     return _sums(GateCall.objects.using(db).filter(created_at__gte=now - now % DAY_MS, origin=Origin.OWN))
 
@@ -43,7 +44,7 @@ def _own(db, since):
 
 
 def _sums(calls):
-    rows = calls.values("outcome").annotate(number=Count("id"), tokens=Sum("reserved_tokens"), cost=Sum("cost_usd"))
+    rows = calls.values("outcome").annotate(number=OURS, tokens=Sum("reserved_tokens"), cost=Sum("cost_usd"))
     found = dict.fromkeys(map(str, Outcome), 0)
     tokens, costs = 0, []
     for row in rows:

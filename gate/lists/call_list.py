@@ -6,7 +6,7 @@ from django.utils.translation import ngettext_lazy
 
 from ledger.lists import facets
 from ledger.lists.agent_filters import AgentFilters
-from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
@@ -79,11 +79,9 @@ CALLS = List(
         ("", _("Reason"), False, TITLE),
         ("", _("User message"), False),
         ("", _("Model"), False),
-        ("", _("Attempt"), True),
-        ("", _("Latency"), True, NAMED),
+        ("", _("Latency"), True),
         ("", _("Tokens"), True),
         ("", _("Cost"), True),
-        ("", _("Decision"), False),
     ),
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page)},

@@ -10,12 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from ledger.lists.agent_filters import AgentFilters
-from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
+from .. import words
 from ..models import MemoryGateDecision
 from ..models.decisions import SLOW_MS
-from ..words import ORIGIN_WORDS
 from . import around
 
 SEARCH_MS = 200  # for each page of a search for words
@@ -49,13 +49,13 @@ class DecisionFilters(AgentFilters):
         label=_("Search reasons and facts"),
         required=False,
         max_length=200,
-        help_text=_("Each page searches for 0.2 seconds and says how far it came."),
+        help_text=_("Words are searched for 0.2 seconds a page, newest first. The next page continues."),
     )
     decision = forms.ChoiceField(label=_("Decision"), required=False, choices=MemoryGateDecision.Decision.choices)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     prompt = forms.CharField(label=_("Prompt version"), required=False, max_length=500)
-    origin = forms.ChoiceField(label=_("Origin"), required=False, choices=ORIGIN_WORDS.items())
+    origin = forms.ChoiceField(label=_("Origin"), required=False, choices=words.ORIGIN_WORDS.items())
     slow = forms.BooleanField(label=_("Only slow (5 seconds or more)"), required=False)
     unseen = forms.BooleanField(label=_("The gate saw no user message"), required=False)
     unmatched = forms.BooleanField(label=_("Without a turn"), required=False)
@@ -72,8 +72,8 @@ def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", **asked) -> L
     found = narrowed(rows, wanted, order=order, seeks=SEEKS, time_ms=time_ms)
     if not q:
         return found
-    words = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
-    return replace(found, condition=words if found.condition is None else found.condition & words)
+    said = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
+    return replace(found, condition=said if found.condition is None else found.condition & said)
 
 
 def _read(rows: QuerySet[MemoryGateDecision]) -> QuerySet[MemoryGateDecision, dict[str, Any]]:
@@ -104,13 +104,12 @@ DECISIONS = List(
         ("", _("Reason and fact"), False, TITLE),
         ("", _("User message"), False),
         ("", _("Model"), False),
-        ("", _("Latency"), True, NAMED),
+        ("", _("Latency"), True),
         ("", _("Tokens"), True),
         ("", _("Cost"), True),
-        ("", _("Origin and match"), False),
     ),
     fields=FIELDS,
-    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page)},
+    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page), **words.of_rows()},
     read=_read,
     file=lambda rows: rows.values(*FIELDS, "place"),
     shape=lambda row: {name: row[name] for name in FIELDS},

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
 from openclaw_web.sqlite.fields import Count, EpochMs
@@ -85,6 +86,9 @@ class GateReplay(models.Model):
     filters_json = models.TextField(default="{}", help_text="which decisions: filters of the list, or approved samples")
     state = models.TextField(choices=State.choices, default=State.RUNNING)
     total = Count(default=0)
+    skipped = Count(default=0, help_text="decisions that fit, but whose window is not there")
+    decided = Count(default=0, help_text="of its decisions, those that were made again by now")
+    agreed = Count(default=0, help_text="of these, those that became the same")
     started_by = models.TextField()
     created_at = EpochMs()
     job_id = models.TextField(null=True)
@@ -96,24 +100,42 @@ class GateReplay(models.Model):
     def __str__(self):
         return self.id
 
+    def get_absolute_url(self):
+        return reverse("gate:replay_detail", args=[self._state.db.removeprefix("agent_"), self.id])
+
 
 class GateReplayDecision(models.Model):
-    """What the other gate decided on the window of one decision; without a decision its call failed."""
+    """A decision that a replay is about: first that it waits, then what the other gate decided on its window."""
+
+    class Outcome(models.TextChoices):
+        WAITING = "waiting"
+        DECIDED = "decided"
+        MALFORMED = "malformed"  # the model answered something else than a decision
+        WITHHELD = "withheld"  # somebody whose words are in the window has opted out
+        LOST = "lost"  # the decision or its window is not there any more
 
     pk = models.CompositePrimaryKey("replay", "decision_id")
     replay = models.ForeignKey(GateReplay, models.CASCADE, db_index=False, related_name="decisions")
-    decision_id = models.TextField(help_text="the decision that was made again")
+    decision_id = models.TextField(help_text="the decision that is made again")
+    number = Count(help_text="the newest decision is the first")
+    original = models.TextField(choices=MemoryGateDecision.Decision.choices, help_text="what the first gate decided")
+    outcome = models.TextField(choices=Outcome.choices, default=Outcome.WAITING)
     decision = models.TextField(choices=MemoryGateDecision.Decision.choices, null=True)
+    is_same = models.BooleanField(null=True, help_text="whether both decided the same")
     reason = models.TextField(default="")
     candidate_fact = models.TextField(null=True)
     llm_latency_ms = Count(null=True)
     prompt_tokens = Count(null=True)
     completion_tokens = Count(null=True)
     cost_usd = models.FloatField(null=True)
-    created_at = EpochMs()
+    created_at = EpochMs(null=True)
 
     class Meta:
         db_table = "gate_replay_decisions"
+        indexes = [
+            models.Index(fields=["replay", "outcome", "number"], name="idx_replay_outcome"),
+            models.Index(fields=["replay", "is_same", "number"], name="idx_replay_same"),
+        ]
 
     def __str__(self):
         return f"{self.replay_id} {self.decision_id}"

@@ -1,110 +1,122 @@
-"""Whether sums are what decisions and failed calls add up to: counted by SQLite, not in the way they are made."""
+"""All sums against the decisions and calls that they are of: read in pieces as they are at one moment, nothing is
+changed.
+"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from types import MappingProxyType
 from typing import Any
 
 import orjson
-from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum, TextField, Value
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 
 from openclaw_web.sqlite import statements
 
-from ..models import GateCall, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
-from .sums import COUNTS, DAY_MS, HOUR_MS, NANO, date_of, is_on, is_stale
+from ..models import GateDay, GateHour, GateSessionSums, MemoryGateStats
+from . import making, sums, tables
+from .changes import COUNTS, DAY_MS, NUMBERS, PLACE, Place, Sum
 
-FAILED = Q(outcome__in=(GateCall.Outcome.FAILED, GateCall.Outcome.MALFORMED), replay_id=None)
-TOKENS_KNOWN = Q(prompt_tokens__isnull=False) | Q(completion_tokens__isnull=False)
-OF_DECISIONS = {
-    "total": Count("id"),
-    **{name: Count("id", filter=Q(decision=choice)) for choice, name in COUNTS.items()},
-    "unseen_count": Count("id", filter=Q(saw_user=False)),
-    "latency_count": Count("llm_latency_ms"),
-    "latency_sum_ms": Coalesce(Sum("llm_latency_ms"), 0),
-    "token_count": Count("id", filter=TOKENS_KNOWN),
-    "prompt_tokens": Coalesce(Sum("prompt_tokens"), 0),
-    "completion_tokens": Coalesce(Sum("completion_tokens"), 0),
-}
-OF_BOTH = {"cost_count": Count("cost_usd"), "cost_usd": Coalesce(Sum("cost_usd"), 0.0)}
-MOMENTS = {"first_at": Min("created_at"), "last_at": Max("created_at")}
-Place = tuple[Any, ...]
-Found = dict[Place, dict[str, Any]]
+MISSING, UNEXPECTED, DIFFERENT, NOT_MADE = "missing", "unexpected", "different", "not made"
+MOST = 1_000  # differences that are told
+Values = tuple[Any, ...]
+NO_MOMENTS: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
-def differences(db: str) -> list[str]:
-    """The rows of sums that are not what decisions add up to, as `table key`; none while sums are off, or not made."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A row of sums that is not what it should be: its table, its key, and `what` is wrong.
+
+    Sums that are waiting to be made are one difference, of the table that says how far they are.
+    """
+
+    table: str
+    key: str
+    what: str
+
+
+def differences(db: str) -> list[Difference]:
+    """What is wrong with an agent's sums, at most MOST; nothing while statistics are off. `sums.rebuild` mends all."""
+    if not sums.is_on():
+        return []
     with statements.one_moment(db):
-        if not is_on() or is_stale(db):
-            return []
-        return [*_hours(db), *_sessions(db), *_days(db)]
+        if not sums.is_whole(db):
+            return [Difference("gate_sums_state", "sums", NOT_MADE)]
+        return list(islice(chain(_of_hours(db), _of_sessions(db)), MOST))
 
 
-def _hours(db) -> Iterator[str]:
-    empty = Value("", output_field=TextField())
-    keys = {
-        "at_hour": F("created_at") - F("created_at") % HOUR_MS,
-        "model": Coalesce("llm_model", empty),
-        "prompt": Coalesce("prompt_version", empty),
+def _of_hours(db) -> Iterator[Difference]:
+    """Of hours, and of the days that they add up to."""
+    days: dict[Place, Sum] = {}
+    visited: dict[int, int] = {}
+    made = making.NEVER
+    while made < making.ALWAYS:
+        changes, now = making.hours_after(db, made)
+        stored = _stored(GateHour.objects.using(db).filter(hour__gt=made, hour__lte=now), tables.HOURS)
+        yield from _compared(tables.HOURS.name, _wanted(changes.hours), stored)
+        for place, one in changes.days.items():
+            days.setdefault(place, Sum()).merge(one)
+        first, last = making.ended_days(made, now)
+        visited |= making.visited(db, first, last + DAY_MS)
+        made = now
+    yield from _compared(tables.DAYS.name, _wanted(days), _stored(GateDay.objects.using(db), tables.DAYS))
+    rows = MemoryGateStats.objects.using(db).values_list("date", "session_count", *tables.TOLD)
+    told = {(date,): tuple(values) for date, *values in rows.iterator()}
+    yield from _compared("memory_gate_stats", _told(days, visited), told)
+
+
+def _of_sessions(db) -> Iterator[Difference]:
+    made: str | None = ""
+    while made is not None:
+        changes, now = making.sessions_after(db, made)
+        rows = GateSessionSums.objects.using(db).filter(session_id__gt=made)
+        stored = _stored(rows if now is None else rows.filter(session_id__lte=now), tables.SESSIONS)
+        yield from _compared(tables.SESSIONS.name, _wanted(changes.sessions, changes.moments), stored)
+        made = now
+
+
+def _wanted(sums_: Mapping[Place, Sum], moments: Mapping[str, tuple[int, int]] = NO_MOMENTS) -> dict[Place, Values]:
+    """Rows as they should be: numbers, histogram, and what else a row has."""
+    return {
+        place: (*one.numbers, {name: n for name, n in one.latencies.items() if n}, *moments.get(place[0], ()))
+        for place, one in sums_.items()
     }
-    wanted = _added(db, lambda rows: rows.annotate(**keys).values_list(*keys), {})
-    yield from _unlike(GateHour, ("hour", "llm_model", "prompt_version"), db, wanted)
 
 
-def _sessions(db) -> Iterator[str]:
-    wanted = _added(db, lambda rows: rows.values_list("session_id"), MOMENTS)
-    yield from _unlike(GateSessionSums, ("session_id",), db, wanted)
-
-
-def _added(db, by: Callable[[QuerySet], QuerySet], more) -> Found:
-    """What decisions and failed calls add up to, by place."""
-    found: Found = {}
-    for rows, sums in (
-        (MemoryGateDecision.objects.using(db), OF_DECISIONS),
-        (GateCall.objects.using(db).filter(FAILED), {"failed_count": Count("id")}),
-    ):
-        sums = {**sums, **OF_BOTH, **more}
-        names = tuple(sums)
-        for row in by(rows.order_by()).annotate(**_apart(sums)).iterator():
-            place, values = row[: -len(names)], dict(zip(names, row[-len(names) :], strict=True))
-            before = found.setdefault(place, {})
-            for name, value in values.items():
-                add = {"first_at": min, "last_at": max}.get(name, lambda one, other: one + other)
-                before[name] = add(before[name], value) if name in before else value
+def _stored(rows: QuerySet, table: tables.Table) -> dict[Place, Values]:
+    """The same as they are."""
+    size, count = len(table.key), len(NUMBERS)
+    found = {}
+    for row in rows.values_list(*table.key, *NUMBERS, "latency_json", *table.more).iterator():
+        numbers, (text, *more) = row[size : size + count], row[size + count :]
+        found[tuple(row[:size])] = (*numbers, _histogram(text), *more)
     return found
 
 
-def _apart(sums):
-    """Under names that are no columns."""
-    return {f"sum_{name}": sum_of for name, sum_of in sums.items()}
+def _told(days, visited):
+    """Rows of `memory_gate_stats` as they should be."""
+    by_day: dict[int, Sum] = {}
+    for (day, *_rest), one in days.items():
+        by_day.setdefault(day, Sum()).merge(one)
+    found = {}
+    for day, one in by_day.items():
+        if one.total:
+            count, together = (one.numbers[PLACE[name]] for name in ("latency_count", "latency_sum_ms"))
+            average = (2 * together + count) // (2 * count) if count else None
+            counts = (one.numbers[PLACE[name]] for name in COUNTS.values())
+            found[(tables.date_of(day),)] = (visited.get(day, 0), one.total, *counts, average)
+    return found
 
 
-def _unlike(model, key, db, wanted: Found) -> Iterator[str]:
-    stored = {tuple(getattr(row, name) for name in key): row for row in model.objects.using(db).iterator()}
-    for place in sorted(stored.keys() | wanted.keys()):
-        row = stored.get(place)
-        if row is None or place not in wanted or _differs(row, wanted[place]):
-            yield " ".join([model._meta.db_table, *map(str, place)])
+def _compared(table, wanted, stored):
+    for place in sorted(wanted.keys() | stored.keys()):
+        if wanted.get(place) != stored.get(place):
+            what = MISSING if place not in stored else UNEXPECTED if place not in wanted else DIFFERENT
+            yield Difference(table, " ".join(map(str, place)), what)
 
 
-def _differs(row, wanted):
-    cost = wanted["cost_usd"] * NANO
-    if abs(row.cost_nano_usd - cost) > wanted["cost_count"] + 1:  # each cost was rounded by itself
-        return True
-    if sum(orjson.loads(row.latency_json).values()) != wanted.get("latency_count", 0):
-        return True
-    names = (*OF_DECISIONS, "failed_count", "cost_count", *(name for name in MOMENTS if name in wanted))
-    return any(getattr(row, name) != wanted.get(name, 0) for name in names)
-
-
-def _days(db) -> Iterator[str]:
-    """`memory_gate_stats`; a day on which calls failed and nothing was decided may have a row of zeros."""
-    rows = MemoryGateDecision.objects.using(db).order_by().annotate(day=F("created_at") - F("created_at") % DAY_MS)
-    sums = {"session_count": Count("session_id", distinct=True), "total_decisions": Count("id")}
-    sums |= {name: OF_DECISIONS[name] for name in COUNTS.values()}
-    wanted = {
-        date_of(day): dict(zip(sums, values, strict=True)) for day, *values in rows.values_list("day").annotate(**sums)
-    }
-    stored = {row.date: row for row in MemoryGateStats.objects.using(db)}
-    for date in sorted(stored.keys() | wanted.keys()):
-        known = stored.get(date)
-        if known is None or any(getattr(known, name) != wanted.get(date, {}).get(name, 0) for name in sums):
-            yield f"{MemoryGateStats._meta.db_table} {date}"
+def _histogram(text):
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None  # damaged: no histogram is like it

@@ -6,11 +6,11 @@ from datetime import timedelta
 from openclaw_web import clock
 from people.configuration import keys as configuration
 
-from ..models import GateDay
 from .changes import COUNTS
-from .figures import Period, day_of
+from .figures import DAILY, Daily, Period, daily, day_of
 
 DAYS, BEFORE = 7, 28
+NAMES = ("total", *COUNTS.values())
 POINTS, DECISIONS = "memoryGate.driftPoints", "memoryGate.driftDecisions"
 
 
@@ -39,11 +39,16 @@ def periods() -> tuple[Period, Period]:
     return Period(start, today - timedelta(days=1)), Period(start - timedelta(days=BEFORE), start - timedelta(days=1))
 
 
-def drifts(db: str, *, model: str = "", prompt: str = "") -> list[Drift]:
-    """The decisions whose share changed by as much as the settings say, the largest change first."""
+def drifts(db: str, known: Daily | None = None, *, model: str = "", prompt: str = "") -> list[Drift]:
+    """The decisions whose share changed by as much as the settings say, the largest change first.
+
+    `known` are sums of the same model and prompt version that somebody has read already.
+    """
     now, before = periods()
     wanted = configuration.several(POINTS, DECISIONS)
-    counts, counts_before = _counts(db, now, before, model, prompt)
+    if known is None or known.period.start > before.start or known.period.end < now.end:
+        known = daily(db, Period(before.start, now.end), model=model, prompt=prompt)
+    counts, counts_before = _counts(known, now), _counts(known, before)
     total, total_before = counts["total"], counts_before["total"]
     if min(total, total_before) < wanted[DECISIONS]:
         return []
@@ -57,15 +62,9 @@ def drifts(db: str, *, model: str = "", prompt: str = "") -> list[Drift]:
     return sorted(found, key=lambda one: -abs(one.points))
 
 
-def _counts(db, now, before, model, prompt):
-    names = ("total", *COUNTS.values())
-    start, (middle, end) = before.moments[0], now.moments
-    rows = GateDay.objects.using(db).filter(day__gte=start, day__lte=end)
-    only = {"llm_model": model, "prompt_version": prompt}
-    rows = rows.filter(**{name: value for name, value in only.items() if value})
-    counts, counts_before = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for day, *numbers in rows.values_list("day", *names):
-        found = counts if day >= middle else counts_before
-        for name, number in zip(names, numbers, strict=True):
-            found[name] += number
-    return counts, counts_before
+def _counts(known, period):
+    """How many of each decision there are in a period, and of all."""
+    start, end = period.moments
+    places = [DAILY.index(name) for name in NAMES]
+    rows = [[row[place] for place in places] for row in known.rows if start <= row[0] <= end]
+    return dict(zip(NAMES, map(sum, zip(*rows, strict=True)), strict=True)) if rows else dict.fromkeys(NAMES, 0)

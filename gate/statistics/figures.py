@@ -1,6 +1,6 @@
 """What decisions add up to, read from their sums by day and by session: never from the decisions themselves."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ import orjson
 from django.db.models import QuerySet
 
 from openclaw_web import clock
-from openclaw_web.lists.paging import Page, page_of
+from openclaw_web.lists.paging import Page, cursor, page_of, read_cursor
 
 from ..models import GateDay, GateSessionSums
 from . import latency
@@ -25,16 +25,11 @@ COST_PLACES = 9
 
 @dataclass(slots=True)
 class Figures:
-    """What some decisions add up to."""
+    """What some decisions add up to: `numbers` in the order of NUMBERS, and histograms of their latencies."""
 
-    numbers: list[int] = field(default_factory=lambda: [0] * len(NUMBERS))
-    latencies: dict[str, int] = field(default_factory=dict)
+    numbers: Sequence[int] = field(default_factory=lambda: [0] * len(NUMBERS))
+    histograms: Sequence[latency.Histogram] = ()
     _percentiles: list[int | None] | None = None
-
-    def add(self, numbers: Iterable[int], latencies: latency.Histogram) -> None:
-        """Add a row of sums."""
-        self.numbers = [one + more for one, more in zip(self.numbers, numbers, strict=True)]
-        latency.add(self.latencies, latencies)
 
     def of(self, name: str) -> int:
         """A column of the sums."""
@@ -43,6 +38,16 @@ class Figures:
     @property
     def total(self) -> int:
         return self.numbers[0]
+
+    @property
+    def latencies(self) -> latency.Histogram:
+        """All histograms as one."""
+        if len(self.histograms) != 1:
+            together: dict[str, int] = {}
+            for histogram in self.histograms:
+                latency.add(together, histogram)
+            self.histograms = (together,)
+        return self.histograms[0]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -135,18 +140,20 @@ class Daily:
 
     def by(self, name: str) -> dict[Any, Figures]:
         """Figures by `day` or `week` (their first millisecond), `model` or `prompt`."""
-        found: dict[Any, Figures] = {}
+        place = {"day": 0, "week": 0, "model": 1, "prompt": 2}[name]
+        found: dict[Any, list[tuple[Any, ...]]] = {}
         for row in self.rows:
-            key = _week_of(row[0]) if name == "week" else row[{"day": 0, "model": 1, "prompt": 2}[name]]
-            found.setdefault(key, Figures()).add(row[3:-1], orjson.loads(row[-1]))
-        return found
+            found.setdefault(_week_of(row[0]) if name == "week" else row[place], []).append(row)
+        return {key: _together(rows) for key, rows in found.items()}
 
     def total(self) -> Figures:
         """All of it."""
-        found = Figures()
-        for figures in self.by("model").values():
-            found.add(figures.numbers, figures.latencies)
-        return found
+        return _together(self.rows)
+
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """The models and the prompt versions that are in it."""
+        return sorted({row[1] for row in self.rows} - {""}), sorted({row[2] for row in self.rows} - {""})
 
 
 def start_of(day: date) -> int:
@@ -185,17 +192,36 @@ def daily(db: str, period: Period, *, model: str = "", prompt: str = "") -> Dail
     rows = GateDay.objects.using(db).filter(day__gte=start, day__lte=end)
     only = {"llm_model": model, "prompt_version": prompt}
     rows = rows.filter(**{name: value for name, value in only.items() if value})
-    return Daily(period, list(rows.order_by("day").values_list(*DAILY)))
+    found = rows.order_by("day").values_list(*DAILY)
+    return Daily(period, [(*row[:-1], orjson.loads(row[-1])) for row in found])
 
 
 def rows_by(found: Daily, name: str) -> list[Row]:
-    """A row for each day or week that has decisions or failed calls, the newest first; of each model or prompt version,
-    the busiest first."""
+    """A row for each day or week with decisions or failed calls, the newest first; each model or prompt version, the
+    busiest first.
+    """
     groups = found.by(name)
     if name in ("day", "week"):
         return [_of_days(start, groups[start], name, found.period) for start in sorted(groups, reverse=True)]
     named = sorted(groups.items(), key=lambda item: (-item[1].total, -item[1].failures, item[0]))
     return [Row(key, figures, found.period) for key, figures in named]
+
+
+def part_of(rows: list[Row], *, after: str | None = None, before: str | None = None, size: int) -> Page:
+    """A page of rows that are all there already."""
+    keys = [row.key for row in rows]
+    if after:
+        (key,) = read_cursor(after, 1)
+        start = keys.index(key) + 1 if key in keys else len(rows)
+    elif before:
+        (key,) = read_cursor(before, 1)
+        start = max(0, keys.index(key) - size) if key in keys else 0
+    else:
+        start = 0
+    page = Page(rows[start : start + size])
+    page.next = cursor([page[-1].key]) if page and start + size < len(rows) else None
+    page.previous = cursor([page[0].key]) if page and start else None
+    return page
 
 
 def sessions(
@@ -227,6 +253,11 @@ def _of_days(start, figures, name, period):
 
 
 def _of_session(row):
-    figures = Figures()
-    figures.add([row[name] for name in NUMBERS], orjson.loads(row["latency_json"]))
+    figures = Figures([row[name] for name in NUMBERS], [orjson.loads(row["latency_json"])])
     return Row(row["session_id"], figures, None, row["first_at"], row["last_at"])
+
+
+def _together(rows):
+    """Rows of DAILY as one."""
+    columns = list(zip(*rows, strict=True))
+    return Figures(list(map(sum, columns[3:-1])), columns[-1]) if rows else Figures()

@@ -88,44 +88,53 @@ def amounts(db: str) -> tuple[int, int]:
     return sum(made), 2 * MemoryGateDecision.objects.using(db).count()
 
 
-def _make_hours(db, made):
-    """The last hour that is made now."""
+def hours_after(db: str, made: int) -> tuple[Changes, int]:
+    """What the next hours add up to, a piece of them, and the last of these hours; ALWAYS when there are no more."""
     after = {"created_at__gte": made + HOUR_MS}
     rows, last = _piece(_decisions(db, after), _failed(db, after), HOURS)
     changes = _changes(rows)
     changes.sessions.clear()
-    tables.write(db, changes)
-    now = ALWAYS if last is None else last
-    _make_days(db, made, now)
-    return now
+    return changes, ALWAYS if last is None else last
 
 
-def _make_days(db, made_before, made):
-    """Derive the days that have ended since: each when all its hours are made."""
-    start = (made_before + HOUR_MS) // DAY_MS * DAY_MS
-    ended = {"day__gte": start, "day__lte": made + HOUR_MS - DAY_MS}
-    days = set(GateDay.objects.using(db).filter(**ended).values_list("day", flat=True))
-    if days:
-        tables.write_stats(db, days, _visited(db, min(days), max(days) + DAY_MS))
-
-
-def _visited(db, start, end):
-    """By day, how many sessions have a decision of it."""
-    rows = MemoryGateDecision.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
-    by_day = rows.values(day=Cast(F("created_at") / DAY_MS, IntegerField())).annotate(
-        n=Count("session_id", distinct=True)
-    )
-    return {row["day"] * DAY_MS: row["n"] for row in by_day.order_by()}
-
-
-def _make_sessions(db, made):
-    """The last session that is made now; None when all are."""
+def sessions_after(db: str, made: str) -> tuple[Changes, str | None]:
+    """The same of sessions, by their ids; None when there are no more."""
     after = {"session_id__gt": made}
     rows, last = _piece(_decisions(db, after), _failed(db, after), SESSIONS)
     changes = _changes(rows)
     changes.hours.clear()
+    return changes, last
+
+
+def ended_days(made_before: int, made: int) -> tuple[int, int]:
+    """The first and the last day that end between two hours: all their hours are made with the second one."""
+    return (made_before + HOUR_MS) // DAY_MS * DAY_MS, (made + HOUR_MS) // DAY_MS * DAY_MS - DAY_MS
+
+
+def visited(db: str, start: int, end: int) -> dict[int, int]:
+    """By day, how many sessions have a decision of it; from a day to before another one."""
+    rows = MemoryGateDecision.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
+    by_day = rows.values(day=Cast(F("created_at") / DAY_MS, IntegerField()))
+    counted = by_day.annotate(n=Count("session_id", distinct=True)).order_by()
+    return {row["day"] * DAY_MS: row["n"] for row in counted}
+
+
+def _make_hours(db, made):
+    """The last hour that is made now."""
+    changes, now = hours_after(db, made)
     tables.write(db, changes)
-    return last
+    first, last = ended_days(made, now)
+    days = set(GateDay.objects.using(db).filter(day__gte=first, day__lte=last).values_list("day", flat=True))
+    if days:
+        tables.write_stats(db, days, visited(db, min(days), max(days) + DAY_MS))
+    return now
+
+
+def _make_sessions(db, made):
+    """The last session that is made now; None when all are."""
+    changes, now = sessions_after(db, made)
+    tables.write(db, changes)
+    return now
 
 
 def _decisions(db, after):

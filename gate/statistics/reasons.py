@@ -13,7 +13,7 @@ from ..models import MemoryGateDecision
 from .changes import DAY_MS
 from .figures import Period
 
-NEWEST = 1_000  # decisions that are looked at
+NEWEST = 500  # decisions that are looked at
 PIECE = 250
 BUDGET_MS = 60
 CHARACTERS = 300  # of each reason

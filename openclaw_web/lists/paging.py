@@ -13,6 +13,7 @@ from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, ICo
 from django.utils.translation import gettext as _
 
 from ..errors import Refused
+from ..sqlite.fields import Constant
 
 HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because they are big
 WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
@@ -102,7 +103,9 @@ def narrowed(rows, terms, *, order, seeks=(), window=WINDOW, time_ms=0):
     left = []
     for term in terms:
         if term is seek or (term.column == first and term.lookup in ("gte", "lt", "gt")):
-            rows = rows.filter(**{f"{term.column}__{term.lookup}": term.value})
+            is_constant = term is seek and term.lookup in ("gt", "gte")  # what an index of some rows may hold
+            value = Constant(term.value) if is_constant else term.value
+            rows = rows.filter(**{f"{term.column}__{term.lookup}": value})
         else:
             left.append(_hidden(term))
     return Listing(rows, tuple(order), Q(*left) if left else None, window, time_ms)

@@ -72,6 +72,12 @@ def clock(ms):
 
 def day_in_words(day, *, has_year=True):
     """A date as people write it: `21 Feb 2026`, `2026年2月21日`."""
+    return _day_in_words(day, has_year, get_language())
+
+
+@lru_cache(maxsize=2_000)
+def _day_in_words(day, has_year, _language):
+    """The same, remembered by language: a chart has many days."""
     # Translators: how a date is written, in Django's letters: j day, M month, n its number, Y year: "Y年n月j日".
     form = _("j M Y") if has_year else _("j M")
     return date_format(day, form)

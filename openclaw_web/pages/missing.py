@@ -44,6 +44,7 @@ ARTIFACTS = Way("artifacts:artifact_list", ("agent",), _("All artifacts of this 
 FILES = Way("guardian:file_list", ("agent",), _("All files of this agent"))
 DECISIONS = Way("gate:decision_list", ("agent",), _("All decisions of this agent"))
 CALLS = Way("gate:call_list", ("agent",), _("All gate calls of this agent"))
+REPLAYS = Way("gate:replay_list", ("agent",), _("All replays of this agent"))
 TASKS = Way("automation:cron_list", ("agent",), _("All scheduled tasks of this agent"))
 
 # Of each route whose address names a thing in a way of its own: that part of the address, the sentence, where to go on.
@@ -60,6 +61,7 @@ BY_PART = {
     "decision_id": ("decision_id", _("There is no decision %(name)s."), (DECISIONS,)),
     "call_id": ("call_id", _("There is no gate call %(name)s."), (CALLS,)),
     "prompt_id": ("prompt_id", _("There is no prompt version %(name)s."), (DECISIONS,)),
+    "replay_id": ("replay_id", _("There is no replay %(name)s."), (REPLAYS,)),
     "session_id": ("session_id", _("There is no session %(name)s."), (SESSIONS, AGENTS)),
     "sha256": ("sha256", _("There is no artifact %(name)s."), (ARTIFACTS,)),
     "sample_id": ("sample_id", _("There is no sample %(name)s."), (SAMPLES,)),

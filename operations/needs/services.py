@@ -11,8 +11,10 @@ from jobs import ticking
 from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.disk import reserve
+from openclaw_web.pages.templates import url_or_none
 
 from ..backups import runs
+from . import gates
 
 WAITED_MS = 10 * 60_000  # a job that is not begun for so long has no worker
 
@@ -28,7 +30,7 @@ class Need:
 
 def found() -> list[Need]:
     """All of it, the most urgent first."""
-    return [*_disk(), *_waiting(), *_failed(), *_unproven()]
+    return [*_disk(), *_waiting(), *_failed(), *_gates(), *_unproven()]
 
 
 def in_words(needs: list[Need]) -> str:
@@ -54,6 +56,13 @@ def _failed():
         if task.every_ms and task.last and task.last.state in (JobRun.State.FAILED, JobRun.State.REFUSED):
             sentence = task.last.message or _("The last run failed.")
             yield Need(str(task.label), sentence, task.last.get_absolute_url())
+
+
+def _gates():
+    for agent_id, notice in gates.notices():
+        page = url_or_none(notice.route, agent_id) or ""
+        href = f"{page}?{notice.query}" if page and notice.query else page
+        yield Need(_("Memory gate of %(agent)s") % {"agent": agent_id}, notice.sentence, href)
 
 
 def _unproven():

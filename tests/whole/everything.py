@@ -3,6 +3,7 @@
 from agents.models import Agent
 from benchmarks import many_rows
 from datasets.review import verdicts
+from gate.models import GateCall, GatePrompt, MemoryGateDecision
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
 from openclaw_web.lists import declaration
@@ -26,6 +27,7 @@ def fill(count, person):
     factories.AgentFactory(agent_id="ada")
     many_rows.fill_sessions(DB, count)
     many_rows.fill_agent(DB, count)
+    many_rows.fill_gate(DB, count)
     many_rows.fill_artifacts(DB, count)
     many_rows.fill_site(count, agent="ada")
     many_rows.fill_around(count, agent="ada")
@@ -40,6 +42,9 @@ def _conversation(count):
     for number in range(count):
         step(number + 1)
         factories.DecisionFactory(session_id="s1", turn_id=f"s1:r{number * 5 + 1}")
+        factories.DecisionFactory(session_id="s1", turn_id="s1:r1", origin="own")
+        factories.GateCallFactory(session_id="s1", turn_id="s1:r1")
+        factories.PromptFactory()
     agent = Agent.objects.get(agent_id="ada")
     packs = [built.row.sha256 for built in checkpoints.make(agent, session, "all", by="root")]
     return {
@@ -48,6 +53,9 @@ def _conversation(count):
         "step": "id1",
         "artifact": handles()[0][-64:],
         "checkpoint": packs[-1],
+        "decision": MemoryGateDecision.objects.using(DB).filter(turn_id="s1:r1", origin="recorded")[0].id,
+        "call": GateCall.objects.using(DB).filter(turn_id="s1:r1")[0].id,
+        "prompt": GatePrompt.objects.using(DB).latest("id").id,
     }
 
 

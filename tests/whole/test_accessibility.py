@@ -27,6 +27,11 @@ ADDRESSES = {
     "datasets:sample_detail": "/samples/{sample}/",
     "datasets:sample_list": "/samples/",
     "datasets:samples_bulk": "/samples/bulk/?verdict=approved",
+    "gate:call_detail": "/agents/main/gate/calls/{call}/",
+    "gate:call_list": "/agents/main/gate/calls/",
+    "gate:decision_detail": "/agents/main/gate/{decision}/",
+    "gate:decision_list": "/agents/main/gate/",
+    "gate:prompt_detail": "/agents/main/gate/prompts/{prompt}/",
     "guardian:file_detail": "/agents/main/files/{file}/",
     "guardian:file_list": "/agents/main/files/",
     "ledger:event_list": "/agents/main/events/",
@@ -79,6 +84,7 @@ NO_PAGES = {
     "datasets:review_waiting": "a number for a script",
     "operations:system_needs": "a number for a script",
     "datasets:session_samples": "links for places on another page",
+    "gate:session_decisions": "links for places on another page",
     "jobs:job_notice": "what a notice about a job asks for until the job has ended",
     "ledger:session_live": "what a session's page asks for while it is open",
     "operations:backup_file": "a file",
@@ -105,6 +111,10 @@ import json
 from agents.databases import alias
 from artifacts import services
 from agents.models import Agent
+from gate.models import GateCall, GatePrompt
+from gate.recording import storing
+from gate.recording.told import MemoryGateDecision, Source, Told
+from gate.recording.windows import Window
 from datasets.models import DatasetExport, DatasetSample
 from ledger.transcripts import around
 from ledger.collectors.trajectories import Step
@@ -123,7 +133,21 @@ around.store_steps(alias("main"), [step])
 text = "a token in a line\\n" * 900
 place = services.Place(session.id, None, session.leaf_record_id, "exec")
 artifact = services.stash(alias("main"), text, place=place)[0]
+turn = session.turns.exclude(agent_message_id=None).order_by("-turn_number")[0]
+about = {"session_id": session.id, "turn_id": turn.id, "llm_model": "gate-1", "llm_latency_ms": 6200}
+about |= {"prompt_version": "v2", "created_at": turn.created_at + 2000, "cost_usd": 0.0002}
+facts = {"decision": "UPDATE_USER", "reason": "Tells what they like.", "candidate_fact": "Likes tea."}
+window = Window(({"role": "user", "message": "Good morning", "timestamp": turn.created_at},), None, "Tea it is.")
+rows = [MemoryGateDecision(id=name, raw_response="{}", saw_user=False, **facts, **about) for name in ("a1", "a2")]
+storing.store(alias("main"), [Told(rows[0], Source.API, window), Told(rows[1], Source.LOG, None)])
+failed = GateCall(id="c1", origin="own", outcome="malformed", failure="not_json", reason="No JSON.", **about)
+storing.store_calls(alias("main"), [failed])
+for name, text in (("v1", "Decide."), ("v2", "Decide well.")):
+    GatePrompt.objects.using(alias("main")).create(id=name, text=text, created_at=turn.created_at)
 print(json.dumps({
+    "call": failed.id,
+    "decision": "a1",
+    "prompt": "v2",
     "artifact": artifact.sha256,
     "checkpoint": next(checkpoints.make(main, compacted, by="demo")).row.sha256,
     "session": session.id,

@@ -1,7 +1,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import export, find, judge, tell
+from gate.verbs import export, find, judge, replay, tell
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -12,7 +12,14 @@ class Command(Group):
     verbs = {
         "gate": Branch(
             gettext_lazy("Decisions of memory_gate."),
-            {"list": find.Listing(), "show": find.Showing(), "export": export, "record": tell, "run": judge},
+            {
+                "list": find.Listing(),
+                "show": find.Showing(),
+                "export": export,
+                "record": tell,
+                "run": judge,
+                "replay": replay,
+            },
         )
     }
 

@@ -12,8 +12,8 @@ from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import FACT, decide
 
 pytestmark = pytest.mark.django_db
-URL = "/agents/ada/gate/d1/verdict/"
-GIVE = "/agents/ada/gate/d1/verdict/give/"
+URL = "/agents/ada/verdicts/d1/"
+GIVE = "/agents/ada/judge/d1/"
 HTMX = {"HX-Request": "true"}
 
 
@@ -40,6 +40,7 @@ def test_it_works(as_reviewer):
     assert page.status_code == 200
     assert "Nobody has judged this decision." in said(page)
     assert FACT in said(page)
+    assert 'href="/agents/ada/gate/d1/"' in page.text
     part = as_reviewer.get(URL, headers=HTMX)
     assert part.text.strip().startswith('<section id="decision-verdict"')
     for key, verdict in (("r", "right"), ("w", "wrong")):
@@ -110,10 +111,10 @@ def test_a_sample_without_a_verdict(as_reviewer):
 
 def test_a_decision_without_a_turn_has_a_sentence_and_no_buttons(as_reviewer, ada):
     decide("d2", turn=None)
-    page = as_reviewer.get("/agents/ada/gate/d2/verdict/")
+    page = as_reviewer.get("/agents/ada/verdicts/d2/")
     assert "No turn was found for this decision" in said(page)
     assert 'name="verdict"' not in page.text
-    assert give(as_reviewer, url="/agents/ada/gate/d2/verdict/give/").status_code == 422
+    assert give(as_reviewer, url="/agents/ada/judge/d2/").status_code == 422
 
 
 def test_without_scripts_it_is_a_page(as_reviewer):
@@ -134,8 +135,8 @@ def test_who_may_not(as_stranger, ada):
 
 
 def test_only_decisions_of_the_agent(as_reviewer, bob):
-    assert as_reviewer.get("/agents/bob/gate/d1/verdict/").status_code == 404
-    assert give(as_reviewer, url="/agents/nobody/gate/d1/verdict/give/").status_code == 404
+    assert as_reviewer.get("/agents/bob/verdicts/d1/").status_code == 404
+    assert give(as_reviewer, url="/agents/nobody/judge/d1/").status_code == 404
 
 
 def test_ids_and_words_of_any_kind(as_reviewer, ada):

@@ -27,7 +27,7 @@ ROWS = """names => {
     const rows = names.map((name) => `<tr><td><a href="#">row</a></td><td><span id="${name}"></span></td></tr>`);
     const main = document.getElementById("main");
     main.innerHTML = `<table data-rows><tbody>${rows.join("")}</tbody></table>`;
-    return htmx.ajax("GET", "/agents/ada/gate/verdicts/of/?ids=d1&ids=d2&ids=d3", { swap: "none", source: main });
+    return htmx.ajax("GET", "/agents/ada/verdicts/?ids=d1&ids=d2&ids=d3", { swap: "none", source: main });
 }"""
 
 
@@ -55,7 +55,7 @@ def press(page, key):
 
 def test_a_decision_is_judged_by_keyboard(opened):
     page, address = opened
-    page.goto(f"{address}/agents/ada/gate/d1/verdict/")
+    page.goto(f"{address}/agents/ada/verdicts/d1/")
     place = page.locator("#decision-verdict")
     press(page, "r")
     expect(place.get_by_role("status")).to_have_text("Saved: right.")
@@ -83,7 +83,7 @@ def test_a_decision_is_judged_by_keyboard(opened):
 
 def test_a_row_is_judged_where_the_focus_is(opened):
     page, address = opened
-    page.goto(f"{address}/agents/ada/gate/d1/verdict/")
+    page.goto(f"{address}/agents/ada/verdicts/d1/")
     page.evaluate(ROWS, [f"verdict-of-{anchor(name)}" for name in ("d1", "d2", "d3")])
     place = {name: page.locator(f"#verdict-of-{anchor(name)}") for name in ("d1", "d2", "d3")}
     expect(place["d3"].locator("button")).to_have_count(2)

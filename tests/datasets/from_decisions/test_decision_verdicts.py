@@ -13,7 +13,7 @@ from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import decide
 
 pytestmark = pytest.mark.django_db
-URL = "/agents/ada/gate/verdicts/of/"
+URL = "/agents/ada/verdicts/"
 HTMX = {"HX-Request": "true"}
 
 
@@ -64,12 +64,12 @@ def test_what_was_said_on_the_sample_of_the_turn_counts_where_the_decision_has_n
 
 def test_a_row_is_judged_where_it_is(as_reviewer):
     answer = as_reviewer.post(
-        "/agents/ada/gate/d1/verdict/give/", {"verdict": "wrong", "expected": "", "place": "row"}, headers=HTMX
+        "/agents/ada/judge/d1/", {"verdict": "wrong", "expected": "", "place": "row"}, headers=HTMX
     )
     assert places(answer)[f"verdict-of-{anchor('d1')}"].split() == ["Wrong", "Right"]
     assert DatasetSample.objects.get().gate_label == "incorrect"
     answer = as_reviewer.post(
-        "/agents/ada/gate/d1/verdict/give/", {"verdict": "right", "expected": "old", "place": "row"}, headers=HTMX
+        "/agents/ada/judge/d1/", {"verdict": "right", "expected": "old", "place": "row"}, headers=HTMX
     )
     assert answer.status_code == 422
     assert "reviewer chose Needs review" in answer.text

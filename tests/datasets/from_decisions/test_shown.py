@@ -10,6 +10,7 @@ from datasets.from_decisions import judging
 from datasets.from_decisions.judging import Correction
 from datasets.models import DatasetSample
 from datasets.services import make_samples
+from openclaw_web.sqlite import statements
 from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import FACT, decide, saw
 
@@ -43,6 +44,7 @@ def test_all_that_a_row_will_hold_is_on_the_page(as_reviewer, ada, address):
         assert value in page.text
     assert 'name="output"' not in page.text
     assert "Memory gate, negative" in words
+    assert 'href="/agents/ada/gate/d1/"' in page.text
     assert words.index("Turn 2 User question 2") < words.index("Turn 2 Agent answer 2")
 
 
@@ -106,3 +108,12 @@ def test_a_turn_leads_to_its_own_sample_first(as_reviewer, ada):
     assert f"/samples/{own}/" in as_reviewer.get(address).text
     (made,) = make_samples(ada, "s1", [2], by="ann").made
     assert re.findall(r'href="/samples/(\w+)/"', as_reviewer.get(address).text) == [made]
+
+
+def test_the_specs_view_has_their_words(ada):
+    judge(ada, "wrong")
+    decide("d2", turn="s1:u3", window=saw(("user", "before"), reply="answer 3"), decision="NO_WRITE")
+    judging.judge(ada, "d2", "wrong", by="ann")
+    columns = "user_message_content, agent_message_content, memory_gate_decision"
+    found = statements.rows("default", f"SELECT {columns} FROM pending_review_samples")
+    assert set(found) == {(None, "answer 3", "NO_WRITE"), ("question 2", "answer 2", "UPDATE_USER")}

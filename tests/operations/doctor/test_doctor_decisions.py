@@ -25,7 +25,7 @@ recorded.record(Agent.objects.get(agent_id="main"), [DecisionIn(
 storing.store_calls("agent_main", [GateCall(id="c1", session_id="s", origin="own", outcome="failed", cost_usd=0.1,
     raw_response="no " * 50_000, created_at=turns[0].created_at)])
 """
-SUMS = ("gate_hours", "gate_session_sums", "memory_gate_stats")
+SUMS = ("gate_hours", "gate_days", "gate_session_sums", "memory_gate_stats")
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from ..models import MemoryGateDecision
-from . import shown, sums
+from ...models import MemoryGateDecision
+from .. import figures, sums
+from ..figures import BY
+from . import shown
 from .answer import answer
-from .figures import BY
 from .forms import StatisticsForm
 
 TEMPLATE = "gate/statistics.html"
@@ -29,7 +30,8 @@ def statistics(request, agent):
     asked = form.asked(agent.db)
     found = answer(agent.db, asked, **places(request))
     is_empty = not found.daily.rows and not found.rows
-    models, prompts = shown.names(agent.db, asked.period)
+    is_narrowed = asked.model or asked.prompt
+    models, prompts = (figures.daily(agent.db, asked.period) if is_narrowed else found.daily).names
     context = {
         "agent": agent,
         "state": "ready",

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import duration, money, tokens
 
-from . import sums
-from .answer import answer, asked
-from .changes import COUNTS
-from .figures import Figures, Row
+from .. import sums
+from ..changes import COUNTS
+from ..figures import Figures, Row
+from .answer import MOST_DAYS, answer, asked
 
 SHORT = {decision: decision.removeprefix("UPDATE_") for decision in COUNTS}  # of columns
 SMALLEST = 0.0001  # dollars
@@ -30,13 +30,14 @@ def table(
     if not sums.settle(db):
         raise Refused(_("Statistics of decisions are being calculated. Try again in a minute."))
     wanted = asked(db, by=by, since=since, until=until)
-    found = answer(db, wanted, size=limit or 50, with_reasons=False)
+    found = answer(db, wanted, size=limit or MOST_DAYS, with_reasons=False)
     return [shaped(row) for row in found.rows[:limit]]
 
 
 def shaped(row: Row) -> dict[str, Any]:
     """A row of figures as programs get it."""
-    days = {"from": str(row.period.start), "to": str(row.period.end)} if row.period else {"from": None, "to": None}
+    first, last = (str(row.period.start), str(row.period.end)) if row.period else (None, None)
+    days = {"first_day": first, "last_day": last}
     return {"key": row.key, **days, "first_at": row.first_at, "last_at": row.last_at, **amounts(row.figures)}
 
 

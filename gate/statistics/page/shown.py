@@ -9,11 +9,10 @@ from agents.models import Agent
 from ledger.models import Session
 from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
 
-from ..models import GateDay
+from ..figures import Figures, Period
 from .addresses import Rows, prompt
 from .answer import Answer
 from .chart import chart_of
-from .figures import Figures, Period
 from .words import SHORT, cost, name_of, share
 
 
@@ -46,7 +45,7 @@ def page_of(agent: Agent, found: Answer) -> dict[str, Any]:
         "chart": chart_of(found, rows),
         "changes": [_change(agent, change, rows) for change in found.prompt_changes],
         "drifts": [_drift(drift, rows) for drift in found.drifts],
-        "groups": [
+        "repeated": [
             (group, rows.decisions(asked.period, decision=group.decision, q=group.words))
             for group in (found.repeated.groups if found.repeated else ())
         ],
@@ -59,14 +58,6 @@ def heads() -> list[str]:
         *(_("Decisions"), *SHORT.values(), _("Median latency"), _("95% latency"), _("Tokens"), _("Cost")),
         *(_("Failed calls"), _("Malformed answers"), _("No user message")),
     ]
-
-
-def names(db: str, period: Period) -> tuple[list[str], list[str]]:
-    """The models and the prompt versions that decided in a period, to choose from."""
-    start, end = period.moments
-    rows = GateDay.objects.using(db).filter(day__gte=start, day__lte=end)
-    pairs = set(rows.values_list("llm_model", "prompt_version"))
-    return sorted({model for model, _prompt in pairs} - {""}), sorted({prompt for _model, prompt in pairs} - {""})
 
 
 def _lines(agent, found, rows):
@@ -85,18 +76,19 @@ def _lines(agent, found, rows):
 
 
 def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[Cell]:
-    def decisions(text, count=figures.total, note="", **filters):
-        return Cell(text, rows.decisions(period, **filters) if rows and count else None, note)
+    total, unseen, words = figures.total, figures.of("unseen_count"), rows and rows.decisions(period)
+
+    def decisions(text, count=total, note="", more=""):
+        return Cell(text, (words and count and f"{words}{more}") or None, note)
 
     def calls(count, segment):
         return Cell(number(count), rows.calls(period, segment=segment) if rows and count else None)
 
-    total = figures.total
-    unseen = figures.of("unseen_count")
+    sign = "&" if words and "?" in words else "?"
     return [
         decisions(number(total)),
         *(
-            decisions(number(count), count, share(count, total) if count else "", decision=decision)
+            decisions(number(count), count, share(count, total) if count else "", f"{sign}decision={decision}")
             for decision, count in figures.counts.items()
         ),
         decisions(duration(figures.p50_ms), figures.of("latency_count"), _known(figures, "latency_count")),
@@ -105,7 +97,7 @@ def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[C
         decisions(cost(figures.cost_usd), note=_known(figures, "cost_count", figures.failures)),
         calls(figures.of("failed_count"), "failed"),
         calls(figures.of("malformed_count"), "malformed"),
-        decisions(number(unseen), unseen, unseen="on"),
+        decisions(number(unseen), unseen, more=f"{sign}unseen=on"),
     ]
 
 
@@ -114,7 +106,7 @@ def _known(figures, name, more=0):
     known = figures.of(name)
     if not known or known >= figures.total + more:
         return ""
-    return _("known of %(count)s") % {"count": number(known)}
+    return _("known for %(count)s of %(all)s") % {"count": number(known), "all": number(figures.total + more)}
 
 
 def _titles(db, rows):

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page
 
-from . import drift, figures, prompts, reasons
-from .figures import Daily, Figures, Period
+from .. import drift, figures, prompts, reasons
+from ..figures import Daily, Figures, Period
 
 MOST_DAYS = 1_000
-SESSIONS = 50
+ROWS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Asked:
 class Answer:
     """The figures, what changed, and what was said again and again.
 
-    `rows` are a page of sessions or all rows there are; `daily` is what charts and totals are made of (of sessions:
+    `rows` are a page of them; `daily` is what charts and totals are made of (of sessions:
     all sums of these days, whatever the session).
     """
 
@@ -61,23 +62,23 @@ def asked(
 
 
 def answer(
-    db: str, wanted: Asked, *, after: str | None = None, before: str | None = None, size: int = SESSIONS,
+    db: str, wanted: Asked, *, after: str | None = None, before: str | None = None, size: int = ROWS,
     with_reasons: bool = True,
 ) -> Answer:  # fmt: skip
     """Everything about what is asked for. The sums have to be whole: `sums.settle`."""
     only = {"model": wanted.model, "prompt": wanted.prompt}
     daily = figures.daily(db, wanted.period, **only)
+    place: dict[str, Any] = {"after": after, "before": before, "size": size}
     if wanted.by == "session":
-        place = {"after": after, "before": before, "size": size}
         rows = figures.sessions(db, wanted.period, session=wanted.session, **place)
     else:
-        rows = Page(figures.rows_by(daily, wanted.by))
+        rows = figures.part_of(figures.rows_by(daily, wanted.by), **place)
     return Answer(
         wanted,
         daily,
         rows,
         rows[0].figures if wanted.session and rows else daily.total(),
-        drift.drifts(db, **only),
+        drift.drifts(db, daily, **only),
         prompts.changes(db, daily, model=wanted.model),
         reasons.groups(db, wanted.period, **only) if with_reasons else None,
     )

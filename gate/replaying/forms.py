@@ -1,0 +1,67 @@
+"""What people type about a replay, as what is wanted."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from people.configuration.reflection_keys import MOST_PROMPT
+
+from ..deciding import gates, prompts
+from ..lists.decision_list import DecisionFilters
+from .wanted import MOST, USUAL, Wanted
+
+
+class ReplayForm(forms.Form):
+    """Who is to decide again, and about how many of the decisions that fit the filters of the address."""
+
+    new_model = forms.CharField(
+        label=_("Model"),
+        max_length=200,
+        help_text=_("As the endpoint calls it."),
+    )
+    new_prompt = forms.CharField(
+        label=_("Prompt"),
+        max_length=MOST_PROMPT + 1_000,  # a browser sends two characters for the end of a line
+        widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
+    )
+    limit = forms.IntegerField(
+        label=_("Decisions at most"),
+        min_value=1,
+        max_value=MOST,
+        initial=USUAL,
+        help_text=_("Of more decisions, the newest are replayed."),
+    )
+    approved = forms.BooleanField(
+        label=_("Only decisions in approved samples"),
+        required=False,
+    )
+
+    @classmethod
+    def about(cls) -> "ReplayForm":
+        """The form as it is first shown: with the gate in force."""
+        gate = gates.as_set()
+        return cls(initial={"new_model": gate.model, "new_prompt": prompts.in_force().text})
+
+    def clean_new_prompt(self) -> str:
+        """The text with plain ends of lines, as every other place has it."""
+        text = str(self.cleaned_data["new_prompt"]).replace("\r\n", "\n").strip()
+        if len(text) > MOST_PROMPT or "\0" in text:
+            raise forms.ValidationError(_("A prompt has at most 20,000 characters."))
+        return text
+
+    def wanted(self, filters: DecisionFilters) -> Wanted:
+        """As a plan and a replay are asked for; `filters` are those of the list."""
+        found = self.cleaned_data
+        return Wanted(
+            model=found["new_model"],
+            prompt=found["new_prompt"],
+            limit=found["limit"],
+            filters=asked(filters),
+            is_approved=found["approved"],
+        )
+
+
+def asked(filters: DecisionFilters) -> dict[str, Any]:
+    """The filters of the list as it is asked for them; what is empty is left out."""
+    return {name: value for name, value in filters.asked.items() if value not in (None, "")}

@@ -1,0 +1,137 @@
+"""What goes into the API of replays and comes out of it."""
+
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from jobs.schemas import JobOut
+from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery
+from people.configuration.reflection_keys import MOST_PROMPT
+
+from ..lists.schemas import DECISION, ORIGIN, SESSION
+from ..models import GateReplay
+from .wanted import MOST, USUAL, Wanted
+
+MOMENT = {"strict": True, "ge": 0, "le": BIGGEST}
+
+
+class ReplayFilters(Body):
+    """The filters of the list of decisions."""
+
+    decision: DECISION | None = None  # type: ignore[valid-type]
+    session: str | None = Field(None, max_length=500, description=SESSION)
+    model: str | None = Field(None, max_length=500)
+    prompt: str | None = Field(None, max_length=500, description="version of the prompt")
+    origin: ORIGIN | None = None  # type: ignore[valid-type]
+    slow: bool = Field(False, strict=True)
+    unseen: bool = Field(False, strict=True)
+    unmatched: bool = Field(False, strict=True)
+    q: str = Field("", max_length=200, description="words in the reason or the fact")
+    from_ts: int | None = Field(None, **MOMENT, description="milliseconds: at or after this time")
+    to_ts: int | None = Field(None, **MOMENT, description="milliseconds: before this time")
+
+
+class ReplayIn(Body):
+    model: str = Field(min_length=1, max_length=200, description="who is to decide, as the endpoint calls it")
+    prompt: str = Field("", max_length=MOST_PROMPT, description="its text; empty: the prompt in force")
+    limit: int = Field(USUAL, strict=True, ge=1, le=MOST, description="of more decisions, the newest")
+    filters: ReplayFilters = Field(default_factory=ReplayFilters, description="as of the list of decisions")
+    approved: bool = Field(False, strict=True, description="only decisions that approved samples are about")
+    decision_ids: list[str] | None = Field(None, max_length=MOST, description="only these; null: all that fit")
+    dry_run: bool = Field(False, strict=True, description="only tell what would be sent")
+
+    @property
+    def wanted(self) -> Wanted:
+        """As a plan and a replay are asked for."""
+        names = {"from_ts": "since", "to_ts": "until"}
+        chosen = self.filters.dict(exclude_none=True)
+        return Wanted(
+            model=self.model.strip(),
+            prompt=self.prompt,
+            limit=self.limit,
+            filters={names.get(name, name): value for name, value in chosen.items() if value not in ("", False)},
+            is_approved=self.approved,
+            ids=None if self.decision_ids is None else tuple(self.decision_ids),
+        )
+
+
+class ReplayPlanOut(Schema):
+    agent: str
+    decisions: int = Field(description="decisions that would be sent")
+    skipped: int = Field(description="decisions that are not sent because what their gate saw is not stored")
+    withheld: int = Field(description="decisions that are not sent because somebody opted out")
+    host: str = Field(description="where they would be sent; empty: no endpoint is configured")
+    model: str
+    prompt_version: str
+    tokens: int = Field(description="estimate")
+    cost_usd: float | None = Field(description="estimate; null: no price is set for the model")
+    limit_today: int = Field(description="tokens for this UTC day; 0: no limit")
+    left_today: int | None = Field(description="tokens left of the limit; null: no limit")
+    is_beyond_limit: bool = Field(description="the replay would probably stop before its last decision")
+    problem: str = Field(description="why nothing can be sent; empty if something can")
+
+
+class ReplayStartedOut(Schema):
+    replay_id: str
+    job: JobOut
+
+
+class ReplayQuery(PageQuery):
+    pass
+
+
+class ReplayOut(Schema):
+    id: str
+    llm_model: str
+    prompt_version: str
+    state: Literal[(*GateReplay.State.values, "queued")] = Field(  # type: ignore[valid-type]
+        description="`stopped`: it can be continued"
+    )
+    total: int = Field(description="decisions that it is about")
+    skipped: int = Field(description="decisions that were left out because what their gate saw was not stored")
+    decided: int = Field(description="decisions that were made again")
+    agreed: int = Field(description="of these, those that became the same")
+    agreement: float | None = Field(description="0 to 1; null: none was made again")
+    chosen: dict[str, Any] = Field(description="filters, limit, and whether only approved samples")
+    started_by: str
+    created_at: int
+    job_id: str | None
+
+
+class PairOut(Schema):
+    original: DECISION  # type: ignore[valid-type]
+    replay: DECISION  # type: ignore[valid-type]
+    count: int
+
+
+class SideOut(Schema):
+    """What the decisions of one gate took."""
+
+    p50_ms: int | None
+    p95_ms: int | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None = Field(description="of those whose cost is known; null: of none")
+
+
+class DifferenceOut(Schema):
+    decision_id: str
+    original: DECISION  # type: ignore[valid-type]
+    decision: DECISION  # type: ignore[valid-type]
+    reason: str
+    candidate_fact: str | None
+
+
+class ReplayDetail(ReplayOut):
+    """One replay with what came of it."""
+
+    outcomes: dict[str, int] = Field(description="decisions that wait, were decided, …")
+    matrix: list[PairOut] = Field(description="how often each original decision became which")
+    original: SideOut
+    replay: SideOut
+    calls: int
+    tokens: int = Field(description="of all calls, those without a known end included")
+    cost_usd: float | None = Field(description="of all calls, failed ones included; null: not known")
+    differences: list[DifferenceOut] = Field(description="decisions that became others, the newest first")
+    next: str | None = Field(description="`after` of the next differences")

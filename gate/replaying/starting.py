@@ -1,0 +1,100 @@
+"""Replays as they begin: the decisions that they are about are fixed then, and a job makes them again."""
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents.models import Agent
+from jobs import services as jobs
+from jobs.models import JobRun
+from jobs.progress import Listener
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+
+from ..deciding import gates, prompts
+from ..models import GateReplay, GateReplayDecision
+from . import choosing
+from .wanted import Wanted
+
+KIND = "gate_replay"
+State = GateReplay.State
+
+
+def start(agent: Agent, wanted: Wanted, *, by: str) -> tuple[GateReplay, JobRun]:
+    """Keep what a replay is about, and queue its job. Raises Refused when nothing may be sent, or there is nothing."""
+    replay = _keep(agent, wanted, by)
+    return replay, _queue(agent, replay, by)
+
+
+def run_here(agent: Agent, wanted: Wanted, *, by: str, listener: Listener | None = None) -> tuple[GateReplay, JobRun]:
+    """The same in this process; the job, however it ended."""
+    replay = _keep(agent, wanted, by)
+    job = jobs.run_now(KIND, _params(agent, replay.id), by=by, listener=listener)
+    GateReplay.objects.using(agent.db).filter(id=replay.id).update(job_id=job.id)
+    replay.refresh_from_db()
+    return replay, job
+
+
+def go_on(agent: Agent, replay: GateReplay, *, by: str) -> JobRun:
+    """Queue a job for the decisions of a replay that wait. Raises Refused when none does."""
+    _check(agent, replay.llm_model)
+    waiting = GateReplayDecision.objects.using(agent.db).filter(
+        replay=replay, outcome=GateReplayDecision.Outcome.WAITING
+    )
+    if not waiting.exists():
+        raise Refused(_("All decisions of this replay have been made again."))
+    return _queue(agent, replay, by)
+
+
+def _keep(agent, wanted, by):
+    gate, db = wanted.gate, agent.db
+    _check(agent, gate.model)
+    chosen = choosing.choose(agent, wanted)
+    if not chosen.rows:
+        raise Refused(_("None of these decisions can be replayed: what the gate saw is not stored, or is withheld."))
+    replay = GateReplay(
+        id=str(ULID()),
+        llm_model=gate.model,
+        prompt_version=gate.prompt.version,
+        filters_json=wanted.as_json,
+        total=len(chosen.rows),
+        skipped=chosen.skipped,
+        started_by=by,
+        created_at=clock.now_ms(),
+    )
+    rows = [
+        GateReplayDecision(replay_id=replay.id, decision_id=row.id, number=number, original=row.decision)
+        for number, row in enumerate(chosen.rows, 1)
+    ]
+    with transaction.atomic(using=db):
+        prompts.keep(db, gate.prompt)
+        replay.save(using=db, force_insert=True)
+        GateReplayDecision.objects.using(db).bulk_create(rows, batch_size=500)
+    return replay
+
+
+def _check(agent, model):
+    if not model:
+        raise Refused(_("Name the model that is to decide."))
+    if problem := gates.problem_of(model):
+        raise Refused(problem)
+    for job in JobRun.objects.filter(kind=KIND, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)):
+        if orjson.loads(job.params_json)["agent"] == agent.agent_id:
+            raise Refused(is_running(agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
+
+
+def is_running(agent_id: str) -> str:
+    """That there is a replay of this agent already."""
+    return _("A replay of decisions of %(agent)s is running. Wait until it has ended.") % {"agent": agent_id}
+
+
+def _queue(agent, replay, by):
+    job = jobs.start(KIND, _params(agent, replay.id), by=by)
+    replay.job_id, replay.state = job.id, State.RUNNING
+    replay.save(using=agent.db, update_fields=["job_id", "state"])
+    return job
+
+
+def _params(agent, replay_id):
+    return {"agent": agent.agent_id, "replay": replay_id}

@@ -1,0 +1,41 @@
+"""Statistics of decisions over the JSON API."""
+
+from ninja import Query
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.pages.doors import needs
+
+from .. import sums
+from . import words
+from .answer import answer, asked
+from .schemas import StatisticsOut, StatisticsQuery
+
+router = Operations("gate_statistics_api", tags=["gate"])
+
+
+@router.get("/agents/{agent}/gate/statistics", StatisticsOut, 404, 409, 503)
+@agent_view
+@needs("viewer")
+def gate_statistics(request, agent, filters: Query[StatisticsQuery]):
+    """Shares of decisions, latency, tokens, cost and failures, by day, week, session, model or prompt version."""
+    if not sums.is_on():
+        return {"state": "off", "by": filters.by}
+    if not sums.settle(agent.db):
+        return {"state": "calculating", "by": filters.by}
+    wanted = asked(agent.db, **filters.wanted)
+    found = answer(agent.db, wanted, **filters.place)
+    return {
+        "state": "ready",
+        "by": wanted.by,
+        "first_day": str(wanted.period.start),
+        "last_day": str(wanted.period.end),
+        "total": words.amounts(found.total),
+        "rows": [words.shaped(row) for row in found.rows],
+        "drift": found.drifts,
+        "prompt_changes": found.prompt_changes,
+        "reasons": found.repeated.groups if found.repeated else [],
+        "reasons_looked_at": found.repeated.looked_at if found.repeated else 0,
+        "next": found.rows.next,
+        "previous": found.rows.previous,
+    }

@@ -1,0 +1,90 @@
+"""What the API says about statistics of decisions."""
+
+from datetime import date
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import PageQuery
+
+from ..figures import BY
+
+
+class StatisticsQuery(PageQuery):
+    by: Literal[BY] = Field("week", description="what a row is; weeks are ISO weeks, all days are UTC")  # type: ignore[valid-type]
+    first_day: date | None = Field(None, alias="from", description="the first day; default: twelve weeks")
+    last_day: date | None = Field(None, alias="to", description="the last day, included; default: today")
+    model: str = Field("", max_length=500)
+    prompt: str = Field("", max_length=500, description="a prompt version")
+    session: str = Field("", max_length=500, description="only with `by=session`; `model` and `prompt` only without")
+    limit: int = Field(50, ge=1, le=200)
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """As `gate.statistics.answer.asked` takes it."""
+        found = {name: getattr(self, name) for name in ("by", "model", "prompt", "session")}
+        return {**found, "since": self.first_day, "until": self.last_day}
+
+
+class FiguresOut(Schema):
+    """What some decisions add up to. A failed call is no decision; of the sums only the cost includes it."""
+
+    total: int
+    decisions: dict[str, int]
+    shares: dict[str, float | None] = Field(description="of all decisions, 0 to 1")
+    p50_ms: int | None = Field(description="median latency, within 5%")
+    p95_ms: int | None
+    latency_known: int = Field(description="decisions whose latency is known; the same for tokens and cost below")
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    tokens_known: int
+    cost_usd: float | None = Field(description="sum of known costs, failed calls included; null when none is known")
+    cost_known: int
+    failed: int = Field(description="calls that failed")
+    malformed: int = Field(description="calls whose answer was no decision")
+    unseen: int = Field(description="decisions whose gate had no message of the user")
+
+
+class RowOut(FiguresOut):
+    key: str = Field(description="day or Monday (YYYY-MM-DD), session, model or prompt version; empty if unknown")
+    first_day: str | None = Field(description="null for a session, which is counted whole")
+    last_day: str | None
+    first_at: int | None = Field(description="of a session: its first decision or failed call, in milliseconds")
+    last_at: int | None
+
+
+class DriftOut(Schema):
+    decision: str
+    share: float = Field(description="in the last seven full days, 0 to 1")
+    share_before: float = Field(description="in the four weeks before")
+    points: float = Field(description="change in percentage points")
+    decisions: int = Field(description="all decisions in the seven days")
+    decisions_before: int
+
+
+class PromptChangeOut(Schema):
+    day: date = Field(description="UTC day on which the version came into use")
+    prompt: str
+    before: str = Field(description="the version that decided most on the last day before")
+
+
+class ReasonOut(Schema):
+    decision: str
+    reason: str = Field(description="the newest one's words")
+    count: int
+
+
+class StatisticsOut(Schema):
+    state: Literal["ready", "calculating", "off"] = Field(description="unless `ready`, there are no figures yet")
+    by: str
+    first_day: str | None = None
+    last_day: str | None = None
+    total: FiguresOut | None = None
+    rows: list[RowOut] = []
+    drift: list[DriftOut] = Field([], description="decisions whose share changed by the settings' points or more")
+    prompt_changes: list[PromptChangeOut] = []
+    reasons: list[ReasonOut] = Field([], description="reasons given twice or more among the newest decisions")
+    reasons_looked_at: int = Field(0, description="how many decisions were compared for that")
+    next: str | None = None
+    previous: str | None = None

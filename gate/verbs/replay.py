@@ -1,0 +1,115 @@
+"""`reflection gate replay`: have decisions made again by another model or prompt, once it was said what is sent."""
+
+import sys
+from pathlib import Path
+
+import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from jobs.models import JobRun
+from jobs.progress import listener_on
+from openclaw_web import reasons
+from openclaw_web.commands.groups import Failed, Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
+from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import money
+from people.configuration.reflection_keys import MOST_PROMPT
+
+from ..replaying import plans, reading, starting
+from ..replaying.wanted import MOST, USUAL, Wanted
+from ..words import share_of
+from . import agent_of, asked_of, filters
+
+BY = "command line"
+HELP = gettext_lazy(
+    "Have decisions made again by another model or prompt. Without --yes, only show what would be sent."
+)
+EXAMPLES = (
+    "reflection gate replay --model small-2 --decision NO_WRITE --limit 50",
+    "reflection gate replay --model small-2 --prompt-file prompt.txt --approved --yes",
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("--model", "-m", required=True, metavar="M", help=_("who is to decide, as the endpoint says"))
+    parser.add_argument("--prompt-file", metavar="FILE", help=_("file with the prompt (the one in force)"))
+    filters(parser)
+    parser.add_argument("--approved", action="store_true", help=_("only decisions in approved samples"))
+    parser.add_argument(
+        "--limit", "-l", type=int, default=USUAL, metavar="N", help=_("at most N decisions, the newest (%(default)s)")
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
+    how.add_argument("--yes", action="store_true", help=_("send it"))
+
+
+def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet=False, **options):
+    if not 1 <= limit <= MOST:
+        raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MOST:,}"})
+    found = agent_of(agent)
+    wanted = Wanted(model.strip(), _prompt(prompt_file), limit, asked_of(options), is_approved=approved)
+    return _sent(found, wanted, quiet) if yes else _shown(plans.plan(found, wanted), is_all=dry_run)
+
+
+def _prompt(file):
+    if file is None:
+        return ""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except OSError as exc:
+        words = {"file": file, "reason": reasons.of_system(exc)}
+        raise WrongUse(_("%(file)s cannot be read: %(reason)s.") % words) from exc
+    except UnicodeDecodeError as exc:
+        raise WrongUse(_("%(file)s is not UTF-8 text.") % {"file": file}) from exc
+    if not text.strip() or len(text) > MOST_PROMPT or "\0" in text:
+        raise WrongUse(_("%(file)s: a prompt has 1 to 20,000 characters.") % {"file": file})
+    return text
+
+
+def _shown(plan, is_all):
+    receipt, words = {"plan": plan.as_json(), "replay": None}, _in_words(plan)
+    if is_all or not plan.decisions:
+        return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
+    sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
+    return Outcome(receipt, f"{words}\n{sentence}", REFUSED, sentence)
+
+
+def _sent(agent, wanted, is_quiet):
+    with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
+        replay, job = starting.run_here(agent, wanted, by=BY, listener=listener)
+    if job.state == JobRun.State.REFUSED:
+        raise Refused(job.message)
+    if job.state != JobRun.State.FINISHED:
+        raise Failed(job.message)
+    result = orjson.loads(job.result_json)
+    status = PARTLY if result["left"] or result["malformed"] else DONE
+    receipt = {"plan": None, "replay": result}
+    words = "\n".join([result["message"], *_result(reading.of(agent.db, replay))])
+    return Outcome(receipt, words, status, "" if status == DONE else result["message"])
+
+
+def _result(result):
+    """Agreement, and how often each decision became which other one."""
+    if not result.decided:
+        return
+    yield _("Agreement: %(share)s") % {"share": share_of(result.agreed, result.decided)}
+    for (original, decision), count in sorted(result.matrix.items()):
+        if original != decision:
+            yield f"  {original} → {decision}  {count:,}"
+
+
+def _in_words(plan):
+    rows = (
+        (_("Decisions"), f"{plan.decisions:,}"),
+        (_("Skipped, no window stored"), f"{plan.skipped:,}"),
+        (_("Withheld"), f"{plan.withheld:,}"),
+        (_("Endpoint"), plan.host or "–"),
+        (_("Model"), plan.model or "–"),
+        (_("Prompt"), plan.prompt_version),
+        (_("Estimated tokens"), f"{plan.tokens:,}"),
+        (_("Estimated cost"), "–" if plan.cost_usd is None else money(plan.cost_usd)),
+        (_("Tokens left today (UTC)"), _("no limit") if plan.left_today is None else f"{plan.left_today:,}"),
+    )
+    width = max(len(label) for label, _value in rows)
+    return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)

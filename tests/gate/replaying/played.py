@@ -1,0 +1,57 @@
+"""Decisions with windows to be made again; the endpoint is tests.llm_endpoint."""
+
+from gate.models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
+from gate.recording import storing
+from gate.recording.told import Source, Told
+from gate.recording.windows import Window
+from gate.replaying import starting
+from gate.replaying.wanted import Wanted
+from tests.factories import T0
+from tests.gate.deciding.judged import DB, MINUTE, talk
+
+NAMES = ("NO_WRITE", "UPDATE_USER")
+
+
+def decided(count, *, names=NAMES, is_told=False, **columns):
+    """So many turns, each with a decision `d0`, `d1`, …; without `is_told` their windows are the turns before them."""
+    return [
+        decide(f"d{number}", turn, names[number % len(names)], is_told=is_told, number=number, **columns)
+        for number, turn in enumerate(talk(count))
+    ]
+
+
+def decide(name, turn, decision="NO_WRITE", *, is_told=False, number=0, **columns):
+    """Store a decision on a turn."""
+    window = Window((), turn.user_message_content, turn.agent_message_content) if is_told else None
+    known = {
+        "reason": "Small talk.",
+        "candidate_fact": None if decision == "NO_WRITE" else "The user likes coffee.",
+        "llm_model": "gate-1",
+        "llm_latency_ms": 1_000 + number,
+        "created_at": T0 + number * MINUTE + 2_000,
+    }
+    row = MemoryGateDecision(id=name, turn_id=turn.id, session_id=turn.session_id, decision=decision, **known | columns)
+    storing.store(DB, [Told(row=row, source=Source.API, window=window)])
+    return MemoryGateDecision.objects.using(DB).get(id=name)
+
+
+def lose_window(decision, *, db=DB):
+    """What this gate saw was never told."""
+    MemoryGateDecision.objects.using(db).filter(id=decision.id).update(window_hash=None)
+
+
+def replay(agent, **wanted):
+    """A replay in this process: its row and its job."""
+    return starting.run_here(agent, Wanted(**{"model": "other", **wanted}), by="root")
+
+
+def rows(db=DB):
+    return GateReplayDecision.objects.using(db).order_by("replay", "number")
+
+
+def replays(db=DB):
+    return GateReplay.objects.using(db).order_by("created_at", "id")
+
+
+def calls(db=DB):
+    return GateCall.objects.using(db).order_by("created_at", "id")

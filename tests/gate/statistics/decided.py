@@ -1,0 +1,78 @@
+"""Decisions and failed calls as whoever tells of them hands them over, and all sums of ada as they are stored."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from gate.models import (
+    GateCall,
+    GateDay,
+    GateHour,
+    GateReceipt,
+    GateSessionSums,
+    GateSumsState,
+    GateWindow,
+    MemoryGateDecision,
+    MemoryGateStats,
+)
+from gate.recording import storing
+from gate.recording.told import Origin, Source, Told
+from openclaw_web import clock
+
+DB = "agent_ada"
+DAY_MS = 86_400_000
+PAGE = "/agents/ada/gate/statistics/"
+SUMS = (GateHour, GateDay, GateSessionSums, MemoryGateStats, GateSumsState)
+numbers = count()
+
+
+def midnight(days_ago=0):
+    """The first millisecond of a UTC day."""
+    return clock.now_ms() // DAY_MS * DAY_MS - days_ago * DAY_MS
+
+
+def day(days_ago=0):
+    """The same day as it stands in an address."""
+    today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
+    return str(today - timedelta(days=days_ago))
+
+
+def told(decision="NO_WRITE", *, source=Source.API, **columns):
+    """One decision, as a source tells of it."""
+    given = {"id": f"d{next(numbers)}", "session_id": "s1", "reason": "Small talk.", "created_at": midnight()}
+    given |= {"llm_model": "gate-1", "prompt_version": "p1", "saw_user": True} | columns
+    if decision != "NO_WRITE":
+        given.setdefault("candidate_fact", "Likes tea.")
+    origin = {Source.API: Origin.RECORDED, Source.OWN: Origin.OWN}.get(source, Origin.IMPORTED)
+    return Told(row=MemoryGateDecision(decision=decision, origin=origin, **given), source=source)
+
+
+def failed(outcome="failed", **columns):
+    """One call that was no decision."""
+    given = {"id": f"c{next(numbers)}", "session_id": "s1", "origin": "own", "created_at": midnight()}
+    return GateCall(outcome=outcome, **given | {"llm_model": "gate-1", "prompt_version": "p1"} | columns)
+
+
+def store(*some):
+    return storing.store(DB, list(some))
+
+
+def decide(decision, amount, days_ago, **columns):
+    """Store some equal decisions of one day, a minute apart."""
+    first = midnight(days_ago)
+    store(*(told(decision, created_at=first + n * 60_000, **columns) for n in range(amount)))
+
+
+def picture():
+    """Every row of every sum, but for when it was written."""
+    found = {}
+    for model in SUMS:
+        names = sorted(field.column for field in model._meta.concrete_fields if field.column)
+        names = [name for name in names if name != "updated_at"]
+        found[model._meta.db_table] = sorted(model.objects.using(DB).values_list(*names), key=str)
+    return found
+
+
+def forget():
+    """As it was before anything was decided."""
+    for model in (*SUMS, MemoryGateDecision, GateCall, GateReceipt, GateWindow):
+        model.objects.using(DB).all().delete()

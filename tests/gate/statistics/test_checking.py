@@ -1,0 +1,73 @@
+"""Sums that were changed or lost are seen, and made again."""
+
+import pytest
+from django.db import connections
+
+from gate.recording import storing
+from gate.statistics import checking, sums
+from gate.statistics.checking import Difference
+from people.configuration import keys as configuration
+
+from .decided import DB, decide, failed, picture
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def decided():
+    decide("NO_WRITE", 3, 2, llm_latency_ms=80)
+    decide("UPDATE_USER", 2, 1, session_id="s2", llm_model=None, cost_usd=0.5)
+    storing.store_calls(DB, [failed(session_id="s3")])
+    assert checking.differences(DB) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "table", "what"),
+    [
+        ("DELETE FROM gate_hours WHERE total = 3", "gate_hours", "missing"),
+        ("UPDATE gate_hours SET total = total + 1 WHERE total = 3", "gate_hours", "different"),
+        ("UPDATE gate_hours SET latency_json = '{\"80\": 1}' WHERE total = 3", "gate_hours", "different"),
+        ("UPDATE gate_hours SET latency_json = '{' WHERE total = 3", "gate_hours", "different"),
+        ("UPDATE gate_hours SET hour = hour + 3600000 WHERE total = 3", "gate_hours", "missing"),
+        ("DELETE FROM gate_days WHERE total = 2", "gate_days", "missing"),
+        ("UPDATE gate_days SET cost_nano_usd = 1 WHERE total = 2", "gate_days", "different"),
+        ("DELETE FROM gate_session_sums WHERE session_id = 's3'", "gate_session_sums", "missing"),
+        ("UPDATE gate_session_sums SET first_at = 1 WHERE session_id = 's2'", "gate_session_sums", "different"),
+        ("UPDATE gate_session_sums SET session_id = 'x' WHERE session_id = 's2'", "gate_session_sums", "unexpected"),
+        ("DELETE FROM memory_gate_stats WHERE total_decisions = 2", "memory_gate_stats", "missing"),
+        ("UPDATE memory_gate_stats SET session_count = 7", "memory_gate_stats", "different"),
+        ("UPDATE memory_gate_stats SET avg_latency_ms = 7 WHERE total_decisions = 3", "memory_gate_stats", "different"),
+        ("DELETE FROM memory_gate_decisions WHERE decision = 'UPDATE_USER'", "gate_hours", "unexpected"),
+        ("UPDATE memory_gate_decisions SET decision = 'UPDATE_SOUL'", "memory_gate_stats", "different"),
+        ("DELETE FROM gate_calls", "gate_days", "unexpected"),
+    ],
+)
+def test_each_change_is_seen_and_mended(sql, table, what):
+    before = picture()
+    with connections[DB].cursor() as cursor:
+        cursor.execute(sql)
+    found = checking.differences(DB)
+    assert (table, what) in {(one.table, one.what) for one in found}
+    sums.rebuild(DB)
+    assert checking.differences(DB) == []
+    if not any(name in sql for name in ("memory_gate_decisions", "gate_calls")):
+        assert picture() == before
+
+
+def test_sums_that_wait_to_be_made_are_told_so():
+    sums.clear(DB)
+    assert checking.differences(DB) == [Difference("gate_sums_state", "sums", "not made")]
+
+
+def test_while_statistics_are_off_nothing_is_missing():
+    configuration.put("memoryGateAuditing.enableStats", False)
+    storing.store_calls(DB, [failed()])
+    assert checking.differences(DB) == []
+
+
+def test_a_thousand_differences_are_enough(monkeypatch):
+    monkeypatch.setattr(checking, "MOST", 2)
+    with connections[DB].cursor() as cursor:
+        cursor.execute("DELETE FROM gate_hours")
+        cursor.execute("DELETE FROM gate_days")
+    assert len(checking.differences(DB)) == 2

@@ -1,0 +1,59 @@
+"""Reasons that were given again and again."""
+
+import pytest
+
+from gate.statistics import reasons
+
+from .decided import PAGE, decide, midnight, store, told
+
+pytestmark = pytest.mark.django_db
+API = "/api/v1/agents/ada/gate/statistics"
+
+
+def groups(client, query=""):
+    found = client.get(API + query).json()
+    return [(one["decision"], one["reason"], one["count"]) for one in found["reasons"]]
+
+
+def test_equal_reasons_are_one_group(as_stranger, ada):
+    some = ("Small talk.", "small  talk", "SMALL\ntalk!", "Likes tea", "Line 12 is wrong.", "Line 3,000 is wrong.")
+    store(*(told(reason=reason, created_at=midnight() + n) for n, reason in enumerate(some)))
+    store(told("UPDATE_USER", reason="Small talk."))
+    assert groups(as_stranger) == [("NO_WRITE", "SMALL\ntalk!", 3), ("NO_WRITE", "Line 3,000 is wrong.", 2)]
+    text = as_stranger.get(PAGE).text
+    assert "7 decisions were compared" in text
+
+
+def test_only_the_newest_are_looked_at(as_stranger, ada, monkeypatch):
+    monkeypatch.setattr(reasons, "NEWEST", 500)
+    monkeypatch.setattr(reasons, "PIECE", 250)
+    decide("NO_WRITE", 300, 3, reason="Old.")
+    decide("NO_WRITE", 400, 1, reason="New.")
+    assert groups(as_stranger) == [("NO_WRITE", "New.", 400), ("NO_WRITE", "Old.", 100)]
+    assert "Only the newest 500 decisions were compared" in as_stranger.get(PAGE).text
+
+
+def test_what_takes_too_long_is_left(as_stranger, ada, monkeypatch):
+    monkeypatch.setattr(reasons, "BUDGET_MS", 0)
+    decide("NO_WRITE", 5_000, 1)
+    assert as_stranger.get(PAGE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("some", "words"),
+    [
+        (["The user likes tea."], "The user likes tea"),
+        (["Line 12 of the log is wrong", "Line 7 of the log is wrong"], "of the log is wrong"),
+        (["用户喜欢茶。"], "用户喜欢茶"),
+        (["42"], ""),
+        (["word " * 60], ("word " * 20).strip()),
+    ],
+)
+def test_what_is_searched_for_is_in_all_of_them(some, words):
+    assert reasons.words_of(some) == words
+
+
+def test_narrowed_as_the_page_is(as_stranger, ada):
+    decide("NO_WRITE", 2, 1, reason="A")
+    decide("NO_WRITE", 2, 1, reason="B", llm_model="gate-2")
+    assert groups(as_stranger, "?model=gate-2") == [("NO_WRITE", "B", 2)]

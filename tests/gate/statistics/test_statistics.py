@@ -1,0 +1,177 @@
+"""The page of statistics: figures and the way to their rows, filters, states."""
+
+import re
+from html import unescape
+
+import pytest
+from django.urls import NoReverseMatch, reverse
+
+from gate.models import GateHour, GatePrompt, MemoryGateDecision
+from gate.recording import storing
+from gate.statistics import answer, making
+from people.configuration import keys as configuration
+from tests import factories
+
+from .decided import DB, PAGE, day, decide, failed, midnight, store, told
+
+pytestmark = pytest.mark.django_db
+LINK = re.compile(r'<a [^>]*?href="([^"]*)"[^>]*>([^<]*)</a>')
+HOUR_MS = 3_600_000
+
+
+def links(response):
+    """(address, words) of every link with words."""
+    return [(unescape(href), words.strip()) for href, words in LINK.findall(response.text) if words.strip()]
+
+
+def rows(response):
+    """The rows of the table of figures: the words of each cell."""
+    table = response.text.partition('id="figures"')[2].partition("</table>")[0].partition("<tbody>")[2]
+    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("</tr>")[:-1])
+    return [[" ".join(re.sub(r"<[^>]+>", "", cell).split()) for cell in row] for row in cells]
+
+
+@pytest.fixture
+def decided(ada):
+    decide("NO_WRITE", 6, 9, llm_latency_ms=50, prompt_tokens=90, completion_tokens=10, cost_usd=0.001)
+    decide("UPDATE_USER", 2, 9, llm_latency_ms=None, session_id="s2", saw_user=False)
+    decide("UPDATE_SOUL", 2, 1, llm_model="gate-2", prompt_version="p2")
+    storing.store_calls(DB, [failed(created_at=midnight(1)), failed("malformed", created_at=midnight(9))])
+
+
+def test_it_works(as_stranger, decided):
+    response = as_stranger.get(f"{PAGE}?by=day")
+    newest, older = rows(response)
+    assert newest[:8] == [day(1), "2", "0", "0", "0", "2 100%", "0", "0"]
+    assert newest[8:] == ["–", "–", "–", "–", "1", "0", "0"]
+    assert older[:4] == [day(9), "8", "6 75%", "0"]
+    assert older[8:] == ["50 ms known of 6", "50 ms", "600 known of 6", "$0.0060 known of 6", "0", "1", "2"]
+    assert "Decisions by day (UTC)" in response.text
+    assert "came into use after p1" in response.text
+
+
+def test_every_number_leads_to_its_rows(as_stranger, decided):
+    try:
+        lists = reverse("gate:decision_list", args=["ada"]), reverse("gate:call_list", args=["ada"])
+    except NoReverseMatch:
+        pytest.skip("there are no lists of decisions and calls yet")
+    found = links(as_stranger.get(f"{PAGE}?by=day"))
+    days = f"from={day(9)}&to={day(9)}"
+    assert (f"{lists[0]}?{days}", "8") in found
+    assert (f"{lists[0]}?{days}&decision=UPDATE_USER", "2") in found
+    assert (f"{lists[0]}?{days}&unseen=on", "2") in found
+    assert (f"{lists[1]}?segment=malformed&{days}", "1") in found
+    of_model = links(as_stranger.get(f"{PAGE}?by=model&model=gate-2&from={day(3)}"))
+    wanted = f"{lists[0]}?model=gate-2&from={day(3)}&to={day(0)}"
+    assert (f"{wanted}&decision=UPDATE_SOUL", "2") in of_model
+    of_session = links(as_stranger.get(f"{PAGE}?by=session"))
+    assert (f"{lists[0]}?session=s2&decision=UPDATE_USER", "2") in of_session
+
+
+@pytest.mark.parametrize(
+    ("query", "first_cells"),
+    [
+        ("by=model", [["gate-1", "8"], ["gate-2", "2"]]),
+        ("by=prompt", [["p1", "8"], ["p2", "2"]]),
+        ("by=prompt&model=gate-2", [["p2", "2"]]),
+        ("by=session", [["s1", "8"], ["s2", "2"]]),
+        ("by=session&session=s2", [["s2", "2"]]),
+        (f"by=model&from={day(3)}", [["gate-2", "2"], ["gate-1", "0"]]),
+        (f"by=model&to={day(3)}", [["gate-1", "8"]]),
+    ],
+)
+def test_by_what_and_of_which(as_stranger, decided, query, first_cells):
+    assert [row[:2] for row in rows(as_stranger.get(f"{PAGE}?{query}"))] == first_cells
+
+
+def test_weeks_are_iso_weeks(as_stranger, ada):
+    store(told(created_at=1_767_225_600_000), told(created_at=1_767_225_600_000 - 4 * 86_400_000))  # 1 Jan 2026, 28 Dec
+    found = rows(as_stranger.get(f"{PAGE}?by=week&from=2025-12-22&to=2026-01-04"))
+    assert [row[0] for row in found] == ["2026-W01", "2025-W52"]
+
+
+def test_what_is_not_known_is_named_and_leads_nowhere(as_stranger, ada):
+    decide("NO_WRITE", 2, 1, llm_model=None)
+    response = as_stranger.get(f"{PAGE}?by=model")
+    assert rows(response)[0][:2] == ["not known", "2"]
+    table = response.text.partition('id="figures"')[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    assert "<a " not in table
+
+
+def test_long_ranges_have_pages(as_stranger, ada, monkeypatch):
+    for days_ago in range(35):
+        decide("NO_WRITE", 1, days_ago)
+    first = as_stranger.get(f"{PAGE}?by=day&from={day(40)}")
+    assert len(rows(first)) == answer.ROWS
+    (onwards,) = {href for href, words in links(first) if words.startswith("Next")} or {
+        unescape(re.search(r'href="([^"]*after=[^"]*)"', first.text)[1])
+    }
+    second = as_stranger.get(PAGE + onwards)
+    assert [row[0] for row in rows(second)] == [day(ago) for ago in range(30, 35)]
+    back = unescape(re.search(r'href="([^"]*before=[^"]*)"', second.text)[1])
+    assert rows(as_stranger.get(PAGE + back)) == rows(first)
+
+
+def test_the_chart_marks_changes_of_the_prompt(as_stranger, ada):
+    GatePrompt.objects.using(DB).create(id="p2", text="Decide.", created_at=1)
+    for days_ago, prompt in ((5, "p1"), (4, "p1"), (3, "p2"), (2, "p2"), (1, "p1")):
+        decide("NO_WRITE", 1, days_ago, prompt_version=prompt)
+    response = as_stranger.get(f"{PAGE}?by=day&from={day(4)}")
+    assert response.text.count('class="chart__mark"') == 2
+    assert response.text.count("came into use after") == 2
+
+
+def test_empty(as_stranger, ada):
+    assert "No decisions yet" in as_stranger.get(PAGE).text
+    decide("NO_WRITE", 1, 300)
+    text = as_stranger.get(PAGE).text  # the weeks up to the last decision
+    assert ">1<" in text and "No decisions match" not in text
+    assert "No decisions match" in as_stranger.get(f"{PAGE}?from={day(9)}").text
+
+
+def test_off(as_stranger, as_admin, decided):
+    configuration.put("memoryGateAuditing.enableStats", False)
+    text = as_stranger.get(PAGE).text
+    assert "Statistics are turned off" in text and "Open settings" not in text
+    assert "Open settings" in as_admin.get(PAGE).text
+
+
+def test_while_many_decisions_are_counted(as_operator, decided, monkeypatch, django_capture_on_commit_callbacks):
+    monkeypatch.setattr(making, "PIECE", 3)
+    GateHour.objects.using(DB).all().delete()
+    with django_capture_on_commit_callbacks(using=DB, execute=True):
+        assert "Statistics are being calculated" in as_operator.get(PAGE).text
+    text = as_operator.get(PAGE).text
+    assert "View job" in text and "Statistics are being calculated" in text
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["by=hour", "from=yesterday", "from=2026-02-02&to=2026-01-01", "from=2001-01-01", "by=day&session=s1",
+     "by=session&model=gate-1", "by=day&after=x"],
+)  # fmt: skip
+def test_what_cannot_be_told_is_refused(as_stranger, decided, query):
+    assert as_stranger.get(f"{PAGE}?{query}").status_code == 409
+
+
+def test_strangers_sign_in(client, ada):
+    assert client.get(PAGE).status_code == 302
+
+
+def test_another_agents_decisions_are_not_counted(as_stranger, decided, bob):
+    assert "No decisions yet" in as_stranger.get(PAGE.replace("ada", "bob")).text
+
+
+def test_the_title_of_a_session_is_shown(as_stranger, decided):
+    factories.SessionFactory(id="s2", title="Tea & biscuits")
+    assert "Tea &amp; biscuits" in as_stranger.get(f"{PAGE}?by=session").text
+
+
+def test_few_queries_however_much_there_is(as_stranger, decided, django_assert_max_num_queries):
+    with django_assert_max_num_queries(12, using=DB):
+        as_stranger.get(PAGE)
+    for days_ago in range(20):
+        decide("NO_WRITE", 3, days_ago, session_id=f"s{days_ago}", prompt_version=f"p{days_ago % 3}")
+    with django_assert_max_num_queries(12, using=DB):
+        as_stranger.get(PAGE)
+    assert MemoryGateDecision.objects.using(DB).count() == 70

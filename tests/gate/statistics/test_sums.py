@@ -1,0 +1,171 @@
+"""Sums that are kept while decisions are written equal those that are made of all of them."""
+
+import pytest
+from django.db import connections
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.models import GateDay, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
+from gate.recording import storing
+from gate.recording.told import Source
+from gate.statistics import checking, making, sums
+from gate.statistics.changes import Changes
+from people.configuration import keys as configuration
+
+from .decided import DAY_MS, DB, decide, failed, forget, midnight, picture, store, told
+
+pytestmark = pytest.mark.django_db
+SETTING = "memoryGateAuditing.enableStats"
+T0 = 1_767_571_200_000  # 2026-01-05T00:00:00Z
+DECISIONS = MemoryGateDecision.Decision.values
+known = st.none() | st.integers(0, 2**53)
+places = st.fixed_dictionaries(
+    {
+        "created_at": st.integers(0, 3 * 24).map(lambda n: T0 + n * 3_600_000 + n * n % 977),
+        "session_id": st.sampled_from(["s1", "s2", "会话 3"]),
+        "turn_id": st.sampled_from([None, "t1"]),
+        "llm_model": st.sampled_from([None, "gate-1", "gate-2"]),
+        "prompt_version": st.sampled_from([None, "p1", "p2"]),
+        "cost_usd": st.none() | st.floats(0, 10_000),
+    }
+)
+facts = st.fixed_dictionaries(
+    {"llm_latency_ms": known, "prompt_tokens": known, "completion_tokens": known, "saw_user": st.none() | st.booleans()}
+)
+batches = st.lists(st.tuples(st.sampled_from(DECISIONS), places, facts), min_size=1, max_size=5)
+steps = st.one_of(
+    st.tuples(st.just("store"), batches),
+    st.tuples(st.just("again"), st.integers(0, 9)),
+    st.tuples(st.just("fail"), st.lists(st.tuples(st.sampled_from(["failed", "malformed"]), places), max_size=3)),
+    st.tuples(st.just("remove"), st.integers(0, 9)),
+    st.tuples(st.just("turn"), st.booleans()),
+    st.tuples(st.just("make"), st.integers(0, 3)),
+)
+
+
+def again(number):
+    """Another source tells of an event that is stored, and knows more of it: perhaps that it is of another session."""
+    rows = list(MemoryGateDecision.objects.using(DB).order_by("id"))
+    if rows:
+        row = rows[number % len(rows)]
+        more = {"llm_model": "gate-3", "prompt_version": "p3", "llm_latency_ms": 77, "cost_usd": 0.25}
+        more |= {"session_id": "elsewhere", "session_key": row.session_id, "candidate_fact": row.candidate_fact}
+        more |= {"turn_id": row.turn_id}
+        store(told(row.decision, source=Source.LOG, reason=row.reason, created_at=row.created_at + 900, **more))
+
+
+def remove(number):
+    """Take a decision away as retention does."""
+    rows = list(MemoryGateDecision.objects.using(DB).order_by("id"))
+    if rows:
+        row = rows[number % len(rows)]
+        changes = Changes()
+        changes.add(row, -1)
+        row.delete()
+        sums.apply(DB, changes)
+
+
+def fail(some):
+    storing.store_calls(DB, [failed(outcome, **place) for outcome, place in some])
+
+
+DO = {
+    "store": lambda batch: store(*(told(decision, **place, **fact) for decision, place, fact in batch)),
+    "again": again,
+    "fail": fail,
+    "remove": remove,
+    "turn": lambda is_on: configuration.put(SETTING, is_on),
+    "make": lambda count: [making.step(DB) for _ in range(count)],
+}
+
+
+@given(st.lists(steps, max_size=12))
+def test_whatever_is_written_the_sums_are_those_of_all_rows(done):
+    forget()
+    configuration.put(SETTING, True)
+    for name, what in done:
+        DO[name](what)
+    configuration.put(SETTING, True)
+    assert sums.settle(DB)
+    assert checking.differences(DB) == []
+    before = picture()
+    sums.rebuild(DB)
+    assert picture() == before
+
+
+def test_sums_are_made_in_pieces_while_decisions_come_in(monkeypatch):
+    monkeypatch.setattr(making, "PIECE", 4)
+    for days_ago in range(6):
+        decide("UPDATE_USER", 3, days_ago, session_id=f"s{days_ago % 4}", llm_latency_ms=100 * days_ago)
+    storing.store_calls(DB, [failed(created_at=midnight(3) + n, session_id="s9") for n in range(6)])
+    sums.clear(DB)
+    assert not sums.is_whole(DB)
+    pieces = 0
+    while making.step(DB):
+        pieces += 1
+        # Before, within and after what is made already.
+        decide("NO_WRITE", 1, pieces % 8, session_id=f"s{pieces % 11}")
+    assert pieces > 8
+    assert sums.is_whole(DB)
+    assert checking.differences(DB) == []
+
+
+def test_one_hour_that_is_larger_than_a_piece_is_made_at_once(monkeypatch):
+    monkeypatch.setattr(making, "PIECE", 4)
+    decide("NO_WRITE", 11, 2)
+    decide("UPDATE_SOUL", 2, 1, session_id="s2")
+    before = picture()
+    sums.rebuild(DB)
+    assert picture() == before
+
+
+def test_a_row_that_counts_nothing_any_more_goes():
+    decide("NO_WRITE", 1, 0)
+    remove(0)
+    assert not any(picture().values())
+
+
+def test_a_session_is_counted_once_a_day():
+    decide("NO_WRITE", 3, 1, session_id="s1")
+    decide("NO_WRITE", 2, 1, session_id="s2")
+    decide("NO_WRITE", 2, 0, session_id="s1")
+    told_of = dict(MemoryGateStats.objects.using(DB).values_list("date", "session_count"))
+    assert sorted(told_of.values()) == [1, 2]
+
+
+def test_absurd_numbers_fit():
+    store(*(told(llm_latency_ms=2**53, prompt_tokens=2**53, cost_usd=1e300) for _ in range(9)))
+    row = GateDay.objects.using(DB).get()
+    assert row.latency_sum_ms == row.prompt_tokens == row.cost_nano_usd == 9 * 10**12
+
+
+def test_what_is_off_is_not_counted_and_made_when_it_is_on_again(monkeypatch):
+    decide("NO_WRITE", 2, 1)
+    configuration.put(SETTING, False)
+    storing.store_calls(DB, [failed()])
+    assert not GateHour.objects.using(DB).exists()
+    assert not sums.settle(DB)
+    configuration.put(SETTING, True)
+    storing.store_calls(DB, [failed("malformed")])
+    assert sum(GateHour.objects.using(DB).values_list("total", flat=True)) == 2
+    assert sum(GateSessionSums.objects.using(DB).values_list("failed_count", flat=True)) == 1
+
+
+def test_a_file_from_before_there_were_sums_gets_them():
+    decide("NO_WRITE", 2, 1)
+    with connections[DB].cursor() as cursor:
+        for table in ("gate_hours", "gate_days", "gate_session_sums", "memory_gate_stats"):
+            cursor.execute(f"DELETE FROM {table}")
+    assert sums.settle(DB)
+    assert GateDay.objects.using(DB).get().total == 2
+
+
+def test_a_call_of_a_replay_counts_nowhere():
+    storing.store_calls(DB, [failed(replay_id="r1"), failed("sent")])
+    assert not any(picture().values())
+
+
+def test_days_are_utc_days():
+    store(told(created_at=T0 - 1), told(created_at=T0))
+    assert set(MemoryGateStats.objects.using(DB).values_list("date", flat=True)) == {"2026-01-04", "2026-01-05"}
+    assert set(GateDay.objects.using(DB).values_list("day", flat=True)) == {T0 - DAY_MS, T0}
