@@ -107,7 +107,7 @@ def fill_agent(db, count):
 
 def fill_gate(db, count):
     """Decisions and calls of the gate on the turns of `fill_agent`: every eighth writes, few are slow or failed."""
-    from gate.models import GateCall, GatePrompt, MemoryGateDecision
+    from gate.models import GateCall, GatePrompt, GateReplay, MemoryGateDecision
 
     session, moment = "printf('%08d', i / 10)", f"{T0} + i * 6000 + 3000"
     choices = json.dumps([name for name in MemoryGateDecision.Decision.values if name != "NO_WRITE"])
@@ -142,6 +142,9 @@ def fill_gate(db, count):
     decision = "CASE WHEN i % 250 THEN printf('%026d', i) END"
     insert(db, GateCall, count, id="printf('call-%020d', i)", outcome=outcome, decision_id=decision, **about)
     insert(db, GatePrompt, 1 + count // 50_000, id="'v' || i", text="'Decide. ' || i", created_at=f"{T0} + i")
+    ended = {"state": "'finished'", "total": "10", "decided": "9", "agreed": "i % 9", "started_by": "'user1'"}
+    about = {"llm_model": "'gate-large'", "prompt_version": "'v0'", "created_at": f"{T0} + i"}
+    insert(db, GateReplay, count, id="printf('%08d', i)", **about, **ended)
 
 
 def samples(*, agent):

@@ -5,6 +5,7 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 from . import views
 from .exporting import views as export_views
 from .exporting.looking import views as looking_views
+from .from_decisions import replay_views
 from .from_decisions import views as decision_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
@@ -24,6 +25,8 @@ urlpatterns = [
         "agents/<str:agent>/verdicts/<anything:decision_id>/", decision_views.decision_verdict, name="decision_verdict"
     ),
     path("agents/<str:agent>/judge/<anything:decision_id>/", decision_views.decision_judge, name="decision_judge"),
+    path("agents/<str:agent>/replays/<str:replay_id>/verdicts/", replay_views.replay_verdicts, name="replay_verdicts"),
+    path("agents/<str:agent>/replays/<str:replay_id>/queue/", replay_views.replay_queue, name="replay_queue"),
     path("review/label/", review_views.review_label, name="review_label"),
     path("review/skip/", review_views.review_skip, name="review_skip"),
     path("review/undo/", review_views.review_undo, name="review_undo"),

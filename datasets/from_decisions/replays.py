@@ -1,11 +1,85 @@
 """Replays of decisions beside what people said: how good both gates are, and disagreements for the review queue."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from agents.models import Agent
+from gate.models import GateReplay, MemoryGateDecision
+from gate.replaying import reading
+from gate.replaying.reading import Judged
+
+from .. import annotated_turns
 from ..models import DatasetSample
+from . import queueing, said
+from .queueing import Queued
+
+BATCH = 500  # decisions that one click puts into the queue
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A replay against what people said. `undecided`: wrong decisions of which nobody said what would be right.
+
+    `to_queue` counts the disagreements that nobody has judged and that have no sample yet.
+    """
+
+    judged: Judged
+    undecided: int
+    different: int
+    to_queue: int
 
 
 def approved(agent_id: str) -> Iterator[str]:
     """Ids of the decisions of an agent that approved samples are about."""
     rows = DatasetSample.objects.approved().filter(agent_id=agent_id, decision_id__isnull=False)
-    yield from rows.values_list("decision_id", flat=True).iterator(chunk_size=500)
+    yield from rows.values_list("decision_id", flat=True).iterator(chunk_size=BATCH)
+
+
+def compare(agent: Agent, replay: GateReplay) -> Compared:
+    """Both gates against the verdicts in force on the decisions that the replay made again."""
+    found = said.of(agent.agent_id, _decisions(agent.db, reading.made_again(agent.db, replay.id)))
+    verdicts, undecided = {}, 0
+    originals = dict(reading.originals(agent.db, replay.id))
+    for name, one in found.items():
+        if one.is_right:
+            verdicts[name] = originals[name]
+        elif one.corrected:
+            verdicts[name] = one.corrected["decision"]
+        else:
+            undecided += 1
+    judged = reading.against(agent.db, replay.id, verdicts)
+    ids = _different(agent.db, replay)
+    return Compared(judged, undecided, len(ids), len(_without_sample(agent, ids)))
+
+
+def queue(agent: Agent, replay: GateReplay, *, by: str) -> Queued:
+    """Put disagreements into the review queue that have no sample yet, the newest: at most 500 at once."""
+    ids = _without_sample(agent, _different(agent.db, replay))
+    return queueing.queue(agent, ids[:BATCH], by=by)
+
+
+def _different(db, replay) -> list[str]:
+    rows = reading.disagreements(db, replay.id).order_by("number")
+    return list(rows.values_list("decision_id", flat=True))
+
+
+def _without_sample(agent, ids: Sequence[str]) -> list[str]:
+    """Those of these decisions that are in no sample, and have a turn that has none either."""
+    rows = [row for row in _decisions(agent.db, ids) if row.turn_id]
+    known = said.samples_of(agent.agent_id, rows)
+    of_turns = {annotated_turns.sample_id(agent.agent_id, row.turn_id): row.id for row in rows if row.turn_id}
+    taken = known.keys() | {of_turns[name] for name in _there(list(of_turns))}
+    left = {row.id for row in rows} - taken
+    return [name for name in ids if name in left]
+
+
+def _there(sample_ids: Sequence[str]) -> Iterator[str]:
+    for start in range(0, len(sample_ids), BATCH):
+        found = DatasetSample.objects.filter(id__in=sample_ids[start : start + BATCH])
+        yield from found.values_list("id", flat=True)
+
+
+def _decisions(db, ids: Sequence[str]) -> Iterator[MemoryGateDecision]:
+    rows = MemoryGateDecision.objects.using(db).only("id", "turn_id")
+    for start in range(0, len(ids), BATCH):
+        yield from rows.filter(id__in=ids[start : start + BATCH])

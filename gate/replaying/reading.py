@@ -1,7 +1,7 @@
 """What came of a replay: how often both gates agree, how long and how dear they were, and who is right."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +121,11 @@ def of(db: str, replay: GateReplay) -> Result:
 def made_again(db: str, replay_id: str) -> list[str]:
     """Ids of the decisions that a replay has made again, the newest first."""
     return list(_made(db, replay_id).order_by("number").values_list("decision_id", flat=True))
+
+
+def originals(db: str, replay_id: str) -> Iterator[tuple[str, str]]:
+    """The decisions that a replay has made again, and what each was the first time."""
+    yield from _made(db, replay_id).values_list("decision_id", "original").iterator(chunk_size=CHUNK)
 
 
 def disagreements(db: str, replay_id: str) -> QuerySet[GateReplayDecision]:

@@ -32,6 +32,10 @@ ADDRESSES = {
     "gate:decision_detail": "/agents/main/gate/{decision}/",
     "gate:decision_list": "/agents/main/gate/",
     "gate:prompt_detail": "/agents/main/gate/prompts/{prompt}/",
+    "gate:replay_detail": "/agents/main/gate/replays/{replay}/",
+    "gate:replay_list": "/agents/main/gate/replays/",
+    "gate:replay_new": "/agents/main/gate/replays/new/?decision=NO_WRITE",
+    "datasets:replay_verdicts": "/agents/main/replays/{replay}/verdicts/",
     "guardian:file_detail": "/agents/main/files/{file}/",
     "guardian:file_list": "/agents/main/files/",
     "ledger:event_list": "/agents/main/events/",
@@ -111,7 +115,7 @@ import json
 from agents.databases import alias
 from artifacts import services
 from agents.models import Agent
-from gate.models import GateCall, GatePrompt
+from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision
 from gate.recording import storing
 from gate.recording.told import MemoryGateDecision, Source, Told
 from gate.recording.windows import Window
@@ -144,8 +148,16 @@ failed = GateCall(id="c1", origin="own", outcome="malformed", failure="not_json"
 storing.store_calls(alias("main"), [failed])
 for name, text in (("v1", "Decide."), ("v2", "Decide well.")):
     GatePrompt.objects.using(alias("main")).create(id=name, text=text, created_at=turn.created_at)
+about = {"llm_model": "gate-2", "prompt_version": "v2", "started_by": "demo", "created_at": turn.created_at}
+replay = GateReplay(id="r1", state="finished", total=2, decided=2, agreed=1, **about)
+replay.save(using=alias("main"))
+for number, (name, decision) in enumerate([("a1", "UPDATE_USER"), ("a2", "NO_WRITE")]):
+    told = {"original": "UPDATE_USER", "decision": decision, "is_same": decision == "UPDATE_USER", "outcome": "decided"}
+    told |= {"reason": "Says so.", "number": number, "llm_latency_ms": 900, "cost_usd": 0.001}
+    GateReplayDecision.objects.using(alias("main")).create(replay_id="r1", decision_id=name, **told)
 print(json.dumps({
     "call": failed.id,
+    "replay": "r1",
     "decision": "a1",
     "prompt": "v2",
     "artifact": artifact.sha256,

@@ -1,0 +1,98 @@
+"""A replay beside what people said: precision and recall, approved samples, disagreements for the review queue."""
+
+import pytest
+
+from datasets.from_decisions import judging
+from datasets.from_decisions.judging import Correction
+from datasets.models import DatasetSample
+from tests.datasets.conversations import tell_turns
+from tests.datasets.from_decisions.gates import FACT, decide
+from tests.factories import T0
+from tests.gate.deciding.conftest import endpoint, gate_on  # noqa: F401 - the same endpoint
+from tests.gate.deciding.judged import answer
+from tests.gate.replaying.played import replay, rows
+from tests.llm_endpoint import says
+
+pytestmark = pytest.mark.django_db
+WRITE, NOTHING = answer("UPDATE_USER"), answer("NO_WRITE", fact=None)
+
+
+def text_of(answer):
+    return " ".join(answer.content.decode().split())
+
+
+def judge(agent, name, said="right", correction=None):
+    return judging.judge(agent, name, said, by="ann", correction=correction)
+
+
+@pytest.fixture
+def replayed(ada, endpoint):  # noqa: F811
+    """Six decisions, NO_WRITE and UPDATE_USER in turn; the replay writes each time, but not for the newest."""
+    tell_turns(6)
+    for number in range(6):
+        fact = FACT if number % 2 else None
+        named = {"decision": "UPDATE_USER" if fact else "NO_WRITE", "candidate_fact": fact}
+        decide(f"d{number}", turn=f"s1:u{number + 1}", created_at=T0 + number, **named)
+    endpoint.then(says(NOTHING), says(WRITE))  # d5, then the others
+    return replay(ada)[0]
+
+
+def page_of(found):
+    return f"/agents/ada/replays/{found.id}/verdicts/"
+
+
+def test_it_says_how_good_both_gates_are(ada, replayed, as_stranger):
+    judge(ada, "d0", "wrong", Correction("UPDATE_USER", "Likes tea.", "They said so."))
+    judge(ada, "d1")
+    judge(ada, "d2")
+    judge(ada, "d5")
+    judge(ada, "d4", "wrong")  # nobody says what would be right
+    page = text_of(as_stranger.get(page_of(replayed)))
+    assert "People judged 4 of these decisions. The originals were right in 75%, the replay in 50%." in page
+    assert "1 decision was judged wrong without saying what is right" in page
+    row = page.split('badge--UPDATE_USER">')[1]
+    assert [row.split(f'{label}">')[1].split("<")[0] for label in (
+        "Right, as judged", "Precision, original", "Precision, replay", "Recall, original", "Recall, replay"
+    )] == ["3", "100%", "67%", "67%", "67%"]  # fmt: skip
+    assert "to review" not in page
+
+
+def test_without_verdicts_it_says_so(ada, replayed, as_stranger):
+    assert "Nobody has judged these decisions." in text_of(as_stranger.get(page_of(replayed)))
+
+
+def test_it_is_a_fragment_of_the_page_of_a_replay(ada, replayed, as_stranger):
+    page = text_of(as_stranger.get(replayed.get_absolute_url()))
+    assert f'<a id="replay-verdicts" href="{page_of(replayed)}" hx-get="{page_of(replayed)}"' in page
+    part = as_stranger.get(page_of(replayed), HTTP_HX_REQUEST="true").content.decode()
+    assert part.strip().startswith("<section")
+
+
+def test_one_click_queues_the_disagreements(ada, replayed, as_reviewer):
+    assert "Send 4 different decisions to review" in text_of(as_reviewer.get(page_of(replayed)))
+    answer = as_reviewer.post(f"/agents/ada/replays/{replayed.id}/queue/", follow=True)
+    assert answer.redirect_chain[0][0] == replayed.get_absolute_url()
+    assert "4 samples added to the queue." in text_of(answer)
+    samples = DatasetSample.objects.all()
+    assert {one.decision_id for one in samples} == {"d0", "d2", "d4", "d5"}
+    assert {one.annotation_status for one in samples} == {"needs_review"}
+    page = text_of(as_reviewer.get(page_of(replayed)))
+    assert "to review" not in page
+    assert "are samples already" in page
+    as_reviewer.post(f"/agents/ada/replays/{replayed.id}/queue/")
+    assert DatasetSample.objects.count() == 4
+
+
+def test_only_decisions_in_approved_samples(ada, replayed, endpoint, as_operator):  # noqa: F811
+    judge(ada, "d1")
+    judge(ada, "d2", "wrong")  # needs review
+    rows().delete()
+    found, _job = replay(ada, is_approved=True)
+    assert [row.decision_id for row in rows()] == ["d1"]
+    page = text_of(as_operator.get(found.get_absolute_url()))
+    assert "Only decisions in approved samples" in page
+
+
+def test_a_replay_that_there_is_not(ada, as_reviewer):
+    assert as_reviewer.get("/agents/ada/replays/nothing/verdicts/").status_code == 404
+    assert as_reviewer.post("/agents/ada/replays/nothing/queue/").status_code == 404

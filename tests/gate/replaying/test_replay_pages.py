@@ -1,0 +1,183 @@
+"""Pages of replays: the list, one of them, and what would be sent before the button that sends it."""
+
+import orjson
+import pytest
+
+from gate.deciding import prompts
+from jobs import services as jobs
+from jobs.models import JobRun
+from people.configuration import keys as configuration
+from people.models import AuditEntry
+from tests.gate.deciding.judged import decides
+from tests.llm_endpoint import fails, says
+
+from .played import calls, decided, lose_window, replay, replays, rows
+
+pytestmark = pytest.mark.django_db
+LIST = "/agents/ada/gate/replays/"
+NEW = f"{LIST}new/"
+FORM = {"new_model": "other", "new_prompt": "Decide.", "limit": "100"}
+
+
+def text_of(answer):
+    return " ".join(answer.content.decode().split())
+
+
+def test_an_empty_list_says_how_to_begin(ada, as_stranger, as_operator):
+    page = text_of(as_stranger.get(LIST))
+    assert "No replays yet" in page
+    assert f'href="{NEW}"' not in page
+    assert f'href="{NEW}"' in text_of(as_operator.get(LIST))
+
+
+def test_the_list_of_decisions_leads_here_with_its_filters(ada, as_stranger, as_operator):
+    decided(2)
+    page = text_of(as_operator.get("/agents/ada/gate/?decision=NO_WRITE"))
+    assert f'href="{NEW}?decision=NO_WRITE"' in page
+    assert "Replay these decisions" not in text_of(as_stranger.get("/agents/ada/gate/"))
+
+
+def test_the_form_has_the_gate_in_force(ada, endpoint, as_operator):
+    page = as_operator.get(f"{NEW}?decision=NO_WRITE").content.decode()
+    assert 'value="small"' in page
+    assert prompts.BUILT_IN.splitlines()[0] in page
+    assert f'action="{NEW}plan/?decision=NO_WRITE"' in page
+    assert as_operator.get(f"{NEW}?decision=PERHAPS").status_code == 409
+
+
+def test_a_plan_says_what_would_be_sent_where(ada, endpoint, as_operator):
+    configuration.put("llm.prices", ["other: 1 10"])
+    first, *_others = decided(6)
+    lose_window(first)
+    page = text_of(as_operator.post(f"{NEW}plan/?decision=NO_WRITE", FORM))
+    assert "2 decisions would be replayed" in page
+    assert "1 more decision is skipped: what its gate saw is not stored." in page
+    assert endpoint.url.split("/")[2] in page
+    assert '<dt>Model</dt><dd class="mono">other</dd>' in page
+    assert "Estimated cost</dt><dd>$0.0" in page
+    assert "Tokens left today (UTC)</dt><dd>500,000</dd>" in page
+    assert "Send 2 decisions" in page
+    assert f'action="{NEW}start/?decision=NO_WRITE"' in page
+    assert not endpoint.requests
+    assert not replays().exists()
+
+
+def test_no_button_while_nothing_may_be_sent(ada, endpoint, as_operator):
+    configuration.put("memoryGate.enabled", False)
+    decided(1)
+    page = text_of(as_operator.post(f"{NEW}plan/", FORM))
+    assert "memoryGate.enabled is off" in page
+    assert "Send 1 decision" not in page
+    refused = as_operator.post(f"{NEW}start/", FORM)
+    assert (refused.status_code, "memoryGate.enabled is off" in text_of(refused)) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"limit": "0"}, "greater than or equal to 1"),
+        ({"limit": "5001"}, "less than or equal to 5000"),
+        ({"new_model": ""}, "This field is required."),
+        ({"new_prompt": "x" * 20_001}, "A prompt has at most 20,000 characters."),
+    ],
+)
+def test_what_was_typed_wrongly_is_said_at_its_field(ada, endpoint, as_operator, change, words):
+    for step in ("plan", "start"):
+        refused = as_operator.post(f"{NEW}{step}/", FORM | change)
+        assert (refused.status_code, words in text_of(refused)) == (422, True)
+
+
+def test_sending_starts_a_job_whose_page_is_the_replay(ada, endpoint, as_operator):
+    decided(4)
+    browser_ends_lines_so = FORM | {"new_prompt": "Decide.\r\nWell."}
+    sent = as_operator.post(f"{NEW}start/?decision=NO_WRITE", browser_ends_lines_so, follow=True)
+    found = replays().get()
+    assert sent.redirect_chain[0][0] == f"{LIST}{found.id}/"
+    assert found.prompt_version == prompts.version("Decide.\nWell.")
+    assert (found.started_by, found.total) == ("otto", 2)
+    assert "Waiting for the job worker" in text_of(sent)
+    job = JobRun.objects.get(id=found.job_id)
+    assert (job.kind, job.state) == ("gate_replay", "queued")
+    assert AuditEntry.objects.get(action="gate_replay_started").actor == "otto"
+    refused = as_operator.post(f"{NEW}start/", FORM)
+    assert (refused.status_code, "Wait until it has ended" in text_of(refused)) == (422, True)
+    jobs.run_now(job.kind, orjson.loads(job.params_json), by="otto")
+    assert "Waiting for the job worker" not in text_of(as_operator.get(f"{LIST}{found.id}/"))
+
+
+def test_a_page_tells_what_came_of_it(ada, endpoint, as_stranger):
+    decided(4)
+    endpoint.then(decides(reason="Loves <tea>.", fact="Tea & more."), decides(), decides(), says("none"))
+    found, _job = replay(ada, filters={"q": "talk"})
+    page = text_of(as_stranger.get(f"{LIST}{found.id}/"))
+    assert "<dt>Agreement</dt> <dd> 67%" in page
+    assert "<dt>Answers that are no decision</dt><dd>1</dd>" in page
+    assert "Reason or fact: talk" in page
+    assert 'href="/agents/ada/gate/d2/"' in page
+    assert 'href="/agents/ada/gate/d1/"' not in page
+    assert "Likes tea." in page
+    assert "Continue" not in page
+    listed = text_of(as_stranger.get(LIST))
+    assert f'href="{LIST}{found.id}/"' in listed
+    assert "3 of 4" in listed
+    assert "67%" in listed
+
+
+def test_words_of_a_model_are_text(ada, endpoint, as_stranger):
+    decided(1)
+    endpoint.then(decides(reason="<script>x</script>", fact="<b>tea</b>"))
+    found, _job = replay(ada)
+    page = as_stranger.get(f"{LIST}{found.id}/").content.decode()
+    assert "&lt;script&gt;x" in page
+    assert "<script>x" not in page
+
+
+def test_a_replay_that_stopped_can_be_continued(ada, endpoint, as_operator, as_stranger):
+    decided(2)
+    endpoint.then(fails(401))
+    found, _job = replay(ada)
+    address = f"{LIST}{found.id}/"
+    assert "2 decisions were not replayed." in text_of(as_stranger.get(address))
+    assert "Continue" not in text_of(as_stranger.get(address))
+    assert "Continue" in text_of(as_operator.get(address))
+    as_operator.post(f"{address}continue/")
+    found.refresh_from_db()
+    assert (found.state, JobRun.objects.get(id=found.job_id).state) == ("running", "queued")
+    refused = as_operator.post(f"{address}continue/", follow=True)
+    assert "Wait until it has ended" in text_of(refused)
+
+
+def test_a_replay_whose_job_is_gone_has_stopped(ada, endpoint, as_stranger):
+    decided(1)
+    found, _job = replay(ada)
+    replays().update(state="running", job_id="gone")
+    rows().update(outcome="waiting", decision=None, is_same=None)
+    assert "Stopped" in text_of(as_stranger.get(f"{LIST}{found.id}/"))
+    assert "Stopped" in text_of(as_stranger.get(LIST))
+
+
+def test_many_differences_have_pages(ada, endpoint, as_stranger):
+    decided(60, names=("NO_WRITE",))
+    configuration.put("memoryGate.tokensPerDay", 0)
+    found, _job = replay(ada)
+    first = as_stranger.get(f"{LIST}{found.id}/").content.decode()
+    assert ("/gate/d59/" in first, "/gate/d5/" in first) == (True, False)
+    after = first.split("after=")[1].split('"')[0]
+    second = as_stranger.get(f"{LIST}{found.id}/?after={after}").content.decode()
+    assert ("/gate/d59/" in second, "/gate/d5/" in second) == (False, True)
+
+
+def test_a_replay_that_there_is_not(ada, as_stranger):
+    missing = as_stranger.get(f"{LIST}nothing/")
+    assert (missing.status_code, "There is no replay nothing." in text_of(missing)) == (404, True)
+
+
+def test_its_calls_are_marked_and_lead_to_it(ada, endpoint, as_stranger):
+    decided(1)
+    found, _job = replay(ada)
+    page = text_of(as_stranger.get("/agents/ada/gate/calls/?segment=decided"))
+    assert "Replay</span>" in page
+    decision = text_of(as_stranger.get("/agents/ada/gate/d0/"))
+    assert "Calls for this decision" not in decision
+    call = calls().get()
+    assert f'href="{LIST}{found.id}/"' in text_of(as_stranger.get(f"/agents/ada/gate/calls/{call.id}/"))
