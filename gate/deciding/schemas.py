@@ -69,7 +69,7 @@ class OwnGateOut(Schema):
     host: str
     model: str
     prompt_version: str
-    decided_today: int = Field(description="calls of this UTC day that became a decision")
+    decided_today: int = Field(description="calls of this UTC day that became a decision, without those of replays")
     failed_today: int
     malformed_today: int = Field(description="calls whose answer was no decision")
     sent_today: int = Field(description="calls that are under way, or whose end nobody heard of")

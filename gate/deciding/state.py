@@ -9,6 +9,8 @@ from django.urls import reverse
 from agents.models import Agent
 from jobs import services as jobs
 from jobs.models import JobRun
+from ledger.transcripts.turns import utc_day
+from openclaw_web import clock
 from people.configuration import keys as configuration
 
 from ..models import GatePrompt
@@ -26,6 +28,7 @@ class State:
     gate: Gate
     problem: str
     switched: Switched | None
+    day: str  # today in UTC, as addresses have it
     today: dict[str, Any]
     limit: int
     left: int | None
@@ -40,6 +43,7 @@ def of(agent: Agent) -> State:
         gate=gate,
         problem=gates.problem_of(),
         switched=switch.of(agent.agent_id),
+        day=utc_day(clock.now_ms()),
         today=tallies.of_today(agent.db),
         limit=configuration.get(allowance.SETTING),
         left=allowance.left(agent.db),
