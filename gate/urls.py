@@ -1,6 +1,6 @@
 from django.urls import path
 
-from .statistics import views as statistics_views
+from .statistics.looking import views as statistics_views
 
 app_name = "gate"
 urlpatterns = [

@@ -35,7 +35,7 @@ ROUTERS = (
     "ledger.savings.api",
     "ledger.session.steps_api",
     "gate.api",
-    "gate.statistics.api",
+    "gate.statistics.looking.api",
     "guardian.api",
     "datasets.review.api",
     "datasets.api",

@@ -7,10 +7,11 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from ..models import MemoryGateDecision
-from . import figures, shown, sums
-from .answer import answer
-from .figures import BY
+from ...models import MemoryGateDecision
+from .. import figures, sums
+from ..answer import answer
+from ..figures import BY
+from . import shown
 from .forms import StatisticsForm
 
 TEMPLATE = "gate/statistics.html"

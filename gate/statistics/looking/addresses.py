@@ -4,7 +4,7 @@ from urllib.parse import quote_plus
 
 from openclaw_web.pages.templates import url_or_none
 
-from .figures import Period
+from ..figures import Period
 
 
 class Rows:
