@@ -6,7 +6,7 @@ from .deciding import views as own_views
 from .lists import views as list_views
 from .looking import views
 from .replaying import views as replay_views
-from .statistics.page import views as statistics_views
+from .statistics.looking import views as statistics_views
 
 app_name = "gate"
 urlpatterns = [

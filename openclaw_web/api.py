@@ -36,7 +36,7 @@ ROUTERS = (
     "ledger.session.steps_api",
     "gate.api",
     "gate.deciding.api",
-    "gate.statistics.page.api",
+    "gate.statistics.looking.api",
     "gate.replaying.api",
     "guardian.api",
     "datasets.review.api",

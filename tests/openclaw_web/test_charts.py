@@ -42,9 +42,20 @@ def test_series_stack_on_each_other():
     assert pieces[2].y == pytest.approx(ROOM_ABOVE, abs=0.3)
 
 
-def test_more_than_three_series_are_a_mistake():
-    with pytest.raises(ValueError, match="one to three"):
-        chart((1, 1, 1, 1), series=[TURNS] * 4)
+def test_more_than_six_series_are_a_mistake():
+    with pytest.raises(ValueError, match="one to six"):
+        chart((1,) * 7, series=[TURNS] * 7)
+
+
+def test_marks_stand_before_their_points():
+    points = [Point(str(n), str(n), (1, 0)) for n in range(4)]
+    drawn = bar_chart(points, title="Turns", unit="Day", series=(TURNS, ERRORS), marks=[0, 2])
+    assert drawn.marks == [0, 50]
+
+
+def test_of_many_series_a_bar_says_only_what_there_is():
+    drawn = chart((1, 0, 0, 2), series=[Series(name) for name in "abcd"])
+    assert drawn.bars[0].tip.endswith("a 1 · d 2")
 
 
 @pytest.mark.parametrize("values", [(), ((0, 0), (0, 0))])

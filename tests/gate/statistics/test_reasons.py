@@ -22,6 +22,7 @@ def test_equal_reasons_are_one_group(as_stranger, ada):
     assert groups(as_stranger) == [("NO_WRITE", "SMALL\ntalk!", 3), ("NO_WRITE", "Line 3,000 is wrong.", 2)]
     text = as_stranger.get(PAGE).text
     assert "7 decisions were compared" in text
+    assert "Line 3,000 is wrong." in text and "Likes tea" not in text
 
 
 def test_only_the_newest_are_looked_at(as_stranger, ada, monkeypatch):

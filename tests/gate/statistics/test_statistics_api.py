@@ -65,7 +65,7 @@ def test_rows_of_the_command(decided):
     assert [row["key"] for row in words.table(DB, by="session", limit=1)] == ["s1"]
     heads, newest, _older = words.lines(words.table(DB), by="day")
     assert heads.split()[:4] == ["Day", "Decisions", "NO_WRITE", "MEMORY"]
-    assert heads.split()[-5:] == ["p50", "p95", "Tokens", "Cost", "Failed"]
+    assert heads.split()[-5:] == ["p50", "p95", "Tokens", "Cost", "Failures"]
     assert newest.split() == [day(1), "2", "0", "0", "0", "2", "(100%)", "0", "0", "–", "–", "–", "–", "0"]
 
 

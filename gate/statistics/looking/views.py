@@ -9,9 +9,9 @@ from openclaw_web.pages.html import render_page
 
 from ...models import MemoryGateDecision
 from .. import figures, sums
+from ..answer import answer
 from ..figures import BY
 from . import shown
-from .answer import answer
 from .forms import StatisticsForm
 
 TEMPLATE = "gate/statistics.html"

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import duration, money, tokens
 
-from .. import sums
-from ..changes import COUNTS
-from ..figures import Figures, Row
+from . import sums
 from .answer import MOST_DAYS, answer, asked
+from .changes import COUNTS
+from .figures import Figures, Row
 
 SHORT = {decision: decision.removeprefix("UPDATE_") for decision in COUNTS}  # of columns
 SMALLEST = 0.0001  # dollars
@@ -64,7 +64,7 @@ def amounts(figures: Figures) -> dict[str, Any]:
 def lines(rows: Sequence[dict[str, Any]], *, by: str = "day") -> list[str]:
     """Rows of `table` as lines of text, the names of columns first."""
     first = {"day": _("Day"), "week": _("Week"), "session": _("Session"), "model": _("Model"), "prompt": _("Prompt")}
-    heads = [first[by], _("Decisions"), *SHORT.values(), _("p50"), _("p95"), _("Tokens"), _("Cost"), _("Failed")]
+    heads = [first[by], _("Decisions"), *SHORT.values(), _("p50"), _("p95"), _("Tokens"), _("Cost"), _("Failures")]
     cells = [heads, *(_cells(row, by) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(heads))]
     return ["  ".join(_aligned(line, widths)).rstrip() for line in cells]

@@ -6,18 +6,17 @@ from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from .. import sums
-from . import words
-from .answer import answer, asked
-from .schemas import StatisticsOut, StatisticsQuery
+from .. import sums, words
+from ..answer import answer, asked
+from .schemas import GateStatisticsOut, GateStatisticsQuery
 
 router = Operations("gate_statistics_api", tags=["gate"])
 
 
-@router.get("/agents/{agent}/gate/statistics", StatisticsOut, 404, 409, 503)
+@router.get("/agents/{agent}/gate/statistics", GateStatisticsOut, 404, 409, 503)
 @agent_view
 @needs("viewer")
-def gate_statistics(request, agent, filters: Query[StatisticsQuery]):
+def gate_statistics(request, agent, filters: Query[GateStatisticsQuery]):
     """Shares of decisions, latency, tokens, cost and failures, by day, week, session, model or prompt version."""
     if not sums.is_on():
         return {"state": "off", "by": filters.by}

@@ -7,13 +7,14 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent
 from ledger.models import Session
+from openclaw_web.pages import states
 from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
 
+from ..answer import Answer
 from ..figures import Figures, Period
+from ..words import SHORT, cost, name_of, share
 from .addresses import Rows, prompt
-from .answer import Answer
 from .chart import chart_of
-from .words import SHORT, cost, name_of, share
 
 
 class Cell(NamedTuple):
@@ -29,7 +30,7 @@ class Line(NamedTuple):
 
     name: str
     href: str | None
-    title: str
+    title: str  # on hover
     cells: list[Cell]
 
 
@@ -41,6 +42,7 @@ def page_of(agent: Agent, found: Answer) -> dict[str, Any]:
     return {
         "tiles": _cells(found.total, whole if asked.session else rows, None if asked.session else asked.period),
         "heads": heads(),
+        "short_heads": short_heads(),
         "lines": list(_lines(agent, found, rows)),
         "chart": chart_of(found, rows),
         "changes": [_change(agent, change, rows) for change in found.prompt_changes],
@@ -53,10 +55,18 @@ def page_of(agent: Agent, found: Answer) -> dict[str, Any]:
 
 
 def heads() -> list[str]:
-    """The names of the numbers, as the columns of the table have them."""
+    """The names of the numbers."""
     return [
-        *(_("Decisions"), *SHORT.values(), _("Median latency"), _("95% latency"), _("Tokens"), _("Cost")),
+        *(_("Decisions"), *SHORT.values(), _("Median latency"), _("Tokens"), _("Cost")),
         *(_("Failed calls"), _("Malformed answers"), _("No user message")),
+    ]
+
+
+def short_heads() -> list[Any]:
+    """The same in a word each, for the heads of a wide table."""
+    return [
+        *(_("Decisions"), *SHORT.values(), _("Latency"), _("Tokens"), _("Cost")),
+        *(states.word("failed"), states.word("malformed"), _("Unseen")),
     ]
 
 
@@ -91,8 +101,7 @@ def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[C
             decisions(number(count), count, share(count, total) if count else "", f"{sign}decision={decision}")
             for decision, count in figures.counts.items()
         ),
-        decisions(duration(figures.p50_ms), figures.of("latency_count"), _known(figures, "latency_count")),
-        decisions(duration(figures.p95_ms), figures.of("latency_count")),
+        decisions(duration(figures.p50_ms), figures.of("latency_count"), _slowest(figures)),
         decisions(tokens(figures.tokens), figures.of("token_count"), _known(figures, "token_count")),
         decisions(cost(figures.cost_usd), note=_known(figures, "cost_count", figures.failures)),
         calls(figures.of("failed_count"), "failed"),
@@ -101,12 +110,17 @@ def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[C
     ]
 
 
+def _slowest(figures):
+    """The latency that one in twenty exceeds."""
+    return _("95%%: %(duration)s") % {"duration": duration(figures.p95_ms)} if figures.of("latency_count") else ""
+
+
 def _known(figures, name, more=0):
     """Of how many this is known, when not of all."""
     known = figures.of(name)
     if not known or known >= figures.total + more:
         return ""
-    return _("known for %(count)s of %(all)s") % {"count": number(known), "all": number(figures.total + more)}
+    return _("%(count)s known") % {"count": number(known)}
 
 
 def _titles(db, rows):

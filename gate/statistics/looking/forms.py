@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.lists.filters import Day
 
+from ..answer import Asked, asked
 from ..figures import BY
-from .answer import Asked, asked
 
 USUAL = "week"
 

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page
 
-from .. import drift, figures, prompts, reasons
-from ..figures import Daily, Figures, Period
+from . import drift, figures, prompts, reasons
+from .figures import Daily, Figures, Period
 
 MOST_DAYS = 1_000
 ROWS = 30

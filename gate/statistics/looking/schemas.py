@@ -11,7 +11,7 @@ from openclaw_web.endpoints.schemas import PageQuery
 from ..figures import BY
 
 
-class StatisticsQuery(PageQuery):
+class GateStatisticsQuery(PageQuery):
     by: Literal[BY] = Field("week", description="what a row is; weeks are ISO weeks, all days are UTC")  # type: ignore[valid-type]
     first_day: date | None = Field(None, alias="from", description="the first day; default: twelve weeks")
     last_day: date | None = Field(None, alias="to", description="the last day, included; default: today")
@@ -27,7 +27,7 @@ class StatisticsQuery(PageQuery):
         return {**found, "since": self.first_day, "until": self.last_day}
 
 
-class FiguresOut(Schema):
+class GateFiguresOut(Schema):
     """What some decisions add up to. A failed call is no decision; of the sums only the cost includes it."""
 
     total: int
@@ -46,7 +46,7 @@ class FiguresOut(Schema):
     unseen: int = Field(description="decisions whose gate had no message of the user")
 
 
-class RowOut(FiguresOut):
+class GateRowOut(GateFiguresOut):
     key: str = Field(description="day or Monday (YYYY-MM-DD), session, model or prompt version; empty if unknown")
     first_day: str | None = Field(description="null for a session, which is counted whole")
     last_day: str | None
@@ -54,7 +54,7 @@ class RowOut(FiguresOut):
     last_at: int | None
 
 
-class DriftOut(Schema):
+class GateDriftOut(Schema):
     decision: str
     share: float = Field(description="in the last seven full days, 0 to 1")
     share_before: float = Field(description="in the four weeks before")
@@ -63,28 +63,28 @@ class DriftOut(Schema):
     decisions_before: int
 
 
-class PromptChangeOut(Schema):
+class GatePromptChangeOut(Schema):
     day: date = Field(description="UTC day on which the version came into use")
     prompt: str
     before: str = Field(description="the version that decided most on the last day before")
 
 
-class ReasonOut(Schema):
+class GateReasonOut(Schema):
     decision: str
     reason: str = Field(description="the newest one's words")
     count: int
 
 
-class StatisticsOut(Schema):
+class GateStatisticsOut(Schema):
     state: Literal["ready", "calculating", "off"] = Field(description="unless `ready`, there are no figures yet")
     by: str
     first_day: str | None = None
     last_day: str | None = None
-    total: FiguresOut | None = None
-    rows: list[RowOut] = []
-    drift: list[DriftOut] = Field([], description="decisions whose share changed by the settings' points or more")
-    prompt_changes: list[PromptChangeOut] = []
-    reasons: list[ReasonOut] = Field([], description="reasons given twice or more among the newest decisions")
+    total: GateFiguresOut | None = None
+    rows: list[GateRowOut] = []
+    drift: list[GateDriftOut] = Field([], description="decisions whose share changed by the settings' points or more")
+    prompt_changes: list[GatePromptChangeOut] = []
+    reasons: list[GateReasonOut] = Field([], description="reasons given twice or more among the newest decisions")
     reasons_looked_at: int = Field(0, description="how many decisions were compared for that")
     next: str | None = None
     previous: str | None = None

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.formatting import day_in_words
 
+from ..answer import Answer
 from ..changes import COUNTS
 from ..figures import Figures, Period, monday_of, start_of
 from .addresses import Rows
-from .answer import Answer
 
 MOST_BARS = 100
 TONES = {decision: "muted" if decision == "NO_WRITE" else decision for decision in COUNTS}

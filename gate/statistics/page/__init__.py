@@ -1,1 +1,0 @@
-"""The page of statistics and its API: what is asked for, and what is shown."""
