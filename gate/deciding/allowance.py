@@ -5,13 +5,13 @@ whose end nobody heard of keeps what was taken for it. Reserving is one IMMEDIAT
 two processes take the same tokens.
 """
 
-from django.db import transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from jobs.kinds import DAY_MS
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
 from ..models import GateCall
@@ -42,7 +42,7 @@ def left(db: str) -> int | None:
 
 def reserve(db: str, call: GateCall, prompt: Prompt, window: Window) -> None:
     """Store a call that is about to be sent, with what it is to say. Raises LimitReached, and nothing is stored."""
-    with transaction.atomic(using=db):
+    with writing.in_turn_of(db):
         room = left(db)
         if room is not None and call.reserved_tokens > room:
             raise LimitReached(_sentence(room))

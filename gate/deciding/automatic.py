@@ -47,7 +47,7 @@ def is_possible() -> bool:
     on = switch.all_on()
     if not on or gates.problem_of() or _is_pausing():
         return False
-    gate = gates.in_force()
+    gate = gates.as_set()
     return any(_waiting(agent_id, switched, gate, most=1) for agent_id, switched in on.items())
 
 
@@ -97,9 +97,7 @@ def _is_pausing():
     last = JobRun.objects.filter(kind=KIND).order_by("-created_at", "-id").first()
     if last is None or last.finished_at is None or clock.now_ms() - last.finished_at > PAUSE_MS:
         return False
-    if last.state == JobRun.State.FINISHED:
-        return bool(orjson.loads(last.result_json or "{}").get("stopped"))
-    return last.state in (JobRun.State.REFUSED, JobRun.State.FAILED)
+    return last.state != JobRun.State.FINISHED or bool(orjson.loads(last.result_json or "{}").get("stopped"))
 
 
 def _told(found):

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db import transaction
 from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.llm import client
 from openclaw_web.llm.client import Answer, CallFailed, Failure
 from openclaw_web.llm.usage import Usage
+from openclaw_web.sqlite import writing
 
 from ..models import GateCall
 from ..recording import storing
@@ -112,6 +112,6 @@ def _save_failed(db, call):
     if call.replay_id is not None:  # those count nowhere
         call.save(using=db, force_update=True)
         return
-    with transaction.atomic(using=db):  # written anew: a call that failed is counted where it is stored
+    with writing.in_turn_of(db):  # written anew: a call that failed is counted where it is stored
         GateCall.objects.using(db).filter(id=call.id).delete()
         storing.store_calls(db, [call])

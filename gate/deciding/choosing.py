@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import orjson
 from django.db.models import Count, Exists, OuterRef
 from django.db.models.functions import Left, Right
 from django.utils.translation import gettext as _
 
 from ledger.collectors.records import injected, is_silent
+from ledger.json_columns import object_in
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -128,8 +128,7 @@ def _is_for_us(turn):
 
 
 def _rest(turn):
-    about = orjson.loads(turn.agent_metadata or "{}")
-    return WORKING_MS if about.get("stopReason") == "toolUse" else SETTLED_MS
+    return WORKING_MS if object_in(turn.agent_metadata).get("stopReason") == "toolUse" else SETTLED_MS
 
 
 def _in_pieces(turns: Iterator[ConversationTurn]) -> Iterator[list[ConversationTurn]]:

@@ -4,11 +4,10 @@ import hashlib
 from collections.abc import Callable
 from enum import StrEnum
 
-from django.db import transaction
-
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.llm.client import Answer
+from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
 from ..models import GateCall, MemoryGateDecision
@@ -79,7 +78,7 @@ def _row(db, gate, turn, call: GateCall, answer: Answer):
 
 def _store(db, call, row, window: Window):
     """Store a decision and that its call has made it, both or neither."""
-    with transaction.atomic(using=db):
+    with writing.in_turn_of(db):
         storing.store(db, [Told(row=row, source=Source.OWN, window=window)])
         call.outcome, call.decision_id = GateCall.Outcome.DECIDED, row.id
         call.save(using=db, force_update=True)

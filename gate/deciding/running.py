@@ -20,6 +20,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.llm.client import CallFailed
+from people.audit import log as audit
 
 from . import choosing, gates, judging, tallies
 from .allowance import LimitReached
@@ -102,6 +103,8 @@ def start(agent: Agent, asked: Asked, *, by: str) -> JobRun:
 def run_here(agent: Agent, asked: Asked, *, by: str, listener: Listener | None = None) -> JobRun:
     """Run in this process; the job, however it ended."""
     gates.in_force()
+    names = {"object_id": agent.agent_id, "agent_id": agent.agent_id}
+    audit.record(by, f"{KIND}_started", object_type="agent", **names)  # a job that nobody queued has no entry
     return jobs.run_now(KIND, _params(agent, asked), by=by, listener=listener)
 
 

@@ -45,7 +45,7 @@ def page_of(agent: Agent, found: Answer) -> dict[str, Any]:
         "chart": chart_of(found, rows),
         "changes": [_change(agent, change, rows) for change in found.prompt_changes],
         "drifts": [_drift(drift, rows) for drift in found.drifts],
-        "groups": [
+        "repeated": [
             (group, rows.decisions(asked.period, decision=group.decision, q=group.words))
             for group in (found.repeated.groups if found.repeated else ())
         ],
@@ -106,7 +106,7 @@ def _known(figures, name, more=0):
     known = figures.of(name)
     if not known or known >= figures.total + more:
         return ""
-    return _("known of %(count)s") % {"count": number(known)}
+    return _("known for %(count)s of %(all)s") % {"count": number(known), "all": number(figures.total + more)}
 
 
 def _titles(db, rows):

@@ -134,10 +134,11 @@ def test_failed_calls_count_with_what_they_cost(ada, endpoint):
     assert cut.cost_usd == pytest.approx(((cut.reserved_tokens - 2_000) * 1 + 2_000 * 10) / 1e6)
     assert (limited.reserved_tokens, limited.cost_usd) == (0, None)  # the model said nothing
     assert malformed.cost_usd == pytest.approx((500 * 1 + 20 * 10) / 1e6)
-    hours = list(GateHour.objects.using(DB).values_list("failed_count", "cost_count", "cost_nano_usd"))
+    counted = ("failed_count", "malformed_count", "cost_count", "cost_nano_usd")
+    hours = list(GateHour.objects.using(DB).values_list(*counted))
     sums.rebuild(DB)
-    assert list(GateHour.objects.using(DB).values_list("failed_count", "cost_count", "cost_nano_usd")) == hours
-    assert hours[0][:2] == (3, 2)
+    assert list(GateHour.objects.using(DB).values_list(*counted)) == hours
+    assert hours[0][:3] == (2, 1, 2)
 
 
 def test_the_key_is_nowhere_in_what_is_stored(ada, endpoint):

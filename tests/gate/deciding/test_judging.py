@@ -163,7 +163,7 @@ def test_sums_follow_and_are_made_again(ada, endpoint):
     assert MemoryGateStats.objects.using(DB).get().total_decisions == 2
     columns = [field.column for field in GateHour._meta.concrete_fields]
     before = list(GateHour.objects.using(DB).values_list(*columns))
-    assert sum(hour.failed_count for hour in GateHour.objects.using(DB)) == 1
+    assert sum(hour.malformed_count for hour in GateHour.objects.using(DB)) == 1
     sums.rebuild(DB)
     assert list(GateHour.objects.using(DB).values_list(*columns)) == before
 
