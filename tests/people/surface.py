@@ -1,6 +1,8 @@
-"""Everything the site answers: its routes, and the operations of its API, as mounted and as documented."""
+"""Everything the site answers, routes and operations of its API as mounted and as documented; and how to ask it."""
 
-from django.urls import URLResolver, get_resolver
+import re
+
+from django.urls import URLResolver, get_resolver, reverse
 
 from openclaw_web.api import api
 
@@ -35,3 +37,22 @@ def documented():
         for path, methods in api.get_openapi_schema()["paths"].items()
         for method, operation in methods.items()
     }
+
+
+# What stands in an address when a test asks for it.
+ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize"}
+
+
+def page_address(name):
+    return reverse(name, kwargs={each: ARGUMENTS.get(each, "x") for each in ROUTES[name].pattern.converters})
+
+
+def api_address(operation):
+    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), operation.partition(" ")[2])
+
+
+def ask(client, method, address, body=None, **headers):
+    if method == "GET":
+        return client.get(address, headers=headers)
+    send = client.delete if method == "DELETE" else client.post
+    return send(address, body or {}, "application/json", headers=headers)

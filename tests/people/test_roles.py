@@ -1,15 +1,13 @@
 """Who may do what, decided by hand in tables: every page and operation, for nobody, each role and its tokens."""
 
-import re
-
 import pytest
 from django.test import Client
-from django.urls import get_resolver, reverse
+from django.urls import get_resolver
 
 from people.accounts import tokens
 from tests.conftest import ROLES
 from tests.factories import UserFactory
-from tests.people.surface import ROOT, ROUTES, documented, mounted, routes
+from tests.people.surface import ROOT, ROUTES, api_address, ask, documented, mounted, page_address, routes
 
 pytestmark = pytest.mark.django_db
 ANYBODY = "anybody"
@@ -282,23 +280,6 @@ OPERATIONS = {
 }
 # Addresses under the API that are no operation: both answer 404 to everybody.
 NO_OPERATIONS = {"api:api-root", "api:None"}
-# What stands in an address when a test asks for it.
-ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize"}
-
-
-def page_address(name):
-    return reverse(name, kwargs={each: ARGUMENTS.get(each, "x") for each in ROUTES[name].pattern.converters})
-
-
-def api_address(operation):
-    return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), operation.partition(" ")[2])
-
-
-def ask(client, method, address, body=None, **headers):
-    if method == "GET":
-        return client.get(address, headers=headers)
-    send = client.delete if method == "DELETE" else client.post
-    return send(address, body or {}, "application/json", headers=headers)
 
 
 def expected(lowest):
