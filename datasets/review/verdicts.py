@@ -203,6 +203,8 @@ def overtaken(sample: DatasetSample) -> str:
 
 def _edited(sample, output):
     """The reply to store: None when it is the agent's own."""
+    if sample.sample_type in GATE_TYPES:
+        raise Refused(_("This sample is a decision and teaches no reply. Leave the reply out."))
     output = as_typed(output)
     if not output.strip():
         raise Refused(_("The reply is empty. Enter a reply, or reject the sample and leave the reply unchanged."))

@@ -173,6 +173,13 @@ def test_what_cannot_be_said(ada, decision, said, correction, why):
     assert not DatasetSample.objects.exists()
 
 
+def test_a_decision_has_no_reply_to_edit(ada, decision):
+    sample = judge(ada)
+    with pytest.raises(Refused, match="teaches no reply"):
+        verdicts.label_sample(sample.id, "approved", by="bea", output="better")
+    assert only().output is None
+
+
 def test_the_same_decision_with_another_fact_is_a_correction(ada, decision):
     judge(ada, "wrong", Correction("UPDATE_USER", "prefers late mornings"))
     assert only().body["correctFact"] == "prefers late mornings"
