@@ -45,6 +45,7 @@ GATE_NEW = {
     *("idx_call_created", "idx_call_decision", "idx_call_model", "idx_call_outcome", "idx_call_replay"),
     *("idx_call_session", "idx_call_turn", "idx_gate_created", "idx_gate_model", "idx_gate_prompt"),
     *("idx_gate_session_last", "idx_gate_session_total", "idx_gate_slow", "idx_gate_unseen", "idx_replay_created"),
+    *("idx_replay_outcome", "idx_replay_same"),
 }
 # Columns by which an export is counted.
 LONGER = ', "sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score", "turn_traits"'
