@@ -34,9 +34,13 @@ EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
 NO_TEXTS = frozenset({"sample_signatures"})  # whose bytes are numbers
+# News are not only in new rows.
 CHANGED_IN_PLACE = frozenset(
-    {"cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts", "memory_gate_decisions", "gate_calls"}
-)  # news are not only in new rows
+    {
+        *("cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts"),
+        *("memory_gate_decisions", "gate_calls", "gate_replay_decisions"),
+    }
+)
 STEP = 20_000  # rows of one query: a long one would keep the WAL from being reset
 HANDLE = re.compile(rf"{handles.PREFIX}([0-9a-f]{{64}})")  # no word boundary: in JSON it may follow on \n
 HANDLE_BYTES = re.compile(HANDLE.pattern.encode())

@@ -113,7 +113,13 @@ def test_what_the_gate_was_shown_or_replayed_keeps_nothing(as_operator, old):
         id="r", llm_model="gate-2", prompt_version="p", started_by="mei", created_at=T0
     )
     GateReplayDecision.objects.using(DB).create(
-        replay=replay, decision_id="d2", decision="NO_WRITE", reason=f"Is in {HANDLE}", created_at=T0
+        replay=replay,
+        decision_id="d2",
+        number=1,
+        original="NO_WRITE",
+        decision="NO_WRITE",
+        reason=f"Is in {HANDLE}",
+        created_at=T0,
     )
     GateCall.objects.using(DB).create(
         id="c", session_id="s", turn_id="s:u2", replay_id="r", origin="own", outcome="decided", created_at=T0,
