@@ -165,6 +165,7 @@ SMALL = {
     "cron_run_logs": "the last 100 runs of each job of a page; OpenClaw keeps some thousand of a job",
     "django_migrations": "whether a file is up to date",
     "file_snapshots": "versions of one agent's own files",
+    "gate_sums_state": "one row at most",
     "sample_claims": "at most six for each person",
     "sample_drafts": "a row for each text that somebody began and did not finish",
     "workspace_files": "versions of one agent's own files",

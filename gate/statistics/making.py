@@ -78,8 +78,8 @@ def step(db: str) -> bool:
 
 def is_small(db: str) -> bool:
     """Whether there are so few decisions and calls that their sums are made on the way."""
-    rows = (MemoryGateDecision.objects.using(db), GateCall.objects.using(db))
-    return sum(some.values("pk")[: PIECE + 1].count() for some in rows) <= PIECE
+    counts = (tables.count_up_to(db, model, PIECE + 1) for model in (MemoryGateDecision, GateCall))
+    return sum(counts) <= PIECE
 
 
 def amounts(db: str) -> tuple[int, int]:

@@ -96,13 +96,11 @@ def _is_lost(db, changes=None):
     if not tables.is_empty(db):
         return False
     new = changes.hours.values() if changes else ()
-    for rows, count in (
-        (MemoryGateDecision.objects.using(db), sum(one.total for one in new)),
-        (GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None), sum(one.failed for one in new)),
-    ):
-        if rows.values("pk")[: max(count, 0) + 1].count() > count:
-            return True
-    return False
+    decisions, calls = max(0, sum(one.total for one in new)), max(0, sum(one.failed for one in new))
+    if tables.count_up_to(db, MemoryGateDecision, decisions + 1) > decisions:
+        return True
+    failed = GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None)
+    return failed.values("pk")[: calls + 1].count() > calls
 
 
 def _make_soon(db):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import orjson
+from django.db import models
 from django.db.models import Max, Min
 
 from openclaw_web import clock
@@ -85,7 +86,7 @@ OVER = """
 """
 
 STATE = "SELECT hours_made, sessions_made FROM gate_sums_state"
-ANY = "SELECT 1 FROM gate_hours LIMIT 1"
+ANY = "SELECT 1 FROM gate_hours some LIMIT 1"
 
 
 def state(db: str) -> tuple[int, str] | None:
@@ -96,6 +97,13 @@ def state(db: str) -> tuple[int, str] | None:
 def is_empty(db: str) -> bool:
     """Whether there are no sums at all."""
     return statements.one(db, ANY) is None
+
+
+def count_up_to(db: str, model: type[models.Model], limit: int) -> int:
+    """How many rows a table has, counted up to a limit."""
+    table = model._meta.db_table
+    found = statements.one(db, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} some LIMIT {int(limit)})")  # noqa: S608
+    return found[0] if found else 0
 
 
 def date_of(moment: int) -> str:

@@ -8,7 +8,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
 from ...models import MemoryGateDecision
-from .. import figures, sums
+from .. import figures, sums, tables
 from ..answer import answer
 from ..figures import BY
 from . import shown
@@ -41,7 +41,7 @@ def statistics(request, agent):
         "models": models,
         "prompts": prompts,
         "is_empty": is_empty,
-        "has_any": not is_empty or MemoryGateDecision.objects.using(agent.db).exists(),
+        "has_any": not is_empty or tables.count_up_to(agent.db, MemoryGateDecision, 1) > 0,
         **shown.page_of(agent, found),
     }
     return render_page(request, TEMPLATE, context)
