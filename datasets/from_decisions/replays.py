@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from agents.models import Agent
 from gate.models import GateReplay, MemoryGateDecision
-from gate.replaying import reading
-from gate.replaying.reading import Judged
+from gate.replaying import results
+from gate.replaying.results import Judged
 
 from .. import annotated_turns
 from ..models import DatasetSample
@@ -37,9 +37,9 @@ def approved(agent_id: str) -> Iterator[str]:
 
 def compare(agent: Agent, replay: GateReplay) -> Compared:
     """Both gates against the verdicts in force on the decisions that the replay made again."""
-    found = said.of(agent.agent_id, _decisions(agent.db, reading.made_again(agent.db, replay.id)))
+    found = said.of(agent.agent_id, _decisions(agent.db, results.made_again(agent.db, replay.id)))
     verdicts, undecided = {}, 0
-    originals = dict(reading.originals(agent.db, replay.id))
+    originals = dict(results.originals(agent.db, replay.id))
     for name, one in found.items():
         if one.is_right:
             verdicts[name] = originals[name]
@@ -47,7 +47,7 @@ def compare(agent: Agent, replay: GateReplay) -> Compared:
             verdicts[name] = one.corrected["decision"]
         else:
             undecided += 1
-    judged = reading.against(agent.db, replay.id, verdicts)
+    judged = results.against(agent.db, replay.id, verdicts)
     ids = _different(agent.db, replay)
     return Compared(judged, undecided, len(ids), len(_without_sample(agent, ids)))
 
@@ -59,7 +59,7 @@ def queue(agent: Agent, replay: GateReplay, *, by: str) -> Queued:
 
 
 def _different(db, replay) -> list[str]:
-    rows = reading.disagreements(db, replay.id).order_by("number")
+    rows = results.disagreements(db, replay.id).order_by("number")
     return list(rows.values_list("decision_id", flat=True))
 
 

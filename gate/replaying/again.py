@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from django.db import transaction
 from django.db.models import F
 
 from openclaw_web import clock
+from openclaw_web.sqlite import writing
 
 from ..deciding import calling, parsing
 from ..deciding.gates import Gate
@@ -39,13 +39,13 @@ def decide(db: str, gate: Gate, replay_id: str, decision_id: str, *, wait: Calla
     try:
         decided = parsing.parse(answer.text)
     except parsing.CallMalformed as why:
-        with transaction.atomic(using=db):
+        with writing.in_turn_of(db):
             calling.end_malformed(db, call, answer, why)
             return _end(rows, Outcome.MALFORMED, Ended.MALFORMED, reason=why.sentence, **told)
     call.outcome = GateCall.Outcome.DECIDED
     call.raw_response = storing.kept_response(db, answer.text, call.session_id, call.turn_id)
     told |= {"decision": decided.decision, "reason": decided.reason, "candidate_fact": decided.candidate_fact}
-    with transaction.atomic(using=db):
+    with writing.in_turn_of(db):
         call.save(using=db, force_update=True)
         return _store(db, rows, replay_id, told)
 

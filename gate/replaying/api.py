@@ -13,7 +13,7 @@ from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
 from ..models import GateReplay
-from . import plans, reading, shown, starting
+from . import plans, results, shown, starting
 from .schemas import ReplayDetail, ReplayIn, ReplayOut, ReplayPlanOut, ReplayQuery, ReplayStartedOut
 
 router = Operations("gate_replays_api", tags=["gate"])
@@ -48,8 +48,8 @@ def gate_replay_start(request, agent, wanted: ReplayIn):
 def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]):
     """One replay: how often both gates agree, what they took, and a page of the decisions that became others."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
-    result = reading.of(agent.db, replay)
-    page = page_of(reading.disagreements(agent.db, replay.id), order=("number",), **place.place)
+    result = results.of(agent.db, replay)
+    page = page_of(results.disagreements(agent.db, replay.id), order=("number",), **place.place)
     pairs = [
         {"original": original, "replay": decision, "count": count}
         for (original, decision), count in sorted(result.matrix.items())

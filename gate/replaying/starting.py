@@ -1,7 +1,6 @@
 """Replays as they begin: the decisions that they are about are fixed then, and a job makes them again."""
 
 import orjson
-from django.db import transaction
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -11,6 +10,8 @@ from jobs.models import JobRun
 from jobs.progress import Listener
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing
+from people.audit import log as audit
 
 from ..deciding import gates, prompts
 from ..models import GateReplay, GateReplayDecision
@@ -30,6 +31,8 @@ def start(agent: Agent, wanted: Wanted, *, by: str) -> tuple[GateReplay, JobRun]
 def run_here(agent: Agent, wanted: Wanted, *, by: str, listener: Listener | None = None) -> tuple[GateReplay, JobRun]:
     """The same in this process; the job, however it ended."""
     replay = _keep(agent, wanted, by)
+    names = {"object_id": agent.agent_id, "agent_id": agent.agent_id}
+    audit.record(by, f"{KIND}_started", object_type="agent", **names)  # a job that nobody queued has no entry
     job = jobs.run_now(KIND, _params(agent, replay.id), by=by, listener=listener)
     GateReplay.objects.using(agent.db).filter(id=replay.id).update(job_id=job.id)
     replay.refresh_from_db()
@@ -67,7 +70,7 @@ def _keep(agent, wanted, by):
         GateReplayDecision(replay_id=replay.id, decision_id=row.id, number=number, original=row.decision)
         for number, row in enumerate(chosen.rows, 1)
     ]
-    with transaction.atomic(using=db):
+    with writing.in_turn_of(db):
         prompts.keep(db, gate.prompt)
         replay.save(using=db, force_insert=True)
         GateReplayDecision.objects.using(db).bulk_create(rows, batch_size=500)

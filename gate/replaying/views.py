@@ -13,7 +13,7 @@ from openclaw_web.pages.html import go, refuse_post, render_page
 
 from ..lists.decision_list import DecisionFilters
 from ..models import GatePrompt, GateReplay
-from . import plans, reading, shown, starting, words
+from . import plans, results, shown, starting, words
 from .forms import ReplayForm
 
 
@@ -33,15 +33,15 @@ def replay_list(request, agent):
 def replay_detail(request, agent, replay_id):
     """What came of a replay, and the decisions that became others; while it runs, how far it is."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
-    rows = page_of(reading.disagreements(agent.db, replay.id), order=("number",), **places(request))
+    rows = page_of(results.disagreements(agent.db, replay.id), order=("number",), **places(request))
     context = {
         "agent": agent,
         "replay": replay,
         "standing": shown.standing([replay])[0],
         "chosen": words.chosen(replay.filters_json),
-        "result": reading.of(agent.db, replay),
+        "result": results.of(agent.db, replay),
         "page": rows,
-        "rows": reading.with_originals(agent.db, rows),
+        "rows": results.with_originals(agent.db, rows),
         "is_prompt_kept": GatePrompt.objects.using(agent.db).filter(id=replay.prompt_version).exists(),
     }
     return render_page(request, "gate/replay_detail.html", context, partial="replay_state")

@@ -36,8 +36,9 @@ class Wanted:
     @property
     def gate(self) -> Gate:
         """Who is asked; its endpoint has no host while none is configured."""
-        text = self.prompt.replace("\r\n", "\n").strip()
-        return gates.other(self.model, Prompt(text) if text else prompts.in_force())
+        text, in_force = self.prompt.replace("\r\n", "\n").strip(), prompts.in_force()
+        is_other = text and text != in_force.text.strip()  # forms take off what stands around a text
+        return gates.other(self.model, Prompt(text) if is_other else in_force)
 
     @property
     def as_json(self) -> str:

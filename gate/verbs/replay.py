@@ -16,7 +16,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import money
 from people.configuration.reflection_keys import MOST_PROMPT
 
-from ..replaying import plans, reading, starting
+from ..replaying import plans, results, starting
 from ..replaying.wanted import MOST, USUAL, Wanted
 from ..words import share_of
 from . import agent_of, asked_of, filters
@@ -85,7 +85,7 @@ def _sent(agent, wanted, is_quiet):
     result = orjson.loads(job.result_json)
     status = PARTLY if result["left"] or result["malformed"] else DONE
     receipt = {"plan": None, "replay": result}
-    words = "\n".join([result["message"], *_result(reading.of(agent.db, replay))])
+    words = "\n".join([result["message"], *_result(results.of(agent.db, replay))])
     return Outcome(receipt, words, status, "" if status == DONE else result["message"])
 
 

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from gate.models import GatePrompt, MemoryGateDecision
-from gate.replaying import reading, starting
+from gate.replaying import results, starting
 from gate.replaying.wanted import Wanted
 from jobs import services as jobs
 from openclaw_web.errors import Refused
@@ -87,7 +87,7 @@ def test_an_answer_that_is_no_decision_is_none(ada, endpoint):
     assert job.message == "1 decision replayed. 1 is different. 1 answer was no decision."
     assert [(row.outcome, row.decision) for row in rows()] == [("malformed", None), ("decided", "UPDATE_USER")]
     assert found.state == "finished"
-    assert reading.of(DB, found).outcomes["malformed"] == 1
+    assert results.of(DB, found).outcomes["malformed"] == 1
 
 
 def test_what_was_not_answered_waits_and_is_asked_again(ada, endpoint):

@@ -3,7 +3,7 @@
 import pytest
 
 from gate.models import GateSessionSums, MemoryGateStats
-from gate.replaying import reading
+from gate.replaying import results
 from gate.statistics import checking
 from people.configuration import keys as configuration
 from tests.gate.deciding.judged import DB, USED, answer, decides
@@ -19,7 +19,7 @@ NOTHING = answer("NO_WRITE", fact=None)
 def test_a_matrix_and_an_agreement(ada, endpoint):
     decided(4, names=("NO_WRITE", "NO_WRITE", "UPDATE_USER", "UPDATE_SOUL"))
     endpoint.then(says(WRITE), says(WRITE), says(NOTHING), says(WRITE))  # d3, d2, d1, d0
-    found = reading.of(DB, replay(ada)[0])
+    found = results.of(DB, replay(ada)[0])
     assert found.matrix == {
         ("UPDATE_SOUL", "UPDATE_USER"): 1,
         ("UPDATE_USER", "UPDATE_USER"): 1,
@@ -34,7 +34,7 @@ def test_cost_and_latency_on_both_sides(ada, endpoint):
     configuration.put("llm.prices", ["other: 1 10"])
     decided(3, cost_usd=0.5)
     endpoint.then(decides(), fails(500), decides())
-    found = reading.of(DB, replay(ada)[0])
+    found = results.of(DB, replay(ada)[0])
     assert (found.original.p50, found.original.p95, found.original.cost_usd) == (1_001, 1_002, 1.5)
     assert found.replay.cost_usd == pytest.approx(3 * (700 + 400) / 1_000_000)
     assert (found.replay.prompt_tokens, found.replay.completion_tokens) == (3 * USED["prompt_tokens"], 120)
@@ -45,7 +45,7 @@ def test_cost_and_latency_on_both_sides(ada, endpoint):
 def test_what_is_not_known_is_not_nothing(ada, endpoint):
     decided(1)
     endpoint.then(says(WRITE))
-    found = reading.of(DB, replay(ada)[0])
+    found = results.of(DB, replay(ada)[0])
     assert (found.replay.cost_usd, found.replay.prompt_tokens, found.original.cost_usd) == (None, None, None)
 
 
@@ -54,7 +54,7 @@ def test_both_gates_against_verdicts(ada, endpoint):
     endpoint.then(says(WRITE), says(WRITE), says(NOTHING), says(WRITE))  # d3, d2, d1, d0
     found = replay(ada)[0]
     verdicts = {"d0": "UPDATE_USER", "d1": "NO_WRITE", "d3": "UPDATE_SOUL", "another": "NO_WRITE"}
-    judged = reading.against(DB, found.id, verdicts)
+    judged = results.against(DB, found.id, verdicts)
     assert (judged.count, judged.original, judged.replay) == (3, 2, 2)
     scores = {score.decision: score for score in judged.scores}
     assert scores.keys() == {"NO_WRITE", "UPDATE_USER", "UPDATE_SOUL"}

@@ -1,0 +1,83 @@
+"""A replay whose process is killed at any moment: each decision is made again once, and every request has its row."""
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.gate.deciding.test_gate_kill import collect, rows, site, source, tell, windows_sent  # noqa: F401 - fixtures
+from tests.processes import Killer, until_met, wait_for
+
+pytestmark = pytest.mark.kill
+BEGIN = "from agents.models import Agent; from gate.replaying import starting; main = Agent.objects.get(); "
+JUDGE = BEGIN + (
+    "from gate.deciding import running; from gate.deciding.choosing import Asked; "
+    "print(running.run_here(main, Asked(), by='root').state)"
+)
+START = BEGIN + (
+    "from gate.replaying.wanted import Wanted; replay, job = starting.start(main, Wanted(model='other', limit=5000), "
+    "by='root'); print('job', job.id, replay.id)"
+)
+RUN = BEGIN + (
+    "from jobs import services as jobs; from gate.models import GateReplay; "
+    "replay = GateReplay.objects.using(main.db).get(); "
+    "job = jobs.run_now('gate_replay', dict(agent='main', replay=replay.id), by='root'); print(job.state, job.message)"
+)
+
+
+@pytest.fixture
+def judged(site, source):  # noqa: F811
+    """Sixty turns, each with a decision."""
+    tell(source, 60)
+    collect(site, source)
+    process = site.start("shell", "--no-imports", "-c", JUDGE)
+    assert process.end() == 0, process.said
+    return site
+
+
+def begun(site):  # noqa: F811
+    process = site.start("shell", "--no-imports", "-c", START)
+    assert process.end() == 0, process.said
+    return process.said.split("job ")[1].split()[0]
+
+
+def check(site, before):  # noqa: F811
+    replayed = rows(site, "SELECT decision_id, outcome FROM gate_replay_decisions")
+    assert Counter(row[1] for row in replayed) == {"decided": 60}
+    assert rows(site, "SELECT state, decided, agreed FROM gate_replays") == [("finished", 60, 60)]
+    assert rows(site, "SELECT * FROM memory_gate_decisions ORDER BY id") == before
+    calls = rows(site, "SELECT window_hash, outcome FROM gate_calls")
+    assert windows_sent(site) <= Counter(row[0] for row in calls)
+    decided = rows(site, "SELECT decision_id FROM gate_calls WHERE replay_id IS NOT NULL AND outcome = 'decided'")
+    assert Counter(row[0] for row in decided) == Counter(row[0] for row in replayed)
+    assert rows(site, "SELECT sum(total_decisions) FROM memory_gate_stats") == [(60,)]
+
+
+def test_a_worker_that_is_killed_goes_on_with_a_replay(judged):
+    before, sent = rows(judged, "SELECT * FROM memory_gate_decisions ORDER BY id"), len(judged.endpoint.requests)
+    job_id = begun(judged)
+    for wanted in (5, 20):
+        worker = judged.start("work")
+        wait_for(lambda wanted=wanted: len(judged.endpoint.requests) - sent > wanted)
+        os.kill(worker.pid, 9)
+        worker.end()
+    judged.start("work")
+    wait_for(lambda: judged.job(job_id)["state"] == "finished")
+    assert (judged.job(job_id)["done"], judged.job(job_id)["total"]) == (60, 60)
+    check(judged, before)
+
+
+def test_kills_at_any_moment_lose_no_decision_and_double_none(judged):
+    before = rows(judged, "SELECT * FROM memory_gate_decisions ORDER BY id")
+    begun(judged)
+    killer = Killer(5, 0.5)
+    for _number in until_met(killer):
+        known = set((judged.path / "state" / "running").glob("*"))
+        process = judged.start("shell", "--no-imports", "-c", RUN)
+        running = judged.path / "state" / "running"
+        wait_for(lambda process=process, known=known: process.popen.poll() is not None or set(running.glob("*")) - known)
+        if not killer.kill(process.popen):
+            break
+    last = judged.start("shell", "--no-imports", "-c", RUN)
+    assert last.end() == 0
+    check(judged, before)

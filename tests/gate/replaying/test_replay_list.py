@@ -1,0 +1,30 @@
+"""The list of replays."""
+
+import pytest
+
+from .played import decided, replay, replays, rows
+
+pytestmark = pytest.mark.django_db
+LIST = "/agents/ada/gate/replays/"
+NEW = f"{LIST}new/"
+FORM = {"new_model": "other", "new_prompt": "Decide.", "limit": "100"}
+
+
+def text_of(answer):
+    return " ".join(answer.content.decode().split())
+
+
+def test_an_empty_list_says_how_to_begin(ada, as_stranger, as_operator):
+    page = text_of(as_stranger.get(LIST))
+    assert "No replays yet" in page
+    assert f'href="{NEW}"' not in page
+    assert f'href="{NEW}"' in text_of(as_operator.get(LIST))
+
+
+def test_a_replay_whose_job_is_gone_has_stopped(ada, endpoint, as_stranger):
+    decided(1)
+    found, _job = replay(ada)
+    replays().update(state="running", job_id="gone")
+    rows().update(outcome="waiting", decision=None, is_same=None)
+    assert "Stopped" in text_of(as_stranger.get(f"{LIST}{found.id}/"))
+    assert "Stopped" in text_of(as_stranger.get(LIST))
