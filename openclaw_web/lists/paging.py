@@ -102,9 +102,10 @@ def narrowed(rows, terms, *, order, seeks=(), window=WINDOW, time_ms=0):
     seek = next((term for term in terms if term.lookup in SOUGHT and term.column in seeks), None)
     left = []
     for term in terms:
-        if seek is term and term.lookup in ("gt", "gte"):  # what an index of some rows may hold
+        is_sought = term is seek
+        if is_sought and term.lookup in ("gt", "gte"):  # what an index of some rows may hold
             rows = rows.filter(**{f"{term.column}__{term.lookup}": Constant(term.value)})
-        elif seek is term or (term.column == first and term.lookup in ("gte", "lt", "gt")):
+        elif is_sought or (term.column == first and term.lookup in ("gte", "lt", "gt")):
             rows = rows.filter(**{f"{term.column}__{term.lookup}": term.value})
         else:
             left.append(_hidden(term))

@@ -47,7 +47,7 @@ WRITES = {
     "people:user_unlock": "unlocked",
 }
 # What takes a form and writes nothing.
-COUNTS = {"datasets:export_count"}
+COUNTS = {"datasets:export_count", "gate:replay_plan"}
 # Writes whose entries the tests of their own pages look at.
 ELSEWHERE = {
     "artifacts:artifact_remove",
@@ -74,6 +74,9 @@ ELSEWHERE = {
     "datasets:samples_bulk_label",
     "datasets:samples_make",
     "datasets:decision_judge",
+    "datasets:replay_queue",
+    "gate:replay_continue",
+    "gate:replay_start",
     "gate:own_gate_run",
     "gate:own_gate_switch",
     "operations:checkpoint_make",
@@ -148,6 +151,12 @@ NO_CONTENT = {
     "datasets:samples_bulk",
     "datasets:session_samples",
     "api:gate_plan",
+    "api:gate_replay_detail",
+    "api:gate_replay_list",
+    "datasets:replay_verdicts",
+    "gate:replay_detail",
+    "gate:replay_list",
+    "gate:replay_new",
     "api:gate_statistics",
     "api:own_gate",
     "datasets:decision_verdict",

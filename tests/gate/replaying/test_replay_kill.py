@@ -53,6 +53,11 @@ def check(site, before):  # noqa: F811
     assert rows(site, "SELECT sum(total_decisions) FROM memory_gate_stats") == [(60,)]
 
 
+def is_at_work(process, running, known):
+    """Whether a process has begun its job, or has ended already."""
+    return process.popen.poll() is not None or set(running.glob("*")) - known
+
+
 def test_a_worker_that_is_killed_goes_on_with_a_replay(judged):
     before, sent = rows(judged, "SELECT * FROM memory_gate_decisions ORDER BY id"), len(judged.endpoint.requests)
     job_id = begun(judged)
@@ -75,7 +80,9 @@ def test_kills_at_any_moment_lose_no_decision_and_double_none(judged):
         known = set((judged.path / "state" / "running").glob("*"))
         process = judged.start("shell", "--no-imports", "-c", RUN)
         running = judged.path / "state" / "running"
-        wait_for(lambda process=process, known=known: process.popen.poll() is not None or set(running.glob("*")) - known)
+        wait_for(
+            lambda process=process, known=known: process.popen.poll() is not None or set(running.glob("*")) - known
+        )
         if not killer.kill(process.popen):
             break
     last = judged.start("shell", "--no-imports", "-c", RUN)

@@ -42,7 +42,8 @@ GatePrompt.objects.using("agent_main").create(id="p0", text="Decide.", created_a
 replay = GateReplay.objects.using("agent_main").create(
     id="r", llm_model="gate-9", prompt_version="p9", started_by="mei", created_at=1)
 GateReplayDecision.objects.using("agent_main").bulk_create([GateReplayDecision(
-    replay=replay, decision_id=f"d{{n}}", number=n, original="NO_WRITE", decision="NO_WRITE", reason=f"Not {{n}}", created_at=2)
+    replay=replay, decision_id=f"d{{n}}", number=n, original="NO_WRITE", decision="NO_WRITE", reason=f"Not {{n}}",
+    created_at=2)
     for n in range({COUNT})])
 """
 
