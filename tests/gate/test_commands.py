@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from gate.models import MemoryGateDecision
+from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
 
@@ -99,6 +100,21 @@ def test_an_agent_that_is_not_there_is_told(capsys, db):
     with pytest.raises(CommandError, match="There is no agent nobody") as refused:
         call_command("reflection", "gate", "list", "--agent", "nobody")
     assert refused.value.returncode == 3
+
+
+@pytest.mark.parametrize(("option", "keys"), [("--weekly", 1), ("--by-session", 2), ("--by-model", 1), ("--daily", 2)])
+def test_statistics_are_told_by_what_is_asked(gate, decisions, option, keys):
+    days = ["--since", "2026-01-05", "--until", "2026-01-06"]
+    rows = orjson.loads(gate("stats", option, *days, "--json")[0])["rows"]
+    assert (len([row for row in rows if row["total"]]), sum(row["total"] for row in rows)) == (keys, 4)
+    out, status = gate("stats", option, *days)
+    assert status == 0 and "NO_WRITE" in out
+
+
+def test_statistics_that_are_off_are_told(gate, decisions):
+    configuration.put("memoryGateAuditing.enableStats", False)
+    out, status = gate("stats")
+    assert status == 3 and "turned off" in out
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "jsonl"])

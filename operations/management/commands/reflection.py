@@ -1,7 +1,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import export, find, judge, replay, tell
+from gate.verbs import export, figures, find, judge, replay, tell
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -15,6 +15,7 @@ class Command(Group):
             {
                 "list": find.Listing(),
                 "show": find.Showing(),
+                "stats": figures,
                 "export": export,
                 "record": tell,
                 "run": judge,

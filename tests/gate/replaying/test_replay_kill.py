@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -80,9 +81,7 @@ def test_kills_at_any_moment_lose_no_decision_and_double_none(judged):
         known = set((judged.path / "state" / "running").glob("*"))
         process = judged.start("shell", "--no-imports", "-c", RUN)
         running = judged.path / "state" / "running"
-        wait_for(
-            lambda process=process, known=known: process.popen.poll() is not None or set(running.glob("*")) - known
-        )
+        wait_for(partial(is_at_work, process, running, known))
         if not killer.kill(process.popen):
             break
     last = judged.start("shell", "--no-imports", "-c", RUN)
