@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from ..lists.decision_list import DecisionFilters
 
@@ -18,7 +18,7 @@ def chosen(filters_json: str) -> list[tuple[str, str]]:
     said = []
     for name, value in found.get("filters", {}).items():
         if name in ("since", "until"):
-            said.append((_("From") if name == "since" else _("Before"), _moment(value)))
+            said.append((pgettext("time", "From") if name == "since" else _("Before"), _moment(value)))
         elif name in form.fields:
             label = DecisionFilters.CHIPS.get(name) or form.fields[name].label
             said.append((str(label), form.in_words(name, value)))
