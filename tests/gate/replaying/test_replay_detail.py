@@ -25,7 +25,7 @@ def test_a_page_tells_what_came_of_it(ada, endpoint, as_stranger):
     found, _job = replay(ada, filters={"q": "talk"})
     page = text_of(as_stranger.get(f"{LIST}{found.id}/"))
     assert "<dt>Agreement</dt> <dd> 67%" in page
-    assert "<dt>Answers that are no decision</dt><dd>1</dd>" in page
+    assert "<dt>Malformed answers</dt><dd>1</dd>" in page
     assert "Reason or fact: talk" in page
     assert 'href="/agents/ada/gate/d2/"' in page
     assert 'href="/agents/ada/gate/d1/"' not in page
