@@ -63,7 +63,7 @@ def known_cost(usd):
     return "<$0.0001" if 0 < usd < SMALLEST else money(usd)
 
 
-def share_of(part, whole):
+def percent_of(part, whole):
     """`34%`, `<1%`, and `>99%` of what is not quite all; `–` of nothing."""
     if not whole:
         return "–"
@@ -71,5 +71,5 @@ def share_of(part, whole):
     return "<1%" if 0 < percent < 1 else ">99%" if 99 < percent < 100 else f"{percent:.0f}%"
 
 
-MADE = (gate_origin_word, match_word, match_sentence, source_words, known_cost, share_of)
+MADE = (gate_origin_word, match_word, match_sentence, source_words, known_cost, percent_of)
 FILTERS = {made.__name__: made for made in MADE}

@@ -16,6 +16,7 @@ from django.db import connections
 from django.urls import resolve
 
 from benchmarks import many_rows
+from gate.statistics import sums
 from guardian import services as guardian
 from openclaw_web.lists import segments
 from openclaw_web.lists.declaration import every
@@ -194,6 +195,7 @@ def rows(as_admin, ada):
     many_rows.fill_sessions("agent_ada", ROWS)
     many_rows.fill_agent("agent_ada", ROWS)
     many_rows.fill_gate("agent_ada", ROWS)
+    sums.rebuild("agent_ada")
     many_rows.fill_artifacts("agent_ada", ROWS)
     many_rows.fill_site(ROWS, agent="ada")
     many_rows.fill_around(ROWS, agent="ada")

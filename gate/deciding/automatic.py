@@ -114,7 +114,7 @@ JOB = Kind(
     run=run,
     label=gettext_lazy("Gate of this site: new turns"),
     started=gettext_lazy("started the gate of this site for new turns"),
-    kept=gettext_lazy("Decisions already made are kept; the next run continues."),
+    kept=gettext_lazy("Decisions so far are kept; the next run continues."),
     done=lambda result: str(result["message"]),
     every=Every(gates.ENABLED, MINUTE_MS, dict, is_possible, is_switch=True),
 )

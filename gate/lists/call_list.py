@@ -67,7 +67,7 @@ CALLS = List(
         counted=ngettext_lazy("%(shown)s gate call of %(agent)s", "%(shown)s gate calls of %(agent)s", "count"),
         uncounted=_("Gate calls of %(agent)s"),
         none=_("No calls yet"),
-        how=_("Calls of models that the memory gate made appear here, with those that failed."),
+        how=_("Calls of models for the memory gate appear here, with those that failed."),
         command="openclaw-web collect",
         icon="signal",
     ),

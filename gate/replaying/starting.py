@@ -46,7 +46,7 @@ def go_on(agent: Agent, replay: GateReplay, *, by: str) -> JobRun:
         replay=replay, outcome=GateReplayDecision.Outcome.WAITING
     )
     if not waiting.exists():
-        raise Refused(_("All decisions of this replay have been made again."))
+        raise Refused(_("This replay has replayed all of its decisions."))
     return _queue(agent, replay, by)
 
 

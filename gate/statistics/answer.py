@@ -53,7 +53,7 @@ def asked(
     if period.start > period.end:
         raise Refused(_("The first day is after the last day."))
     if period.days > MOST_DAYS:
-        raise Refused(_("Statistics cover at most %(count)s days. Choose fewer days.") % {"count": f"{MOST_DAYS:,}"})
+        raise Refused(_("Statistics cover at most %(most)s days. Choose fewer days.") % {"most": f"{MOST_DAYS:,}"})
     if by == "session" and (model or prompt):
         raise Refused(_("Sessions are counted whole. Remove the model and the prompt version from the filters."))
     if by != "session" and session:

@@ -45,7 +45,7 @@ def in_a_row(db: str) -> Notice | None:
     is_recent = own and own[0]["created_at"] > clock.now_ms() - DAY_MS
     if len(own) < IN_A_ROW or not is_recent or any(row["outcome"] not in FAILED for row in own):
         return None
-    sentence = _("The last %(count)s calls of the gate's model failed. Check its endpoint.") % {"count": IN_A_ROW}
+    sentence = _("The latest calls of the gate's model failed. Check its endpoint.")
     return Notice(sentence, "gate:call_list", "segment=all")
 
 

@@ -41,8 +41,8 @@ def moment(text: str | None, option: str) -> int | None:
 
 def filters(parser: CommandParser) -> None:
     """Add the options by which decisions are chosen."""
-    parser.add_argument("-s", "--since", metavar="TIME", help=_("made at or after this ISO 8601 time"))
-    parser.add_argument("-u", "--until", metavar="TIME", help=_("made before this ISO 8601 time"))
+    parser.add_argument("-s", "--since", metavar="TIME", help=_("at or after this ISO 8601 time"))
+    parser.add_argument("-u", "--until", metavar="TIME", help=_("before this ISO 8601 time"))
     parser.add_argument("-d", "--decision", choices=MemoryGateDecision.Decision.values, help=_("only this decision"))
     parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
 

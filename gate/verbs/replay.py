@@ -18,13 +18,11 @@ from people.configuration.reflection_keys import MOST_PROMPT
 
 from ..replaying import plans, results, starting
 from ..replaying.wanted import MOST, USUAL, Wanted
-from ..words import share_of
+from ..words import percent_of
 from . import agent_of, asked_of, filters
 
 BY = "command line"
-HELP = gettext_lazy(
-    "Have decisions made again by another model or prompt. Without --yes, only show what would be sent."
-)
+HELP = gettext_lazy("Replay decisions with another model or prompt. Without --yes, only show what would be sent.")
 EXAMPLES = (
     "reflection gate replay --model small-2 --decision NO_WRITE --limit 50",
     "reflection gate replay --model small-2 --prompt-file prompt.txt --approved --yes",
@@ -93,7 +91,7 @@ def _result(result):
     """Agreement, and how often each decision became which other one."""
     if not result.decided:
         return
-    yield _("Agreement: %(share)s") % {"share": share_of(result.agreed, result.decided)}
+    yield _("Agreement: %(share)s") % {"share": percent_of(result.agreed, result.decided)}
     for (original, decision), count in sorted(result.matrix.items()):
         if original != decision:
             yield f"  {original} → {decision}  {count:,}"

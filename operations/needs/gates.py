@@ -33,7 +33,7 @@ _known: dict[tuple[str, str], _Look] = {}
 
 def notices() -> Iterator[tuple[str, Notice]]:
     """Agents, and what there is to say about their gates. Files that cannot be read are somebody else's to tell."""
-    for agent in Agent.objects.order_by("agent_id"):
+    for agent in Agent.objects.select_related("database").order_by("agent_id"):
         try:
             yield from ((agent.agent_id, notice) for notice in _of(agent))
         except (databases.OldAgentFile, DatabaseError):

@@ -122,7 +122,7 @@ class TestWhatTheGateSaw:
     def test_a_long_message_is_cut_and_whole_as_json(self, as_stranger, turns):
         decide(1, window_hash=seen("x" * 9_000))
         page = as_stranger.get(f"{ADA}d1/")
-        assert "Showing 8,000 of 9,000 characters." in panel(page, "saw")
+        assert "Shortened: 8,000 of 9,000." in panel(page, "saw")
         whole = "/api/v1/agents/ada/gate/decisions/d1"
         assert whole in links(page)
         assert as_stranger.get(whole).json()["context"]["recent_messages"][0]["message"] == "x" * 9_000

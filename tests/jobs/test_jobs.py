@@ -277,12 +277,15 @@ def test_a_pipe_gets_a_plain_line_now_and_then():
 # Kinds
 
 
+PARAMS = '{"export_id": "x", "agent": "main", "replay": "x"}'
+
+
 @pytest.mark.parametrize("kind", OURS)
 def test_a_kind_is_declared_in_one_place(kind, as_admin):
     """Its declaration is found, and its words stand where people choose among them and in the audit log."""
     declared = job_kinds.of(kind)
     assert f'<option value="{kind}">{escape(str(declared.label))}</option>' in as_admin.get("/operations/jobs/").text
-    job = JobFactory(kind=kind, state="finished", result_json="{}", params_json='{"export_id": "x"}')
+    job = JobFactory(kind=kind, state="finished", result_json="{}", params_json=PARAMS)
     audit.record("mei", f"{kind}_started", object_type="job", object_id=job.id)
     assert escape(str(declared.started)) in as_admin.get("/operations/audit/", {"action": f"{kind}_started"}).text
     page = as_admin.get(job.get_absolute_url()).text

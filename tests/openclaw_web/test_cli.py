@@ -34,7 +34,7 @@ RECEIPTS = {
     "backup": {"verb", "message", "backup", "backups", "damaged", "missing", "removed", "home", "kept"},
     "collect": {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "notes",
-        "lost", "again", "still_held",
+        "lost", "again", "still_held", "gate",
     },
     "checkpoint": {"checkpoints"},
     "create_token": {"user", "name", "role", "expires_at", "id", "prefix", "token"},
@@ -48,6 +48,10 @@ RECEIPTS = {
     "export": {"id", "name", "state", "folder", "manifest", "dry_run", "fits", "difference"},
     "jobs": {"jobs"},
     "migrate_agents": {"schema_version", "migrated"},
+    "reflection": {
+        "verb", "message", "decisions", "decision", "by", "rows", "file", "format", "count", "recorded", "known",
+        "withheld",
+    },
     "retention": {
         "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",
         "failed_count", "agents",

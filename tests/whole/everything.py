@@ -3,7 +3,8 @@
 from agents.models import Agent
 from benchmarks import many_rows
 from datasets.review import verdicts
-from gate.models import GateCall, GatePrompt, MemoryGateDecision
+from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
+from gate.statistics import sums
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
 from openclaw_web.lists import declaration
@@ -28,11 +29,26 @@ def fill(count, person):
     many_rows.fill_sessions(DB, count)
     many_rows.fill_agent(DB, count)
     many_rows.fill_gate(DB, count)
+    sums.rebuild(DB)
     many_rows.fill_artifacts(DB, count)
     many_rows.fill_site(count, agent="ada")
     many_rows.fill_around(count, agent="ada")
     many_rows.fill_agents(count)
     return _conversation(count) | _files(count) | _review(count, person) | _operations(count) | _people(count, person)
+
+
+def _replay(count):
+    """A replay of `count` decisions, each of which became another one, and as many other replays."""
+    about = {"llm_model": "gate-2", "prompt_version": "v2", "started_by": "root", "created_at": factories.T0}
+    about |= {"state": "finished", "total": count, "decided": count}
+    names = list(MemoryGateDecision.objects.using(DB).filter(session_id="s1").values_list("id", flat=True)[:count])
+    for number in range(count, 0, -1):
+        GateReplay(id=f"r{number}", **about).save(using=DB)
+    told = {"original": "UPDATE_USER", "decision": "NO_WRITE", "is_same": False, "outcome": "decided", "reason": "No."}
+    GateReplayDecision.objects.using(DB).bulk_create(
+        GateReplayDecision(replay_id="r1", decision_id=name, number=number, created_at=factories.T0, **told)
+        for number, name in enumerate(names)
+    )
 
 
 def _conversation(count):
@@ -45,6 +61,7 @@ def _conversation(count):
         factories.DecisionFactory(session_id="s1", turn_id="s1:r1", origin="own")
         factories.GateCallFactory(session_id="s1", turn_id="s1:r1")
         factories.PromptFactory()
+    _replay(count)
     agent = Agent.objects.get(agent_id="ada")
     packs = [built.row.sha256 for built in checkpoints.make(agent, session, "all", by="root")]
     return {
@@ -55,6 +72,7 @@ def _conversation(count):
         "checkpoint": packs[-1],
         "decision": MemoryGateDecision.objects.using(DB).filter(turn_id="s1:r1", origin="recorded")[0].id,
         "call": GateCall.objects.using(DB).filter(turn_id="s1:r1")[0].id,
+        "replay": "r1",
         "prompt": GatePrompt.objects.using(DB).latest("id").id,
     }
 

@@ -30,7 +30,7 @@ def gate_statistics(request, agent, filters: Query[GateStatisticsQuery]):
         "first_day": str(wanted.period.start),
         "last_day": str(wanted.period.end),
         "total": words.amounts(found.total),
-        "rows": [words.shaped(row) for row in found.rows],
+        "items": [words.shaped(row) for row in found.rows],
         "drift": found.drifts,
         "prompt_changes": found.prompt_changes,
         "reasons": found.repeated.groups if found.repeated else [],

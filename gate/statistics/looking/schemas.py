@@ -81,7 +81,7 @@ class GateStatisticsOut(Schema):
     first_day: str | None = None
     last_day: str | None = None
     total: GateFiguresOut | None = None
-    rows: list[GateRowOut] = []
+    items: list[GateRowOut] = []
     drift: list[GateDriftOut] = Field([], description="decisions whose share changed by the settings' points or more")
     prompt_changes: list[GatePromptChangeOut] = []
     reasons: list[GateReasonOut] = Field([], description="reasons given twice or more among the newest decisions")

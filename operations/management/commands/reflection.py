@@ -6,7 +6,7 @@ from openclaw_web.commands.groups import Branch, Group
 
 
 class Command(Group):
-    help = gettext_lazy("Look at what the Reflection plugin decides and writes, and tell of it.")
+    help = gettext_lazy("Show and record decisions of the Reflection plugin.")
     examples = ("reflection gate list --limit 5", "reflection gate record decisions.jsonl")
     schema = "openclaw-web.reflection.v1"
     verbs = {

@@ -37,7 +37,7 @@ def test_an_operator_sees_turns_host_tokens_and_cost_before_the_button(ada, endp
     talk(3)
     configuration.put("llm.prices", ["small: 1 10"])
     page = text_of(as_operator.get(f"{PAGE}?limit=2&session="))
-    assert "2 turns would be sent" in page
+    assert "<p>2 turns</p>" in page
     assert "Send 2 turns" in page
     assert endpoint.url.split("/")[2] in page
     assert "Estimated cost</dt><dd>$0.00" in page
@@ -129,5 +129,5 @@ def test_nothing_is_started_while_the_gate_is_off(ada, endpoint, as_operator):
     answer = as_operator.post(f"{API}/run", {"limit": 1}, content_type="application/json")
     assert (answer.status_code, "memoryGate.enabled is off" in answer.json()["detail"]) == (409, True)
     page = text_of(as_operator.get(f"{PAGE}?limit=5"))
-    assert "1 turn would be sent" in page
+    assert "<p>1 turn</p>" in page
     assert "Send 1 turn" not in page

@@ -100,7 +100,7 @@ def test_what_was_not_answered_waits_and_is_asked_again(ada, endpoint):
     assert (job.done, job.total, job.message) == (3, 3, "3 decisions replayed. 2 are different.")
     found.refresh_from_db()
     assert (found.state, found.decided) == ("finished", 3)
-    with pytest.raises(Refused, match="All decisions of this replay"):
+    with pytest.raises(Refused, match="This replay has replayed"):
         starting.go_on(ada, found, by="root")
 
 

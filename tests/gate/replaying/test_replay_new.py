@@ -48,7 +48,7 @@ def test_a_plan_says_what_would_be_sent_where(ada, endpoint, as_operator):
     first, *_others = decided(6)
     lose_window(first)
     page = text_of(as_operator.post(f"{NEW}plan/?decision=NO_WRITE", FORM))
-    assert "2 decisions would be replayed" in page
+    assert "<p>2 decisions</p>" in page
     assert "1 more decision is skipped: what its gate saw is not stored." in page
     assert endpoint.url.split("/")[2] in page
     assert '<dt>Model</dt><dd class="mono">other</dd>' in page

@@ -38,7 +38,11 @@ def decided():
         ("UPDATE memory_gate_stats SET session_count = 7", "memory_gate_stats", "different"),
         ("UPDATE memory_gate_stats SET avg_latency_ms = 7 WHERE total_decisions = 3", "memory_gate_stats", "different"),
         ("DELETE FROM memory_gate_decisions WHERE decision = 'UPDATE_USER'", "gate_hours", "unexpected"),
-        ("UPDATE memory_gate_decisions SET decision = 'UPDATE_SOUL'", "memory_gate_stats", "different"),
+        (
+            "UPDATE memory_gate_decisions SET decision = 'UPDATE_SOUL', candidate_fact = 'x'",
+            "memory_gate_stats",
+            "different",
+        ),
         ("DELETE FROM gate_calls", "gate_days", "unexpected"),
     ],
 )

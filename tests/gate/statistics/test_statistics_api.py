@@ -24,12 +24,12 @@ def decided(ada):
 def test_it_works(as_stranger, decided):
     found = as_stranger.get(f"{API}?by=day&from={day(10)}").json()
     assert (found["state"], found["by"], found["first_day"], found["last_day"]) == ("ready", "day", day(10), day(0))
-    assert [row["key"] for row in found["rows"]] == [day(1), day(9)]
-    older = found["rows"][1]
+    assert [row["key"] for row in found["items"]] == [day(1), day(9)]
+    older = found["items"][1]
     assert (older["total"], older["decisions"]["NO_WRITE"], older["shares"]["NO_WRITE"]) == (4, 3, 0.75)
     assert (older["p50_ms"], older["latency_known"], older["prompt_tokens"], older["tokens_known"]) == (50, 3, 270, 3)
     assert (older["cost_usd"], older["cost_known"], older["failed"], older["unseen"]) == (0.503, 4, 1, 1)
-    newest = found["rows"][0]
+    newest = found["items"][0]
     assert newest["cost_usd"] is newest["p50_ms"] is newest["prompt_tokens"] is None
     assert found["total"]["total"] == 6
     assert found["prompt_changes"] == [{"day": day(1), "prompt": "p2", "before": "p1"}]
@@ -38,18 +38,18 @@ def test_it_works(as_stranger, decided):
 def test_pages(as_stranger, decided):
     first = as_stranger.get(f"{API}?by=day&limit=1").json()
     second = as_stranger.get(f"{API}?by=day&limit=1&after={first['next']}").json()
-    assert [first["rows"][0]["key"], second["rows"][0]["key"]] == [day(1), day(9)]
+    assert [first["items"][0]["key"], second["items"][0]["key"]] == [day(1), day(9)]
     assert second["next"] is None
-    assert as_stranger.get(f"{API}?by=day&limit=1&before={second['previous']}").json()["rows"] == first["rows"]
+    assert as_stranger.get(f"{API}?by=day&limit=1&before={second['previous']}").json()["items"] == first["items"]
     sessions = as_stranger.get(f"{API}?by=session&limit=1").json()
-    assert (sessions["rows"][0]["key"], sessions["rows"][0]["first_day"]) == ("s1", None)
-    assert as_stranger.get(f"{API}?by=session&limit=1&after={sessions['next']}").json()["rows"][0]["key"] == "s2"
+    assert (sessions["items"][0]["key"], sessions["items"][0]["first_day"]) == ("s1", None)
+    assert as_stranger.get(f"{API}?by=session&limit=1&after={sessions['next']}").json()["items"][0]["key"] == "s2"
 
 
 def test_off(as_stranger, decided):
     configuration.put("memoryGateAuditing.enableStats", False)
     found = as_stranger.get(API).json()
-    assert (found["state"], found["rows"], found["total"]) == ("off", [], None)
+    assert (found["state"], found["items"], found["total"]) == ("off", [], None)
 
 
 @pytest.mark.parametrize(
