@@ -63,8 +63,9 @@ def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]
         "calls": result.calls,
         "tokens": result.spent_tokens,
         "cost_usd": result.spent_usd,
-        "differences": page,
+        "items": page,
         "next": page.next,
+        "previous": page.previous,
     }
 
 

@@ -133,5 +133,6 @@ class ReplayDetail(ReplayOut):
     calls: int
     tokens: int = Field(description="of all calls, those without a known end included")
     cost_usd: float | None = Field(description="of all calls, failed ones included; null: not known")
-    differences: list[DifferenceOut] = Field(description="decisions that became others, the newest first")
-    next: str | None = Field(description="`after` of the next differences")
+    items: list[DifferenceOut] = Field(description="decisions that became others, the newest first")
+    next: str | None = Field(description="`after` of the next items")
+    previous: str | None = Field(description="`before` of the items before these")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
 from django.utils.translation import get_language
 
 from agents import databases
@@ -42,8 +42,8 @@ def notices() -> Iterator[tuple[str, Notice]]:
 
 def _of(agent):
     state = _state(agent.agent_id)
-    if state is None:  # not a file on this disk
-        return attention.notices(agent.db)
+    if state is None:  # not a file on this disk: what is lost is told elsewhere
+        return attention.notices(agent.db) if f"agent_{agent.agent_id}" in connections else []
     key = (agent.agent_id, get_language() or "")
     known = _known.get(key)
     if known is None or not known.still_counts(state):

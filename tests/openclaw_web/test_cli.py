@@ -49,8 +49,8 @@ RECEIPTS = {
     "jobs": {"jobs"},
     "migrate_agents": {"schema_version", "migrated"},
     "reflection": {
-        "verb", "message", "decisions", "decision", "by", "rows", "file", "format", "count", "recorded", "known",
-        "withheld",
+        "decisions", "decision", "by", "rows", "file", "format", "count", "recorded", "known", "withheld", "plan",
+        "run", "replay",
     },
     "retention": {
         "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",

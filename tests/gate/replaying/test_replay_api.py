@@ -46,7 +46,7 @@ def test_a_replay_is_started_followed_and_read(ada, endpoint, as_operator):
         {"original": "NO_WRITE", "replay": "UPDATE_USER", "count": 1},
         {"original": "UPDATE_USER", "replay": "UPDATE_USER", "count": 1},
     ]
-    assert [(one["decision_id"], one["decision"]) for one in told["differences"]] == [("d2", "UPDATE_USER")]
+    assert [(one["decision_id"], one["decision"]) for one in told["items"]] == [("d2", "UPDATE_USER")]
     assert (told["calls"], told["outcomes"]["decided"], told["next"]) == (2, 2, None)
 
 
@@ -60,7 +60,7 @@ def test_one_goes_on(ada, endpoint, as_operator):
     decided(1)
     found, _job = replay(ada)
     refused = post(as_operator, {}, f"{API}/{found.id}/continue")
-    assert (refused.status_code, "have been made again" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "has replayed all" in refused.json()["detail"]) == (409, True)
     rows().update(outcome="waiting", decision=None, is_same=None)
     assert post(as_operator, {}, f"{API}/{found.id}/continue").status_code == 202
     assert post(as_operator, {}, f"{API}/nothing/continue").status_code == 404
@@ -90,5 +90,5 @@ def test_differences_have_pages(ada, endpoint, as_operator):
     found, _job = replay(ada)
     first = as_operator.get(f"{API}/{found.id}?limit=3").json()
     second = as_operator.get(f"{API}/{found.id}?limit=3&after={first['next']}").json()
-    names = [one["decision_id"] for one in (*first["differences"], *second["differences"])]
+    names = [one["decision_id"] for one in (*first["items"], *second["items"])]
     assert names == ["d4", "d3", "d2", "d1", "d0"]
