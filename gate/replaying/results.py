@@ -130,7 +130,8 @@ def originals(db: str, replay_id: str) -> Iterator[tuple[str, str]]:
 
 def disagreements(db: str, replay_id: str) -> QuerySet[GateReplayDecision]:
     """The decisions that became others, to be ordered by `number`."""
-    return GateReplayDecision.objects.using(db).filter(replay_id=replay_id, is_same=False)
+    # "NOT is_same", which Django writes for False, would leave the index aside.
+    return GateReplayDecision.objects.using(db).filter(replay_id=replay_id, is_same__in=[False])
 
 
 def with_originals(db: str, rows: Sequence[GateReplayDecision]) -> list[tuple[GateReplayDecision, Any]]:
