@@ -6,7 +6,7 @@ from ninja import Schema
 from pydantic import Field
 
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery
+from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery
 from people.configuration.reflection_keys import MOST_PROMPT
 
 from ..lists.schemas import DECISION, ORIGIN, SESSION
@@ -123,8 +123,8 @@ class DifferenceOut(Schema):
     candidate_fact: str | None
 
 
-class ReplayDetail(ReplayOut):
-    """One replay with what came of it."""
+class ReplayDetail(ReplayOut, Page[DifferenceOut]):  # type: ignore[misc]
+    """One replay with what came of it; the items are decisions that became others, the newest first."""
 
     outcomes: dict[str, int] = Field(description="decisions that wait, were decided, …")
     matrix: list[PairOut] = Field(description="how often each original decision became which")
@@ -133,6 +133,3 @@ class ReplayDetail(ReplayOut):
     calls: int
     tokens: int = Field(description="of all calls, those without a known end included")
     cost_usd: float | None = Field(description="of all calls, failed ones included; null: not known")
-    items: list[DifferenceOut] = Field(description="decisions that became others, the newest first")
-    next: str | None = Field(description="`after` of the next items")
-    previous: str | None = Field(description="`before` of the items before these")

@@ -16,7 +16,7 @@ from ..schemas import MOST, DecisionIn
 from . import agent_of
 
 HELP = gettext_lazy("Record decisions of memory_gate: JSON, a JSON list, or JSON lines.")
-EXAMPLES = ("reflection gate record decisions.jsonl", "my-plugin | reflection gate record --agent main --json")
+EXAMPLES = ("reflection gate record decisions.jsonl", "reflection gate record --agent main --json < decisions.json")
 MOST_BYTES = 64 * 1024 * 1024
 LISTED = 20
 

@@ -51,7 +51,7 @@ def known_names(operation):
 def asked(request):
     """Which form of a list is asked for: `json` or `jsonl`; None for a form there is not. `format` beats `Accept`."""
     wanted = request.GET.get("format")
-    if wanted:
+    if wanted is not None:
         return wanted if wanted in NAMES else None
     return "jsonl" if TYPE in request.headers.get("Accept", "") else "json"
 

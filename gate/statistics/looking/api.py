@@ -1,5 +1,7 @@
 """Statistics of decisions over the JSON API."""
 
+from typing import Any
+
 from ninja import Query
 
 from agents.decorators import agent_view
@@ -11,6 +13,7 @@ from ..answer import answer, asked
 from .schemas import GateStatisticsOut, GateStatisticsQuery
 
 router = Operations("gate_statistics_api", tags=["gate"])
+NOTHING: dict[str, Any] = {"items": [], "next": None, "previous": None}
 
 
 @router.get("/agents/{agent}/gate/statistics", GateStatisticsOut, 404, 409, 503)
@@ -19,9 +22,9 @@ router = Operations("gate_statistics_api", tags=["gate"])
 def gate_statistics(request, agent, filters: Query[GateStatisticsQuery]):
     """Shares of decisions, latency, tokens, cost and failures, by day, week, session, model or prompt version."""
     if not sums.is_on():
-        return {"state": "off", "by": filters.by}
+        return {"state": "off", "by": filters.by, **NOTHING}
     if not sums.settle(agent.db):
-        return {"state": "calculating", "by": filters.by}
+        return {"state": "calculating", "by": filters.by, **NOTHING}
     wanted = asked(agent.db, **filters.wanted)
     found = answer(agent.db, wanted, **filters.place)
     return {

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.endpoints.schemas import Page, PageQuery
 
 from ..figures import BY
 
@@ -75,16 +75,13 @@ class GateReasonOut(Schema):
     count: int
 
 
-class GateStatisticsOut(Schema):
+class GateStatisticsOut(Page[GateRowOut]):  # type: ignore[misc]
     state: Literal["ready", "calculating", "off"] = Field(description="unless `ready`, there are no figures yet")
     by: str
     first_day: str | None = None
     last_day: str | None = None
     total: GateFiguresOut | None = None
-    items: list[GateRowOut] = []
     drift: list[GateDriftOut] = Field([], description="decisions whose share changed by the settings' points or more")
     prompt_changes: list[GatePromptChangeOut] = []
     reasons: list[GateReasonOut] = Field([], description="reasons given twice or more among the newest decisions")
     reasons_looked_at: int = Field(0, description="how many decisions were compared for that")
-    next: str | None = None
-    previous: str | None = None

@@ -45,7 +45,7 @@ def test_our_own_gate_failed_five_times_in_a_row(as_operator, ada):
     calls("decided", "failed", "failed", "failed", "malformed")
     assert "No problems" in as_operator.get(PAGE).text
     calls("failed", "sent", minutes_ago=5)
-    assert "The last 5 calls of the gate&#x27;s model failed" in as_operator.get(PAGE).text.replace("&#39;", "&#x27;")
+    assert "The latest calls of the gate&#x27;s model failed" in as_operator.get(PAGE).text.replace("&#39;", "&#x27;")
 
 
 def test_what_failed_long_ago_or_in_a_replay_needs_nothing(as_operator, ada):
