@@ -11,7 +11,7 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
-from . import audited, downloading, handles, receipts
+from . import audited, downloading, handles, private, receipts
 from .artifact_list import ARTIFACTS, uses
 from .contents import adoption, flagging, measuring, summaries
 from .errors import Gone, NoSuchArtifact
@@ -129,6 +129,7 @@ def artifact_verify(request, agent, handle: str):
 def _read(request, agent, handle) -> Iterator:
     """The row of a content that is going to be read; raises Gone when there is a row and no content."""
     row = fetching.find(agent.db, handles.named(handle))
+    private.check(agent.db, row, request.user)
     request.opened = ("artifact", row.handle)
     try:
         yield row

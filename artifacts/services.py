@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 
-from . import handles
+from . import handles, private
 from .contents import summaries
 from .contents.measuring import Measure
 from .errors import Damaged, NoSuchArtifact
@@ -210,6 +210,7 @@ def remove(db: str, handle: str) -> int:
 
 
 def _row(stored, measured, place, exit_code, **told):
+    is_private = told["kind"] in private.ROLES
     return Artifact(
         id=_row_id(stored.handle, place, told["kind"], told["meta_json"]),
         handle=stored.handle,
@@ -219,8 +220,8 @@ def _row(stored, measured, place, exit_code, **told):
         lines=measured.lines,
         content_type=measured.content_type,
         is_compressed=stored.is_compressed,
-        preview=previews.preview(measured),
-        summary=summaries.summarise(measured, exit_code=exit_code),
+        preview="" if is_private else previews.preview(measured),
+        summary=summaries.size(measured) if is_private else summaries.summarise(measured, exit_code=exit_code),
         secret_kinds=orjson.dumps(measured.secret_kinds).decode(),
         session_id=place.session_id,
         turn_id=place.turn_id,

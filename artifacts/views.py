@@ -18,7 +18,7 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, render_page
 
-from . import audited, downloading, handles, naming
+from . import audited, downloading, handles, naming, private
 from .artifact_list import ARTIFACTS
 from .contents import flagging
 from .errors import Damaged, NoSuchArtifact
@@ -47,6 +47,10 @@ def named(view):
             row = fetching.find(agent.db, handles.named(sha256))
         except (handles.NotAHandle, NoSuchArtifact) as exc:
             return _said(request, agent, exc.sentence, 404)
+        try:
+            private.check(agent.db, row, request.user)
+        except private.Private as exc:
+            return _said(request, agent, exc.sentence, exc.status)
         request.opened = ("artifact", row.handle)
         return view(request, agent, row)
 

@@ -16,6 +16,7 @@ KIND_WORDS = {
     "system_prompt": gettext_lazy("System prompt"),
     "tool_schemas": gettext_lazy("Tool schemas"),
     "page": gettext_lazy("Web page"),
+    "gate_response": gettext_lazy("Response of the gate's model"),
 }
 CONTENT_WORDS = {
     content_types.TEXT: gettext_lazy("Text"),

@@ -21,7 +21,7 @@ _NAMES = {content_types.JSON: "JSON", content_types.JSON_LINES: "JSON lines", co
 def summarise(measured: Measure, *, exit_code: int | None = None) -> str:
     """`JSON · 4,010 bytes · 1 line · keys: items (200), next`: type, size, lines, what it is about, how it ended."""
     kind = measured.content_type
-    parts = [_NAMES.get(kind) or ("text" if kind == content_types.TEXT else kind), f"{measured.bytes:,} bytes"]
+    parts = _size(measured)
     if not content_types.is_text(kind):
         pages = _PDF_PAGES.search(measured.head) if kind == content_types.PDF else None
         return _joined([*parts, f"{int(pages[1]):,} pages" if pages else ""])
@@ -36,6 +36,16 @@ def summarise(measured: Measure, *, exit_code: int | None = None) -> str:
     if kind == content_types.TEXT and (error := _first_error(ends)):
         parts.append(f"first error: {error}")
     return _joined(parts)
+
+
+def size(measured: Measure) -> str:
+    """`JSON · 4,010 bytes`, of a content of which nothing may be told."""
+    return _joined(_size(measured))
+
+
+def _size(measured):
+    kind = measured.content_type
+    return [_NAMES.get(kind) or ("text" if kind == content_types.TEXT else kind), f"{measured.bytes:,} bytes"]
 
 
 def _about(measured, kind, head):

@@ -143,6 +143,24 @@ class TestRawResponse:
         decide(1, raw_response=row.handle)
         assert f"/agents/ada/artifacts/{row.sha256}/" in links(as_operator.get(f"{ADA}d1/"))
 
+    def test_the_artifact_is_for_operators_as_well(self, as_operator, as_stranger, turns, settings, tmp_path):
+        settings.HOME_DIR = tmp_path
+        row, _stored = artifacts.stash("agent_ada", b"river plan " * 9_000, kind="gate_response")
+        page, api = f"/agents/ada/artifacts/{row.sha256}/", f"/api/v1/agents/ada/artifacts/{row.sha256}"
+        for address in (page, f"{page}?part=1", f"{page}download/", api, f"{api}/fetch", f"{api}/content"):
+            assert as_operator.get(address).status_code == 200, address
+            refused = as_stranger.get(address)
+            assert refused.status_code == 403 and "river plan" not in refused.content.decode(), address
+        listed = as_stranger.get("/agents/ada/artifacts/")
+        assert row.sha256 in listed.text and "river plan" not in listed.text
+        assert "river plan" not in as_stranger.get("/api/v1/agents/ada/artifacts").content.decode()
+
+    def test_a_tool_that_printed_the_same_may_be_read_by_everybody(self, as_stranger, turns, settings, tmp_path):
+        settings.HOME_DIR = tmp_path
+        for kind in ("gate_response", "tool_output"):
+            row, _stored = artifacts.stash("agent_ada", b"the same " * 9_000, kind=kind)
+        assert as_stranger.get(f"/agents/ada/artifacts/{row.sha256}/").status_code == 200
+
     def test_it_was_not_told_or_not_kept(self, as_operator, turns):
         decide(1)
         assert "did not tell it" in panel(as_operator.get(f"{ADA}d1/"), "response")
