@@ -20,8 +20,11 @@ from openclaw_web.errors import Answerable
 from openclaw_web.sqlite import connecting, files, waiting
 from openclaw_web.sqlite.waiting import settings_lock
 
+from . import kept
+
 # Of a new agent's file: a record is often longer than half a page of SQLite's 4,096, which then holds only one.
 PAGE_BYTES = 8_192
+KEPT_SECONDS = 60
 _current: set[str] = set()
 _files: set[str] = set()  # aliases that were registered here
 
@@ -106,6 +109,7 @@ def forget(name):
     del connections[name]
     _current.discard(name)
     _files.discard(name)
+    kept.unwatch(name)
     with settings_lock:
         connections.settings = {k: v for k, v in connections.settings.items() if k != name}
 
@@ -143,8 +147,11 @@ def is_on_disk(agent_id):
 
 def _find(name, agent_id):
     """Register the alias of an agent's file. Raises UnknownAgent without one, also when it went since."""
-    if is_on_disk(agent_id) and not path(agent_id).exists():
-        raise UnknownAgent(agent_id)
+    if is_on_disk(agent_id):
+        found = kept.identity(path(agent_id))
+        if found is None:
+            raise UnknownAgent(agent_id)
+        kept.close_another(name, found)
     if name not in connections.settings:
         _register(name, path(agent_id))
 
@@ -157,12 +164,13 @@ def _register(name, file, *, is_new=False):
             **connections.settings["default"],
             "NAME": files.place(file, "rwc" if is_new else "rw"),
             "ATOMIC_REQUESTS": False,
-            "CONN_MAX_AGE": 0,
+            "CONN_MAX_AGE": KEPT_SECONDS,
         }
         if is_new:
             entry["OPTIONS"] = connecting.with_pages(entry["OPTIONS"], PAGE_BYTES)
         connections.settings = {**connections.settings, name: entry}
         _files.add(name)
+        kept.watch(name, file)
 
 
 def _migrate(name):

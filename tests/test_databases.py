@@ -1,9 +1,14 @@
 """The two-level store: whose file a query goes to, how files are made, migrated and refused."""
 
 import gc
+import os
+import shutil
+import sqlite3
 import stat
 import threading
 import warnings
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -86,17 +91,33 @@ def test_of_many_makers_of_one_agent_one_wins(real_files):
     ]
 
 
-def test_aliases_of_many_agents_leave_no_open_files(real_files, client):
-    from pathlib import Path
+def opened(agent_id):
+    """How often this process has an agent's file open."""
+    found = (Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
+    file = str(databases.path(agent_id))
+    return sum(1 for name in found if name.is_symlink() and os.readlink(name).removesuffix(" (deleted)") == file)
 
-    for number in range(50):
-        SessionFactory(db=services.register(f"agent{number}").db)
-    connections.close_all()
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for number in range(50):
-        assert Session.objects.using(databases.alias(f"agent{number}")).count() == 1
+
+def test_a_thread_keeps_the_file_of_its_last_agent_open_and_no_other(real_files, as_admin):
+    for number in range(20):
+        SessionFactory(db=services.register(f"agent{number}").db, title=f"Talk {number}")
         connections[f"agent_agent{number}"].close()
-    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+    for number in range(20):
+        assert f"Talk {number}" in as_admin.get(f"/agents/agent{number}/sessions/").text
+    assert [opened(f"agent{number}") > 0 for number in range(20)] == [False] * 19 + [True]
+
+
+def test_a_file_that_is_put_in_the_place_of_an_open_one_is_read(real_files, as_admin):
+    SessionFactory(db=services.register("zoe").db, title="Before")
+    connections["agent_zoe"].close()
+    other = shutil.copyfile(databases.path("zoe"), real_files / "other.sqlite")
+    with closing(sqlite3.connect(other)) as db, db:
+        db.execute("UPDATE sessions SET title = 'After'")
+    assert "Before" in as_admin.get("/agents/zoe/sessions/").text
+    other.replace(databases.path("zoe"))
+    assert "After" in as_admin.get("/agents/zoe/sessions/").text
+    databases.path("zoe").unlink()
+    assert as_admin.get("/agents/zoe/sessions/").status_code == 503
 
 
 def test_unknown_agents_and_bad_names_are_refused(real_files):

@@ -17,6 +17,7 @@ FACTS = """() => {
     return {
         listed: listed.map(keys),
         pressed: controls.flatMap((control) => control.dataset.key.split(" ")),
+        ofRows: [...document.querySelectorAll("[data-rows] [data-row-key]")].map((control) => control.dataset.rowKey),
         rows: document.querySelectorAll("[data-rows] > :not(thead) a[href]").length,
         jumps: document.querySelectorAll("#transcript .turn[id], #transcript .call").length,
         search: [...document.querySelectorAll("main input[type=search]")].some((field) => field.checkVisibility()),
@@ -35,7 +36,7 @@ def problems(page, name):
     page.keyboard.press("Escape")
     pressed = {ARROWS.get(key, key) for key in found["pressed"] if key}
     jumps = set("npeEcCtT") if found["jumps"] else set()
-    does = pressed | jumps | (ROW_KEYS if found["rows"] else set())
+    does = pressed | jumps | set(found["ofRows"]) | (ROW_KEYS if found["rows"] else set())
     yield from (f"{name}  lists {keys}, which do nothing" for keys in found["listed"] if not does & set(keys))
     listed = {key for keys in found["listed"] for key in keys}
     yield from (f"{name}  does not list {key}" for key in pressed - listed)

@@ -61,7 +61,8 @@ class Picture:
 def _tenth_turn(page):
     page.get_by_role("link", name="Order desk 点单台").first.click()
     page.get_by_label("Go to turn").fill("10")
-    page.get_by_role("button", name="Go", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Go", exact=True).click()
 
 
 def _edited(page):
