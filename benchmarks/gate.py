@@ -94,6 +94,7 @@ def fill(agent_id, count):
     from agents import services
     from benchmarks import gate_rows, many_rows
     from gate.statistics import sums
+    from gate.statistics.changes import DAY_MS, date_of
     from openclaw_web import clock
 
     db = services.register(agent_id).db
@@ -106,7 +107,7 @@ def fill(agent_id, count):
     print(f"sums of {count:,} decisions made in {time.perf_counter() - started:.1f} s", file=sys.stderr)
     many_rows.settle(db)
     middle = start + gate_rows.WEEKS_MS // 2
-    return f"from={sums.date_of(middle)}&to={sums.date_of(middle + sums.DAY_MS)}"
+    return f"from={date_of(middle)}&to={date_of(middle + DAY_MS)}"
 
 
 def known(days):

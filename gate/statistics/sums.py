@@ -18,10 +18,7 @@ from . import making, tables
 from .changes import FAILED, Changes
 from .making import begin
 
-__all__ = [
-    *("DAY_MS", "HOUR_MS", "JOB", "Changes", "apply", "clear", "date_of", "is_on", "is_whole", "job_of", "rebuild"),
-    "settle",
-]
+__all__ = ["JOB", "Changes", "apply", "begin", "clear", "is_on", "is_whole", "job_of", "rebuild", "settle"]
 
 SETTING = "memoryGateAuditing.enableStats"
 JOB = "gate_statistics"
