@@ -94,7 +94,8 @@ def fill(agent_id, count):
     from agents import services
     from benchmarks import gate_rows, many_rows
     from gate.statistics import sums
-    from gate.statistics.changes import DAY_MS, date_of
+    from gate.statistics.changes import DAY_MS
+    from gate.statistics.tables import date_of
     from openclaw_web import clock
 
     db = services.register(agent_id).db
