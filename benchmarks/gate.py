@@ -77,7 +77,8 @@ def of_pages(home, options):
     if options.profile:
         pages.profile(client, f"/agents/big/gate/{options.profile}", options.rounds)
         return []
-    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None), "big: sessions, first": ("/floor/", None)}
+    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None), "middle: sessions, first": ("/floor/", None)}
+    asked["big: sessions, first"] = ("/floor/", None)
     for agent in ("middle", "big"):
         root = f"/agents/{'small' if agent == 'middle' else agent}/gate/"
         some = {name: (name, "detail") for name in addresses} if addresses is not None else known(days)

@@ -5,7 +5,6 @@ gate by hand; after a run that ended early nobody is asked for a quarter of an h
 """
 
 import time
-from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -14,8 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from agents import databases
 from agents.models import Agent
-from jobs import services as jobs
-from jobs.kinds import BY_ITSELF, MINUTE_MS, Every, Kind
+from jobs.kinds import MINUTE_MS, Every, Kind
 from jobs.models import JobRun
 from jobs.progress import Progress
 from openclaw_web import amounts, clock
@@ -33,13 +31,6 @@ BACK_MS = 7 * 24 * 60 * MINUTE_MS
 PAUSE_MS = 15 * MINUTE_MS
 GIVE_UP_AFTER = 3  # calls about one turn
 SECONDS = 300  # after which a run begins with no more turns, so that other jobs get their turn
-
-
-def after_collect(agent_ids: Iterable[str]) -> JobRun | None:
-    """Start judging when new turns of one of these agents wait for it; None when nothing is started."""
-    if switch.all_on().keys().isdisjoint(agent_ids) or not is_possible():
-        return None
-    return jobs.start(KIND, {}, by=BY_ITSELF)
 
 
 def is_possible() -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gate.deciding import allowance, automatic, gates, switch
+from gate.deciding import allowance, gates, switch
 from jobs import services as jobs
 from jobs import ticking
 from jobs.models import JobRun
@@ -39,20 +39,10 @@ def test_only_turns_after_the_switch_are_judged(on):
     assert tick() is None
 
 
-def test_a_collect_starts_it(on):
-    assert automatic.after_collect(["bob"]) is None
-    job = automatic.after_collect(["bob", "ada"])
-    assert (job.kind, job.started_by, job.state) == ("gate_new_turns", "schedule", "queued")
-    assert automatic.after_collect(["ada"]).id == job.id
-    jobs.run_now("gate_new_turns", {}, by="schedule")
-    assert automatic.after_collect(["ada"]) is None  # nothing waits
-
-
 @pytest.mark.parametrize("key", ["memoryGate.enabled", "memoryGateAuditing.enabled"])
 def test_settings_switch_it_off(on, key):
     configuration.put(key, False)
     assert tick() is None
-    assert automatic.after_collect(["ada"]) is None
     assert not on.requests
 
 
