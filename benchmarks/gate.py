@@ -86,7 +86,7 @@ def of_pages(home, options):
     there = {name: page for name, page in asked.items() if client.get(page[0]).status_code != 404}
     rows = pages.median_of([pages.measure(client, there, options.rounds) for _ in range(options.runs)])
     left = [{"page": f"{name}: not there", "ms": None, "ratio": ""} for name in sorted(asked.keys() - there.keys())]
-    own = ("floor", "agents", "big: sessions", "growth, sessions", f"{pages.AGENTS} agents")
+    own = ("floor", "agents", "middle: sessions", "big: sessions", "growth, sessions", f"{pages.AGENTS} agents")
     return [rows[0], *(row for row in rows if not row["page"].startswith(own)), *left]
 
 
