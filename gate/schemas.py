@@ -7,6 +7,7 @@ from ninja import Schema
 from ninja.schema import DjangoGetter
 from pydantic import Field, model_validator
 
+from ledger.collectors.records import LATEST_MS
 from openclaw_web.endpoints import spellings
 from openclaw_web.endpoints.schemas import BIGGEST, Body
 
@@ -16,6 +17,7 @@ DECISIONS = tuple(MemoryGateDecision.Decision.values)
 MOST = 100  # decisions in one request
 MOST_TEXT, MOST_RAW, MOST_MESSAGES = 20_000, 1_000_000, 200
 Number = Annotated[int, Field(ge=0, le=BIGGEST, strict=True)]
+Moment = Annotated[int, Field(ge=0, le=LATEST_MS, strict=True)]  # sums are of days that have a date
 Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]+$")]
 Text = Annotated[str, Field(max_length=MOST_TEXT)]
 # The spec nests what is known of the call.
@@ -48,12 +50,12 @@ class DecisionIn(Body):
     prompt_tokens: Number | None = None
     completion_tokens: Number | None = None
     raw_response: str | None = Field(None, max_length=MOST_RAW, description="a long one is stored as an artifact")
-    cost_usd: float | None = Field(None, ge=0, le=1_000_000, allow_inf_nan=False)
+    cost_usd: float | None = Field(None, ge=0, le=1_000_000, allow_inf_nan=False, strict=True)
     prompt_version: Name | None = Field(None, description="what you call the prompt")
     context: list[MessageIn] | None = Field(
         None, max_length=MOST_MESSAGES, description="messages before the turn, as the gate saw them, oldest first"
     )
-    created_at: Number
+    created_at: Moment
 
     @model_validator(mode="before")
     @classmethod

@@ -113,7 +113,12 @@ def test_an_id_with_another_body_is_a_conflict_and_stores_nothing(as_operator, t
         {"llm_latency_ms": 2**60},
         {"raw_response": "x" * 1_000_001},
         {"created_at": "yesterday"},
+        {"created_at": 2**53},
+        {"created_at": 253_402_300_800_000},  # the year 10000 has no date
         {"cost_usd": float("1e300")},
+        {"cost_usd": True},
+        {"cost_usd": "0.1"},
+        {"prompt_tokens": True},
         {"id": ""},
         {"colour": "red"},
     ],
