@@ -238,7 +238,8 @@ def sessions(
 
 
 def _weeks_until(day):
-    return Period(monday_of(day) - timedelta(weeks=WEEKS - 1), day)
+    monday = monday_of(day)
+    return Period(monday - min(timedelta(weeks=WEEKS - 1), monday - date.min), day)
 
 
 def _week_of(moment):

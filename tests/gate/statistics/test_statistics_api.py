@@ -53,7 +53,8 @@ def test_off(as_stranger, decided):
 
 
 @pytest.mark.parametrize(
-    ("query", "status"), [("by=hour", 422), ("from=x", 422), ("limit=0", 422), ("by=day&session=s1", 409)]
+    ("query", "status"),
+    [("by=hour", 422), ("from=x", 422), ("limit=0", 422), ("by=day&session=s1", 409), ("to=0001-01-02", 200)],
 )
 def test_what_cannot_be_told(as_stranger, decided, query, status):
     assert as_stranger.get(f"{API}?{query}").status_code == status
