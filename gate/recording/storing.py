@@ -27,10 +27,7 @@ def store(db: str, told: Sequence[Told]) -> Stored:
     Told again under the same id with the same words, it is the same decision; one that another source told within two
     seconds of it, in the same session and words, as well: it then takes from each what the others do not know.
     """
-    is_kept = bool(configuration.get(RAW_SETTING))
-    for one in told:
-        response = one.row.raw_response if is_kept else None
-        one.row.raw_response = response and _short(db, response, one.row.session_id, one.row.turn_id)
+    _keep_responses(db, told)
     stored = Stored()
     with writing.in_turn_of(db):
         fresh = _fresh(db, told, stored)
@@ -107,9 +104,25 @@ def kept_response(db: str, text: str | None, session_id: str, turn_id: str | Non
     return _short(db, text, session_id, turn_id)
 
 
+def _keep_responses(db, told):
+    """Give each decision what is kept of its response. Of what is refused or known no artifact is made."""
+    if not configuration.get(RAW_SETTING):
+        for one in told:
+            one.row.raw_response = None
+    elif any(_is_long(one.row.raw_response) for one in told):
+        fresh = _fresh(db, told, Stored())
+        twins_of(db, fresh)  # raises Conflict
+        for row in (one.row for one in fresh if one.row.raw_response):
+            row.raw_response = _short(db, row.raw_response, row.session_id, row.turn_id)
+
+
+def _is_long(text):
+    return text is not None and len(text.encode(errors="replace")) > MOST_RAW
+
+
 def _short(db, text, session_id, turn_id):
     """A response, or the handle of the artifact that holds it."""
-    if len(text.encode(errors="replace")) <= MOST_RAW:
+    if not _is_long(text):
         return text
     # No place: it belongs to the decision, and stays when the session is removed.
     meta = {"session_id": session_id, "turn_id": turn_id}

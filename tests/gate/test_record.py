@@ -2,6 +2,7 @@
 
 import pytest
 
+from artifacts.models import Artifact
 from gate.models import GateHour, GateSessionSums, GateWindow, MemoryGateDecision, MemoryGateStats
 from gate.recording import windows
 from gate.statistics import latency, sums
@@ -148,6 +149,13 @@ def test_without_a_turn_it_is_found_by_key_and_time(as_operator, talk):
 def test_a_long_response_is_an_artifact(as_operator, talk):
     post(as_operator, told(raw_response="x" * 900_000))
     assert rows().get().raw_response.startswith("ocm_artifact:v1:sha256:")
+
+
+def test_of_what_is_refused_or_known_no_artifact_is_made(as_operator, talk):
+    post(as_operator, told(1))
+    assert post(as_operator, told(2, raw_response="x" * 70_000), told(1, reason="Something else.")).status_code == 409
+    assert post(as_operator, told(1, raw_response="y" * 70_000)).status_code == 409
+    assert not Artifact.objects.using("agent_ada").exists()
 
 
 def test_settings_turn_recording_and_responses_off(as_operator, talk):
