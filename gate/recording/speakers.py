@@ -1,0 +1,82 @@
+"""Whose words windows hold: those of which nobody who spoke has opted out by now may be kept and sent.
+
+A window is a text. Who said its messages is looked up in the turns of the session: a message that no turn up to the
+decision's has, nobody can tell who said, and the window is withheld.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ledger.models import ConversationTurn
+
+from ..models import MemoryGateDecision
+from . import consent
+from .told import Match
+from .windows import Window
+
+LOOKED_AT = 500  # turns of a session, back from the last one that is asked about
+SURE = (Match.GIVEN, Match.EXACT)
+Spoken = tuple[str, str]  # who said it (`user` or `agent`), and what
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A decision with its turn, and what its window holds beside that turn."""
+
+    id: str
+    turn: ConversationTurn
+    spoken: set[Spoken]
+
+
+def withheld(db: str, decisions: Iterable[tuple[MemoryGateDecision, Window | None]]) -> set[str]:
+    """Ids of those of these decisions whose windows are withheld; none while nobody has opted out.
+
+    A decision without a turn is one of them. Read of each are `turn_id` and `match`.
+    """
+    if not consent.opted_out():
+        return set()
+    asked = list(decisions)
+    turns = ConversationTurn.objects.using(db).in_bulk([row.turn_id for row, _window in asked if row.turn_id])
+    found, by_session = set(), defaultdict(list)
+    for row, window in asked:
+        if (turn := turns.get(row.turn_id)) is None:
+            found.add(row.id)
+        elif window is not None:
+            by_session[turn.session_id].append(_Asked(row.id, turn, _spoken(window, is_sure=row.match in SURE)))
+    for session_id, some in by_session.items():
+        found |= _withheld(db, session_id, some)
+    return found
+
+
+def _spoken(window, *, is_sure):
+    """What a window holds; where its turn is sure, without the turn itself."""
+    own = {(role, text) for role, text in (("user", window.user), ("agent", window.reply)) if text}
+    recent = {(message["role"], message["message"]) for message in window.recent}
+    return recent - own if is_sure else recent | own
+
+
+def _withheld(db, session_id, some):
+    last = max(one.turn.first_seq for one in some)
+    turns = ConversationTurn.objects.using(db).filter(session_id=session_id, first_seq__lte=last)
+    said = _said(turns.order_by("-first_seq")[: LOOKED_AT + len(some)], set().union(*(one.spoken for one in some)))
+    involved, found = {}, set()
+    for one in some:
+        by = {spoken: [turn for turn in said[spoken] if turn.first_seq <= one.turn.first_seq] for spoken in one.spoken}
+        if not all(by.values()):
+            found.add(one.id)
+        involved[one.id] = {one.turn.id} | {turn.id for turns in by.values() for turn in turns}
+    all_turns = {turn.id: turn for turns in said.values() for turn in turns} | {one.turn.id: one.turn for one in some}
+    wanted = [all_turns[name] for name in set().union(*involved.values())]
+    hidden = consent.withheld(db, wanted)
+    return found | {name for name, ids in involved.items() if not hidden.isdisjoint(ids)}
+
+
+def _said(turns, wanted: set[Spoken]):
+    """The turns in which each of these was said."""
+    found = defaultdict(list)
+    for turn in turns if wanted else ():
+        for spoken in (("user", turn.user_message_content), ("agent", turn.agent_message_content)):
+            if spoken in wanted:
+                found[spoken].append(turn)
+    return found
