@@ -11,7 +11,7 @@ from people.configuration import keys as configuration
 
 from ..models import GateCall, GateReceipt, MemoryGateDecision
 from ..statistics import sums
-from . import inserting, windows
+from . import inserting, speakers, windows
 from .matching import Place
 from .told import Stored, Told
 from .twins import Conflict, merge, twins_of
@@ -27,6 +27,7 @@ def store(db: str, told: Sequence[Told]) -> Stored:
     Told again under the same id with the same words, it is the same decision; one that another source told within two
     seconds of it, in the same session and words, as well: it then takes from each what the others do not know.
     """
+    _forget_windows(db, told)
     _keep_responses(db, told)
     stored = Stored()
     with writing.in_turn_of(db):
@@ -102,6 +103,15 @@ def kept_response(db: str, text: str | None, session_id: str, turn_id: str | Non
     if text is None or not configuration.get(RAW_SETTING):
         return None
     return _short(db, text, session_id, turn_id)
+
+
+def _forget_windows(db, told):
+    """Take away what a gate was given where it is withheld: what is derived instead is of turns that are stored."""
+    named = [(one.row, one.window) for one in told if one.window and one.source != MemoryGateDecision.Source.OWN]
+    hidden = speakers.withheld(db, named) if named else set()
+    for one in told:
+        if one.key in hidden:
+            one.window = None
 
 
 def _keep_responses(db, told):

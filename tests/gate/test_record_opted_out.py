@@ -1,0 +1,54 @@
+"""What a plugin tells of a conversation in which somebody has opted out: their words do not come in with its windows."""
+
+import pytest
+
+from gate.models import MemoryGateDecision
+from gate.recording import windows
+from ledger.models import ConversationTurn, Session
+from people.configuration import keys as configuration
+from tests.gate.deciding.test_opted_out import says
+from tests.gate.test_record import post, told
+from tests.homes import assistant
+from tests.ledger.talks import tell
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+
+
+@pytest.fixture
+def turns(ada):
+    """Two turns of mei in a chat of several people; what tom said there was never imported."""
+    tell(
+        says("mei", "Mei one"), assistant("To Mei"),
+        says("mei", "Mei two"), assistant("To Mei again"),
+    )  # fmt: skip
+    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    return list(ConversationTurn.objects.using(DB).order_by("first_seq"))
+
+
+def record(client, turn, *messages):
+    context = [{"role": role, "message": text, "timestamp": 1} for role, text in messages]
+    answer = post(client, told(1, turn_id=turn.id, context=context))
+    assert answer.json()["recorded"] == ["d1"]
+    return MemoryGateDecision.objects.using(DB).get()
+
+
+def recent(row):
+    return [message["message"] for message in windows.read(DB, row.window_hash).recent]
+
+
+def test_words_that_nobody_can_tell_whose_they_are_do_not_come_in(as_operator, turns):
+    configuration.put("collector.optedOutSenders", ["tom"])
+    row = record(as_operator, turns[1], ("user", "Mei one"), ("user", "Tom one"))
+    assert (recent(row), row.is_window_derived) == (["Mei one", "To Mei"], True)
+
+
+def test_windows_of_others_are_kept_as_they_were_told(as_operator, turns):
+    configuration.put("collector.optedOutSenders", ["tom"])
+    row = record(as_operator, turns[1], ("agent", "To Mei"))
+    assert (recent(row), row.is_window_derived) == (["To Mei"], False)
+
+
+def test_while_nobody_has_opted_out_every_window_is_kept(as_operator, turns):
+    row = record(as_operator, turns[1], ("user", "Tom one"))
+    assert (recent(row), row.is_window_derived) == (["Tom one"], False)
