@@ -1,4 +1,4 @@
-"""What a plugin tells of a conversation in which somebody has opted out: their words do not come in with its windows."""
+"""What a plugin tells of a chat in which somebody has opted out: their words do not come in with its windows."""
 
 import pytest
 
