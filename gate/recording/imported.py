@@ -65,7 +65,8 @@ def _store_some(agent, found, source, result):
         else:
             told.append(_told(one, place, source))
     stored: Stored = storing.store(agent.db, told)
-    storing.add_facts(agent.db, {one.id: one.fact for one in found if one.fact})
+    kept = {one.key for one in told}
+    storing.add_facts(agent.db, {one.id: one.fact for one in found if one.fact and one.id in kept})
     result.decisions += len(stored.new)
     result.merged += len(stored.merged)
     result.failed_calls += storing.store_calls(agent.db, calls)
