@@ -10,7 +10,8 @@ from tests.operations.backups.backing_up import python
 from tests.operations.doctor.doctoring import change, doctor, rows
 
 pytestmark = pytest.mark.kill
-# Ten decisions as a plugin tells them, one with a long response; a call that failed, and its response, too, and one that was malformed.
+# Ten decisions as a plugin tells them, one with a long response; a call that failed, with its response, and another one
+# that was malformed.
 FILL = """
 from agents.models import Agent
 from gate.models import GateCall
