@@ -11,7 +11,7 @@ from people.configuration import keys as configuration
 
 from ..models import GateCall, GateReceipt, MemoryGateDecision
 from ..statistics import sums
-from . import inserting, speakers, windows
+from . import consent, inserting, speakers, windows
 from .matching import Place
 from .told import Stored, Told
 from .twins import Conflict, merge, twins_of
@@ -200,7 +200,8 @@ def _see_windows(db, new):
         by_session.setdefault(turn.session_id, []).append(turn)
     size, kept = configuration.get(contexts.SETTING), {}
     for some in by_session.values():
-        kept |= contexts.keep_contexts(db, some, size, given=given)
+        before = contexts.keep_contexts(db, some, size, given=given)
+        kept |= consent.usable(db, some, before)
     for one in new:
         turn = turns.get(one.row.turn_id)
         if turn and not one.window:

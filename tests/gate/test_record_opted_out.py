@@ -52,3 +52,13 @@ def test_windows_of_others_are_kept_as_they_were_told(as_operator, turns):
 def test_while_nobody_has_opted_out_every_window_is_kept(as_operator, turns):
     row = record(as_operator, turns[1], ("user", "Tom one"))
     assert (recent(row), row.is_window_derived) == (["Tom one"], False)
+
+
+def test_what_they_said_before_they_opted_out_is_not_in_a_window_that_is_derived(as_operator, turns):
+    tell(says("tom", "Tom one"), assistant("To Tom"), says("mei", "Mei three"), assistant("Yes"), session_id="s2")
+    Session.objects.using(DB).filter(id="s2").update(session_key="agent:ada:irc:group:#other", origin="group")
+    configuration.put("collector.optedOutSenders", ["tom"])
+    last = ConversationTurn.objects.using(DB).filter(session_id="s2").order_by("-first_seq").first()
+    post(as_operator, told(1, turn_id=last.id, session_id="s2"))
+    row = MemoryGateDecision.objects.using(DB).get()
+    assert (row.turn_id, row.is_window_derived, recent(row)) == (last.id, True, [])
