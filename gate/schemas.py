@@ -18,8 +18,11 @@ MOST = 100  # decisions in one request
 MOST_TEXT, MOST_RAW, MOST_MESSAGES = 20_000, 1_000_000, 200
 Number = Annotated[int, Field(ge=0, le=BIGGEST, strict=True)]
 Moment = Annotated[int, Field(ge=0, le=LATEST_MS, strict=True)]  # sums are of days that have a date
-Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]+$")]
-Text = Annotated[str, Field(max_length=MOST_TEXT)]
+Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]*[^\x00-\x20][^\x00-\x1f]*$")]
+# A piece of the address of a decision: nothing that a browser resolves, and no page of ours.
+Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x20/?#%\\]+$")]
+NOT_IDS = frozenset((".", "..", "calls", "own", "prompts", "replays", "statistics"))
+Text = Annotated[str, Field(max_length=MOST_TEXT, pattern=r"^[^\x00]*$")]
 # The spec nests what is known of the call.
 CALL = {
     "model": "llm_model",
@@ -32,14 +35,14 @@ CALL = {
 
 class MessageIn(Body):
     role: Literal["user", "agent"]
-    message: str = Field(max_length=MOST_RAW)
+    message: str = Field(max_length=MOST_RAW, pattern=r"^[^\x00]*$")
     timestamp: Number
 
 
 class DecisionIn(Body):
     """One decision. Names as in the spec's table, or as in its interface (`turnId`, `llmCall`)."""
 
-    id: Name = Field(description="sent again with the same content, it is the same decision")
+    id: Id = Field(description="sent again with the same content, it is the same decision")
     turn_id: Name | None = Field(None, description="leave out to have the turn found by session and time")
     session_id: Name = Field(description="id or key of the session")
     decision: Literal[DECISIONS]  # type: ignore[valid-type]
@@ -49,7 +52,9 @@ class DecisionIn(Body):
     llm_latency_ms: Number | None = None
     prompt_tokens: Number | None = None
     completion_tokens: Number | None = None
-    raw_response: str | None = Field(None, max_length=MOST_RAW, description="a long one is stored as an artifact")
+    raw_response: str | None = Field(
+        None, max_length=MOST_RAW, pattern=r"^[^\x00]*$", description="a long one is stored as an artifact"
+    )
     cost_usd: float | None = Field(None, ge=0, le=1_000_000, allow_inf_nan=False, strict=True)
     prompt_version: Name | None = Field(None, description="what you call the prompt")
     context: list[MessageIn] | None = Field(
@@ -72,8 +77,12 @@ class DecisionIn(Body):
         return found
 
     @model_validator(mode="after")
-    def has_fact(self) -> "DecisionIn":
-        """A decision to write says what."""
+    def is_one(self) -> "DecisionIn":
+        """A decision says why, and one to write says what."""
+        if self.id in NOT_IDS:
+            raise ValueError(f"{self.id} cannot be the id of a decision")
+        if not self.reason.strip():
+            raise ValueError("reason is required")
         if self.decision != "NO_WRITE" and not (self.candidate_fact or "").strip():
             raise ValueError("candidate_fact is required unless the decision is NO_WRITE")
         return self

@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Iterator
 
-from django.db.models import Exists, OuterRef, QuerySet, Value
-from django.db.models.functions import Length, StrIndex
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Length, StrIndex
 
 from artifacts import handles
 from artifacts.models import Artifact
@@ -15,6 +15,31 @@ from openclaw_web.errors import Refused
 from ..models import GateCall, GateReceipt, GateWindow, MemoryGateDecision
 
 CHUNK = 500
+# What SQLite calls the values of our columns; it takes any value in any column.
+KINDS = {
+    "TextField": ("text",),
+    "BigIntegerField": ("integer",),
+    "IntegerField": ("integer",),
+    "BooleanField": ("integer",),
+    "FloatField": ("real", "integer"),
+}
+
+
+def of_other_types(db: str) -> list[str]:
+    """Ids of decisions and calls with values that their columns do not have: nothing can be counted with them."""
+    found = []
+    for model in (MemoryGateDecision, GateCall):
+        wrong = Q()
+        for field in model._meta.concrete_fields:
+            kinds = KINDS[field.get_internal_type()] + (("null",) if field.null else ())
+            wrong |= ~Q(**{f"type_of_{field.attname}__in": kinds})
+        types = {
+            f"type_of_{field.attname}": Func(F(field.attname), function="typeof", output_field=TextField())
+            for field in model._meta.concrete_fields
+        }
+        rows = model.objects.using(db).alias(**types).filter(wrong).order_by("id")
+        found += [str(name) for name in rows.values_list(Cast("id", TextField()), flat=True)]
+    return found
 
 
 def without_window(db: str) -> QuerySet[MemoryGateDecision]:

@@ -17,6 +17,16 @@ NAMED = 3
 
 def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
     """What is wrong with the decisions of an agent; `is_deep` reads every window and every decision."""
+    if mistyped := checking.of_other_types(agent.db):
+        sentence = ngettext(
+            "%(count)s memory_gate decision or call of agent %(agent)s contains a value of the wrong type: %(named)s."
+            " Backups contain the right one. Its decisions were not checked further.",
+            "%(count)s memory_gate decisions or calls of agent %(agent)s contain values of the wrong type: %(named)s."
+            " Backups contain the right ones. Its decisions were not checked further.",
+            len(mistyped),
+        )
+        yield _finding("gate_types", sentence, agent, mistyped)
+        return
     yield from _windows(agent, is_deep)
     responses = [name for rows in checking.without_response(agent.db) for name in _ids(rows)]
     if responses:

@@ -133,6 +133,12 @@ def test_a_content_of_a_response_that_is_gone(home):
     assert [one["check"] for one in looked["store"]] == ["artifact_gone"]
 
 
+def test_values_of_the_wrong_type(home):
+    change(home, "UPDATE memory_gate_decisions SET created_at = 'abc' WHERE id = 'd4'", "main")
+    change(home, "UPDATE memory_gate_decisions SET reason = x'ff00fe' WHERE id = 'd5'", "main")
+    assert "main contain values of the wrong type: d4, d5." in found(home)["gate_types"]["sentence"]
+
+
 def test_turns_that_are_gone_while_their_session_is_here(home):
     with closing(sqlite3.connect(home / "agents/main/agent/openclaw-agent.sqlite")) as db, db:
         db.execute("UPDATE memory_gate_decisions SET turn_id = turn_id || 'x' WHERE id = 'd7'")
