@@ -77,11 +77,13 @@ def of_pages(home, options):
     if options.profile:
         pages.profile(client, f"/agents/big/gate/{options.profile}", options.rounds)
         return []
-    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None), "middle: sessions, first": ("/floor/", None)}
-    asked["big: sessions, first"] = ("/floor/", None)
+    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
     for agent in ("middle", "big"):
-        root = f"/agents/{'small' if agent == 'middle' else agent}/gate/"
+        owner = "small" if agent == "middle" else agent
+        # First another page: whoever goes from one agent to the next opens its file.
+        asked[f"{agent}: sessions, first"] = (f"/agents/{owner}/sessions/", None)
         some = {name: (name, "detail") for name in addresses} if addresses is not None else known(days)
+        root = f"/agents/{owner}/gate/"
         asked |= {f"{agent}: {name}": (root + address, kind) for name, (address, kind) in some.items()}
     there = {name: page for name, page in asked.items() if client.get(page[0]).status_code != 404}
     rows = pages.median_of([pages.measure(client, there, options.rounds) for _ in range(options.runs)])

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
+from gate.recording import consent
 from ledger.models import ConversationTurn
 from ledger.transcripts.contexts import keep_contexts
 from openclaw_web import clock
@@ -128,7 +129,7 @@ def _make_batch(agent, session_id, moments, result, chosen, status):
         else:
             usable.append(turns[number])
     gate = {**annotated_turns.decisions(agent.db, usable), **chosen}
-    contexts = _keep_contexts(agent, usable)
+    contexts = consent.usable(agent.db, usable, _keep_contexts(agent, usable))
     rows = [
         _sample(agent, turn, said[turn.id], contexts[turn.id], gate.get(turn.id), moments[turn.turn_number])
         for turn in usable

@@ -1,6 +1,8 @@
 """Turns whose words may not be used: somebody of them has opted out by now, or nobody knows who spoke."""
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from ledger.collectors.records import facts
 from ledger.collectors.senders import why_withheld
@@ -11,6 +13,9 @@ from people.configuration import keys as configuration
 
 SETTING = "collector.optedOutSenders"
 WITHHELD = TranscriptEvent.Kind.WITHHELD
+LOOKED_AT = 500  # turns of a session, back from the last one that is asked about
+Spoken = tuple[str, str]  # who said it (`user` or `agent`), and what
+Messages = list[dict[str, Any]]
 
 
 def opted_out() -> frozenset[str]:
@@ -26,6 +31,35 @@ def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     messages = _messages(db, turns)
     groups = _groups(db, {turn.session_id for turn in turns})
     return {turn.id for turn in turns if _is_withheld(turn, messages, groups, names)}
+
+
+def spoken_in(turns: Iterable[ConversationTurn], wanted: Collection[Spoken]) -> dict[Spoken, list[ConversationTurn]]:
+    """The turns in which each of these was said."""
+    found = defaultdict(list)
+    for turn in turns if wanted else ():
+        for spoken in (("user", turn.user_message_content), ("agent", turn.agent_message_content)):
+            if spoken in wanted:
+                found[spoken].append(turn)
+    return found
+
+
+def usable(db: str, turns: Collection[ConversationTurn], contexts: Mapping[str, Messages]) -> Mapping[str, Messages]:
+    """What was said before turns of one session, by turn id, without what may not be used today.
+
+    Left out are messages of turns that are withheld, and those of which nobody can tell who said them.
+    """
+    if not opted_out() or not turns:
+        return contexts
+    wanted = {(message["role"], message["message"]) for messages in contexts.values() for message in messages}
+    last = max(turns, key=lambda turn: turn.first_seq)
+    before = ConversationTurn.objects.using(db).filter(session_id=last.session_id, first_seq__lte=last.first_seq)
+    said = spoken_in(before.order_by("-first_seq")[: LOOKED_AT + len(turns)], wanted)
+    hidden = withheld(db, list({turn.id: turn for some in said.values() for turn in some}.values()))
+    open_to_all = {spoken for spoken, some in said.items() if not any(turn.id in hidden for turn in some)}
+    return {
+        turn_id: [message for message in messages if (message["role"], message["message"]) in open_to_all]
+        for turn_id, messages in contexts.items()
+    }
 
 
 def _is_withheld(turn, messages, groups, names):

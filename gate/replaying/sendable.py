@@ -14,9 +14,7 @@ from ..models import MemoryGateDecision
 from ..recording import consent, windows
 from ..recording.told import Match
 
-LOOKED_AT = 500  # turns of a session, back from the last one that is asked about
 SURE = (Match.GIVEN, Match.EXACT)
-Spoken = tuple[str, str]  # who said it (`user` or `agent`), and what
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class _Asked:
 
     id: str
     turn: ConversationTurn
-    spoken: set[Spoken]
+    spoken: set[consent.Spoken]
 
 
 def withheld(db: str, decisions: Collection[MemoryGateDecision]) -> set[str]:
@@ -58,7 +56,8 @@ def _spoken(window, *, is_sure):
 def _withheld(db, session_id, some):
     last = max(one.turn.first_seq for one in some)
     turns = ConversationTurn.objects.using(db).filter(session_id=session_id, first_seq__lte=last)
-    said = _said(turns.order_by("-first_seq")[: LOOKED_AT + len(some)], set().union(*(one.spoken for one in some)))
+    wanted = set().union(*(one.spoken for one in some))
+    said = consent.spoken_in(turns.order_by("-first_seq")[: consent.LOOKED_AT + len(some)], wanted)
     involved, found = {}, set()
     for one in some:
         by = {spoken: [turn for turn in said[spoken] if turn.first_seq <= one.turn.first_seq] for spoken in one.spoken}
@@ -66,16 +65,6 @@ def _withheld(db, session_id, some):
             found.add(one.id)
         involved[one.id] = {one.turn.id} | {turn.id for turns in by.values() for turn in turns}
     all_turns = {turn.id: turn for turns in said.values() for turn in turns} | {one.turn.id: one.turn for one in some}
-    wanted = [all_turns[name] for name in set().union(*involved.values())]
-    hidden = consent.withheld(db, wanted)
+    asked = [all_turns[name] for name in set().union(*involved.values())]
+    hidden = consent.withheld(db, asked)
     return found | {name for name, ids in involved.items() if not hidden.isdisjoint(ids)}
-
-
-def _said(turns, wanted: set[Spoken]):
-    """The turns in which each of these was said."""
-    found = defaultdict(list)
-    for turn in turns if wanted else ():
-        for spoken in (("user", turn.user_message_content), ("agent", turn.agent_message_content)):
-            if spoken in wanted:
-                found[spoken].append(turn)
-    return found

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce, Greatest, Least
 from openclaw_web.sqlite import statements
 
 from ..models import GateCall, GateDay, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
-from .changes import COUNTS, DAY_MS, FAILED, HOUR_MS, MOST, NANO
+from .changes import COUNTS, DAY_MS, FAILED, FAILURES, HOUR_MS, MOST, NANO
 from .sums import is_on, is_whole
 from .tables import date_of, is_empty
 
@@ -31,6 +31,7 @@ OF_DECISIONS = {
     "prompt_tokens": Coalesce(Sum(_bounded("prompt_tokens")), 0),
     "completion_tokens": Coalesce(Sum(_bounded("completion_tokens")), 0),
 }
+OF_CALLS = {name: Count("id", filter=Q(outcome=outcome)) for outcome, name in FAILURES.items()}
 OF_BOTH = {"cost_count": Count("cost_usd"), "cost_usd": Coalesce(Sum(COST), 0.0)}
 MOMENTS = {"first_at": Min("created_at"), "last_at": Max("created_at")}
 Place = tuple[Any, ...]
@@ -70,7 +71,7 @@ def _added(db, by: Callable[[QuerySet], QuerySet], more) -> Found:
     found: Found = {}
     for rows, sums in (
         (MemoryGateDecision.objects.using(db), OF_DECISIONS),
-        (GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None), {"failed_count": Count("id")}),
+        (GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None), OF_CALLS),
     ):
         sums = {**sums, **OF_BOTH, **more}
         names = tuple(sums)
@@ -102,7 +103,7 @@ def _differs(row, wanted):
         return True
     if sum(orjson.loads(row.latency_json).values()) != wanted.get("latency_count", 0):
         return True
-    names = (*OF_DECISIONS, "failed_count", "cost_count", *(name for name in MOMENTS if name in wanted))
+    names = (*OF_DECISIONS, *OF_CALLS, "cost_count", *(name for name in MOMENTS if name in wanted))
     return any(getattr(row, name) != wanted.get(name, 0) for name in names)
 
 

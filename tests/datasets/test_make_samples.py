@@ -139,6 +139,20 @@ def test_words_of_people_who_opted_out_are_not_used(ada):
     made = services.make_samples(ada, "s1", None, by="root")
     assert made.problems == ["Turn 1: The sender opted out, so the text is not used."]
     assert list(bodies()) == [2]
+    assert bodies()[2]["context"] == []  # nor before another turn
+
+
+def test_what_others_said_before_a_turn_goes_with_it_while_somebody_is_opted_out(ada):
+    tell(
+        [
+            *(user("u1", "morning", sender="7"), agent("a1", "good morning")),
+            *(user("u2", "now opted out", sender="42"), agent("a2", "for 42")),
+            *(user("u3", "fine", sender="7"), agent("a3", "yes")),
+        ]
+    )
+    configuration.put("collector.optedOutSenders", ["42"])
+    services.make_samples(ada, "s1", [3], by="root")
+    assert [message["message"] for message in bodies()[3]["context"]] == ["morning", "good morning"]
 
 
 def test_words_of_nobody_who_can_be_told_are_not_used_while_somebody_is_opted_out(ada):

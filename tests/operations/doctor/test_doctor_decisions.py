@@ -10,7 +10,8 @@ from tests.operations.backups.backing_up import python
 from tests.operations.doctor.doctoring import change, doctor, rows
 
 pytestmark = pytest.mark.kill
-# Ten decisions as a plugin tells them, one with a long response; a call that failed, and its response, too.
+# Ten decisions as a plugin tells them, one with a long response; a call that failed, with its response, and another one
+# that was malformed.
 FILL = """
 from agents.models import Agent
 from gate.models import GateCall
@@ -23,7 +24,8 @@ recorded.record(Agent.objects.get(agent_id="main"), [DecisionIn(
     candidate_fact="Likes tea.", llm_model=None or "gate-1", llm_latency_ms=turn.turn_number * 100, cost_usd=0.001,
     raw_response="x " * (50_000 if turn.turn_number == 3 else 9), created_at=turn.created_at + 5) for turn in turns])
 storing.store_calls("agent_main", [GateCall(id="c1", session_id="s", origin="own", outcome="failed", cost_usd=0.1,
-    raw_response="no " * 50_000, created_at=turns[0].created_at)])
+    raw_response="no " * 50_000, created_at=turns[0].created_at), GateCall(id="c2", session_id="s", origin="own",
+    outcome="malformed", created_at=turns[0].created_at)])
 """
 SUMS = ("gate_hours", "gate_days", "gate_session_sums", "memory_gate_stats")
 
