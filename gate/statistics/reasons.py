@@ -82,6 +82,7 @@ def _newest(db, rows):
                 found += piece
                 if len(piece) < PIECE:
                     return found, True
+            return found, not rows[NEWEST : NEWEST + 1]
         except OperationalError as exc:
             if not is_up(exc):
                 raise

@@ -25,6 +25,8 @@ def add_arguments(parser):
 
 
 def run(agent, format, output, **options):
+    if options["json"] and not output:
+        raise WrongUse(_("--json prints only the receipt: name a file for the decisions with --output."))
     listing = DECISIONS.fits(agent_of(agent), **asked_of(options))
     rows = DECISIONS.file(listing.all)
     shaped = (DECISIONS.shape(row) for batch in every(rows, order=listing.order) for row in batch)

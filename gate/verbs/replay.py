@@ -37,12 +37,13 @@ def add_arguments(parser):
     parser.add_argument(
         "--limit", "-l", type=int, default=USUAL, metavar="N", help=_("at most N decisions, the newest (%(default)s)")
     )
+    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
     how.add_argument("--yes", action="store_true", help=_("send it"))
 
 
-def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet=False, **options):
+def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet, **options):
     if not 1 <= limit <= MOST:
         raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MOST:,}"})
     found = agent_of(agent)

@@ -132,6 +132,12 @@ def test_an_export_has_every_decision_that_fits(gate, decisions, tmp_path, kind)
     assert rows[0]["candidate_fact"] == "prefers mornings"
 
 
+def test_a_receipt_and_decisions_are_never_one_output(gate, decisions):
+    out, status = gate("export", "--json")
+    assert status == 2 and "--output" in out
+    assert "d0" not in out
+
+
 def test_a_file_that_cannot_be_written_is_told(gate, decisions, tmp_path):
     out, status = gate("export", "-o", str(tmp_path / "no" / "where"))
     assert status == 2 and "cannot be written" in out

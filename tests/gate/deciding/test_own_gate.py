@@ -99,6 +99,11 @@ def test_the_switch_on_the_page(ada, endpoint, as_admin):
     assert "turned on the gate of this site for" in text_of(as_admin.get("/operations/audit/"))
 
 
+def test_a_switch_without_an_endpoint_promises_nothing(ada, as_admin):
+    page = text_of(as_admin.post(f"{PAGE}switch/", {"to": "on"}, follow=True))
+    assert "Nothing is sent yet" in page and "Turned on by root" in page
+
+
 def test_the_switch_in_the_api(ada, endpoint, as_admin):
     def turn(is_on):
         return as_admin.post(f"{API}/switch", {"is_on": is_on}, content_type="application/json").json()

@@ -57,6 +57,14 @@ def test_with_yes_it_is_sent(ada, endpoint, tmp_path):
     assert replays().get().started_by == "command line"
 
 
+def test_quiet_shows_no_progress(ada, endpoint, capsys):
+    decided(2)
+    assert said("--model", "first", "--yes")[0] == 0
+    assert capsys.readouterr().err
+    assert said("--model", "other", "--yes", "--quiet")[0] == 0
+    assert not capsys.readouterr().err
+
+
 def test_what_was_not_replayed_is_in_the_status(ada, endpoint):
     decided(2)
     endpoint.then(says("no decision"), decides())

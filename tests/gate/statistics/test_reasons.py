@@ -34,6 +34,12 @@ def test_only_the_newest_are_looked_at(as_stranger, ada, monkeypatch):
     assert "Only the newest 500 decisions were compared" in as_stranger.get(PAGE).text
 
 
+def test_as_many_as_are_looked_at_are_all(as_stranger, ada):
+    decide("NO_WRITE", reasons.NEWEST, 1)
+    assert f"{reasons.NEWEST} decisions were compared. " in as_stranger.get(PAGE).text
+    assert "Only the newest" not in as_stranger.get(PAGE).text
+
+
 def test_what_takes_too_long_is_left(as_stranger, ada, monkeypatch):
     monkeypatch.setattr(reasons, "BUDGET_MS", 0)
     decide("NO_WRITE", 5_000, 1)
