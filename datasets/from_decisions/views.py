@@ -4,6 +4,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import trigger_client_event
 
 from agents.decorators import agent_view
 from gate.models import MemoryGateDecision
@@ -44,7 +45,8 @@ def decision_judge(request, agent, decision_id):
     if not request.htmx:
         own = reverse("datasets:decision_verdict", args=[agent.agent_id, decision.id])
         return after_post(request, sentence, to=safe_next(request, own))
-    return _shown(request, agent, decision, form, sentence=sentence)
+    # The number in the rail is asked for again.
+    return trigger_client_event(_shown(request, agent, decision, form, sentence=sentence), "judged")
 
 
 @require_safe

@@ -12,6 +12,7 @@ from openclaw_web.lists.paging import Term
 
 from ..recording import matching
 
+EXACTLY = "="
 FEW = 20  # sessions of one key that are asked one by one whether they have rows
 FIRST_CHARACTERS = 240
 
@@ -19,8 +20,10 @@ FIRST_CHARACTERS = 240
 def of_session(agent: Agent, rows: QuerySet[Any], name: str) -> Term:
     """The condition that a row belongs to a session, named by its id, its key, or what the plugin calls it.
 
-    Several sessions may have had the same key.
+    Several sessions may have had the same key. With EXACTLY before it, only the id counts.
     """
+    if name.startswith(EXACTLY):
+        return Term("session_id", "exact", name.removeprefix(EXACTLY))
     names = sorted({name, *matching.sessions_called(agent.db, agent.agent_id, [name])})
     if 1 < len(names) <= FEW:
         names = [one for one in names if rows.filter(session_id=one).exists()] or [name]

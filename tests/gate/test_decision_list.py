@@ -56,6 +56,12 @@ def test_what_is_not_known_is_not_nothing(client, session):
     assert len(re.findall(r'<td class="num" data-label="(?:Latency|Tokens|Cost)">–</td>', row)) == 3
 
 
+def test_a_key_is_asked_for_with_its_sessions_and_exactly(client, session):
+    decide(1), decide(2, session_id=session.session_key)
+    assert shown(client.get(f"{ADA}?session=agent:ada:irc:group:%23lab")) == [2, 1]
+    assert shown(client.get(f"{ADA}?session=%3Dagent:ada:irc:group:%23lab")) == [2]
+
+
 def test_a_session_that_is_not_stored_is_not_linked(client):
     decide(1, session_id="channel:irc:group:#lab")
     assert "channel:irc:group:#lab" in text_of(client.get(ADA))

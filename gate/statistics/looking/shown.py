@@ -10,6 +10,7 @@ from ledger.models import Session
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
 
+from ...lists.around import EXACTLY
 from ..answer import Answer
 from ..figures import Figures, Period
 from ..words import SHORT, cost, name_of, share
@@ -77,7 +78,9 @@ def _lines(agent, found, rows):
         if by in ("day", "week"):
             there, name = rows, name_of(row.key, by)
         else:
-            there = Rows(agent.agent_id, **rows.filters | {by: row.key})
+            # Each session has a row of its own, whatever else has the same key.
+            value = f"{EXACTLY}{row.key}" if by == "session" else row.key
+            there = Rows(agent.agent_id, **rows.filters | {by: value})
             name = (titles.get(row.key) or row.key) if by == "session" else name_of(row.key, by)
         # No filter asks for what is not known: its numbers lead nowhere.
         cells = _cells(row.figures, there if row.key else None, row.period)

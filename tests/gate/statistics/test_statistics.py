@@ -65,7 +65,7 @@ def test_every_number_leads_to_its_rows(as_stranger, decided):
     wanted = f"{lists[0]}?model=gate-2&from={day(3)}&to={day(0)}"
     assert (f"{wanted}&decision=UPDATE_SOUL", "2") in of_model
     of_session = links(as_stranger.get(f"{PAGE}?by=session"))
-    assert (f"{lists[0]}?session=s2&decision=UPDATE_USER", "2") in of_session
+    assert (f"{lists[0]}?session=%3Ds2&decision=UPDATE_USER", "2") in of_session
 
 
 @pytest.mark.parametrize(
