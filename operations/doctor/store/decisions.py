@@ -17,7 +17,7 @@ NAMED = 3
 
 def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
     """What is wrong with the decisions of an agent; `is_deep` reads every window and every decision."""
-    if mistyped := checking.of_other_types(agent.db):
+    if mistyped := checking.of_other_types(agent.db):  # nothing else can be asked of such rows
         sentence = ngettext(
             "%(count)s memory_gate decision or call of agent %(agent)s contains a value of the wrong type: %(named)s."
             " Backups contain the right one. Its decisions were not checked further.",
@@ -26,7 +26,11 @@ def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
             len(mistyped),
         )
         yield _finding("gate_types", sentence, agent, mistyped)
-        return
+    else:
+        yield from _of_decisions(agent, is_deep)
+
+
+def _of_decisions(agent, is_deep):
     yield from _windows(agent, is_deep)
     responses = [name for rows in checking.without_response(agent.db) for name in _ids(rows)]
     if responses:
