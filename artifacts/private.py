@@ -6,21 +6,19 @@ from openclaw_web.errors import Refused
 
 from .models import Artifact
 
-# Who may read a kind. What is stored of it has neither a preview nor a summary of its words: lists are for everybody.
-ROLES = {"gate_response": "operator"}
+# What is stored of these has neither a preview nor a summary of its words: lists are for everybody.
+FOR_OPERATORS = frozenset({"gate_response"})
 
 
 class Private(Refused):
-    """The content is for people of a higher role."""
+    """The content is for operators."""
 
     status = 403
 
 
 def check(db: str, row: Artifact, user) -> None:
-    """Raises Private when `user` may not read a content: when every use of it is of a kind that is not theirs."""
-    if row.kind not in ROLES:
+    """Raises Private when `user` may not read a content: when every use of it is of a kind that is for operators."""
+    if row.kind not in FOR_OPERATORS or user.has_role("operator"):
         return
-    kinds = Artifact.objects.using(db).filter(handle=row.handle).values_list("kind", flat=True).distinct()
-    needed = [ROLES.get(kind, "viewer") for kind in kinds]
-    if not any(user.has_role(role) for role in needed):
+    if not Artifact.objects.using(db).filter(handle=row.handle).exclude(kind__in=FOR_OPERATORS).exists():
         raise Private(_("Only operators can read this artifact."))

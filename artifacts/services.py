@@ -210,7 +210,7 @@ def remove(db: str, handle: str) -> int:
 
 
 def _row(stored, measured, place, exit_code, **told):
-    is_private = told["kind"] in private.ROLES
+    is_private = told["kind"] in private.FOR_OPERATORS
     return Artifact(
         id=_row_id(stored.handle, place, told["kind"], told["meta_json"]),
         handle=stored.handle,

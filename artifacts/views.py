@@ -45,10 +45,9 @@ def named(view):
     def wrapper(request, agent, sha256):
         try:
             row = fetching.find(agent.db, handles.named(sha256))
+            private.check(agent.db, row, request.user)
         except (handles.NotAHandle, NoSuchArtifact) as exc:
             return _said(request, agent, exc.sentence, 404)
-        try:
-            private.check(agent.db, row, request.user)
         except private.Private as exc:
             return _said(request, agent, exc.sentence, exc.status)
         request.opened = ("artifact", row.handle)

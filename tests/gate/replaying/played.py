@@ -10,6 +10,15 @@ from tests.factories import T0
 from tests.gate.deciding.judged import DB, MINUTE, talk
 
 NAMES = ("NO_WRITE", "UPDATE_USER")
+# The pages, and what the form of a new replay sends.
+LIST = "/agents/ada/gate/replays/"
+NEW = f"{LIST}new/"
+FORM = {"new_model": "other", "new_prompt": "Decide.", "limit": "100"}
+
+
+def text_of(answer):
+    """A page with every run of spaces as one."""
+    return " ".join(answer.content.decode().split())
 
 
 def decided(count, *, names=NAMES, is_told=False, **columns):

@@ -7,16 +7,9 @@ from people.configuration import keys as configuration
 from tests.gate.deciding.judged import decides
 from tests.llm_endpoint import fails, says
 
-from .played import calls, decided, replay
+from .played import LIST, calls, decided, replay, text_of
 
 pytestmark = pytest.mark.django_db
-LIST = "/agents/ada/gate/replays/"
-NEW = f"{LIST}new/"
-FORM = {"new_model": "other", "new_prompt": "Decide.", "limit": "100"}
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def test_a_page_tells_what_came_of_it(ada, endpoint, as_stranger):

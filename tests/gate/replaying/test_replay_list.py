@@ -2,16 +2,9 @@
 
 import pytest
 
-from .played import decided, replay, replays, rows
+from .played import LIST, NEW, decided, replay, replays, rows, text_of
 
 pytestmark = pytest.mark.django_db
-LIST = "/agents/ada/gate/replays/"
-NEW = f"{LIST}new/"
-FORM = {"new_model": "other", "new_prompt": "Decide.", "limit": "100"}
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def test_an_empty_list_says_how_to_begin(ada, as_stranger, as_operator):

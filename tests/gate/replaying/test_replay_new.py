@@ -9,16 +9,9 @@ from jobs.models import JobRun
 from people.configuration import keys as configuration
 from people.models import AuditEntry
 
-from .played import decided, lose_window, replays
+from .played import FORM, LIST, NEW, decided, lose_window, replays, text_of
 
 pytestmark = pytest.mark.django_db
-LIST = "/agents/ada/gate/replays/"
-NEW = f"{LIST}new/"
-FORM = {"new_model": "other", "new_prompt": "Decide.", "limit": "100"}
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def test_the_list_of_decisions_leads_here_with_its_filters(ada, as_stranger, as_operator):
