@@ -91,12 +91,14 @@ def test_old_turns_are_left_to_runs_by_hand(on, later):
 
 
 def test_nothing_is_started_when_the_limit_is_reached(on, later):
+    noon = 36 - clock.now_ms() / 3_600_000 % 24  # hours until then: the limit is that of a day, which must not end here
+    later(hours=noon)
     configuration.put("memoryGate.tokensPerDay", gates.in_force().least_tokens + 500)
     assert tick().message.startswith("Judged: 1 turn. The limit of")
     assert allowance.left(DB) < gates.in_force().least_tokens
-    later(seconds=20 * 60)
+    later(hours=noon, seconds=20 * 60)
     assert tick() is None
-    later(hours=24)
+    later(hours=noon + 24)
     assert tick().state == "finished"
     assert decisions().count() == 2
 
