@@ -15,6 +15,7 @@ def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
     """
     digest = hashlib.sha256(data).hexdigest()
     text = data.decode(errors="replace")
+    is_lossy = text.encode(errors="replace") != data or "\x00" in text
     with transaction.atomic(using=db):
         if is_latest(db, name, data):
             return False
@@ -26,7 +27,8 @@ def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
                 "content_hash": digest,
                 "created_at": modified_ms,
                 "size_bytes": len(data),
-                "is_lossy": text.encode(errors="replace") != data or "\x00" in text,
+                "is_lossy": is_lossy,
+                "raw": data if is_lossy else None,
             },
         )
     return created
