@@ -1,8 +1,10 @@
 """Every write to the versions of an agent's files."""
 
 import hashlib
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from .files import MEMORY_FILES
 from .models import FileSnapshot, WorkspaceFile
@@ -36,7 +38,7 @@ def is_latest(db: str, name: str, data: bytes) -> bool:
 
 
 def _latest(db, name):
-    return _versions(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
+    return versions(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
 
 
 def _kept(db, name, data, moment):
@@ -44,7 +46,7 @@ def _kept(db, name, data, moment):
     digest = hashlib.sha256(data).hexdigest()
     text = data.decode(errors="replace")
     is_lossy = text.encode(errors="replace") != data or "\x00" in text
-    return _versions(db, name).get_or_create(
+    return versions(db, name).get_or_create(
         id=f"{name}@{digest[:32]}@{moment}",
         defaults={
             "file_name": name,
@@ -58,6 +60,7 @@ def _kept(db, name, data, moment):
     )
 
 
-def _versions(db, name):
+def versions(db: str, name: str) -> QuerySet[Any]:
+    """The versions of a file that are kept."""
     model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
     return model.objects.using(db).filter(file_name=name)
