@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
+from openclaw_web.sqlite.fields import EpochMs, SpecBoolean
 
 from .audits import WriteGuardianAudit
 from .versions import FileSnapshot
@@ -29,7 +29,6 @@ class Rollback(models.Model):
         WriteGuardianAudit, models.PROTECT, null=True, related_name="+", db_index=False, help_text="itself, as a write"
     )
     way = models.TextField(choices=Way.choices, default=Way.EXACT)
-    hunk = Count(null=True, help_text="the only hunk that was taken out; null: all")
     group_id = models.TextField(null=True, help_text="rollbacks of a session are of one group")
 
     class Meta:

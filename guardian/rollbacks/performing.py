@@ -50,17 +50,30 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Take:
+    """A write that is taken back as a whole. `restored_id`: the version that comes back with it, where one does."""
+
+    audit_id: str
+    rollback_id: str
+    way: str
+    restored_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """Who wants a rollback, why, and what was chosen."""
+    """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write."""
 
     by: str
     reason: str
-    way: str
-    hunk: int | None = None
-    restored_id: str | None = None
-    own_id: str = ""
-    rollback_id: str = ""
-    at: int = 0
+    at: int
+    own_id: str
+    takes: tuple[Take, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> "Asked":
+        """As an intent holds it."""
+        told = orjson.loads(text)
+        return cls(**told | {"takes": tuple(Take(**take) for take in told["takes"])})
 
 
 def perform(
@@ -91,17 +104,15 @@ def perform(
 
 def _carried_out(agent, made: Plan, by, reason, chosen):
     wanted = made.wanted if chosen is None else chosen
-    moment = clock.now_ms()
-    asked = Asked(
-        by=by,
-        reason=reason,
-        way=made.way if chosen is None else Way.CHOSEN,
-        hunk=made.hunk,
-        restored_id=made.restored.id if made.restored and chosen is None else None,
-        own_id=str(ULID()),
+    take = Take(
+        audit_id=made.audit.id,
         rollback_id=str(ULID()),
-        at=moment,
+        way=made.way if chosen is None else Way.CHOSEN,
+        restored_id=made.restored.id if made.restored and chosen is None else None,
     )
+    # One hunk alone leaves the rest of a write in the file: that is a write of its own, and no rollback of this one.
+    takes = (take,) if made.hunk is None else ()
+    asked = Asked(by, reason, clock.now_ms(), str(ULID()), takes)
     with workspace.opened(places.workspace_of(agent)) as folder:
         intent = _intend(agent.db, made, wanted, asked)
         try:
@@ -116,8 +127,8 @@ def _carried_out(agent, made: Plan, by, reason, chosen):
         finally:
             if held:
                 held.close()
-    restored = made.restored.created_at if asked.restored_id and made.restored else None
-    return Result(asked.rollback_id, restored_to=restored, meanwhile=meanwhile)
+    restored = made.restored.created_at if take.restored_id and made.restored else None
+    return Result(take.rollback_id if takes else asked.own_id, restored_to=restored, meanwhile=meanwhile)
 
 
 def _intend(db, made: Plan, wanted, asked: Asked):
@@ -132,7 +143,7 @@ def _intend(db, made: Plan, wanted, asked: Asked):
             audits_json=orjson.dumps([made.audit.id]).decode(),
             before_hash=made.now_hash or None,
             after_snapshot=after,
-            draft_name=f".{made.name}.{asked.rollback_id}.rollback",
+            draft_name=f".{made.name}.{asked.own_id}.rollback",
             told_json=orjson.dumps(asdict(asked)).decode(),
             created_at=asked.at,
         )
@@ -163,48 +174,50 @@ def _exchange(folder, intent, wanted, made: Plan):
 
 def finish(db: str, intent: RollbackIntent) -> None:
     """Say in the database what became of the file: done once, however often it is asked for."""
-    asked = Asked(**orjson.loads(intent.told_json))
+    asked = Asked.of(intent.told_json)
+    own = _own_write(db, intent, asked)
     with writing.in_turn_of(db):
-        if Rollback.objects.using(db).filter(id=asked.rollback_id).exists():
+        if WriteGuardianAudit.objects.using(db).filter(id=own.id).exists():
             return
-        for audit in WriteGuardianAudit.objects.using(db).filter(id__in=orjson.loads(intent.audits_json)):
-            _take_back(db, audit, intent, asked)
+        own.save(using=db, force_insert=True)
+        _say(db, own.id, Status.WRITTEN, asked)
+        for take in asked.takes:
+            _take_back(db, take, own, asked)
         RollbackIntent.objects.using(db).filter(id=intent.id).update(state=State.EXCHANGED)
 
 
-def _take_back(db, audit, intent, asked: Asked):
-    own = _own_write(db, audit, intent, asked)
+def _take_back(db, take: Take, own, asked: Asked):
+    audits = WriteGuardianAudit.objects.using(db).filter(id=take.audit_id)
     Rollback.objects.using(db).create(
-        id=asked.rollback_id,
-        audit=audit,
+        id=take.rollback_id,
+        audit_id=take.audit_id,
         rolled_back_at=asked.at,
         rolled_back_by=asked.by,
         reason=asked.reason,
-        restored_snapshot_id=asked.restored_id,
-        previous_status=audit.status,
+        restored_snapshot_id=take.restored_id,
+        previous_status=audits.get().status,
         own_audit=own,
-        way=asked.way,
-        hunk=asked.hunk,
+        way=take.way,
     )
-    if asked.hunk is None:  # one hunk alone leaves the rest of the write in the file
-        WriteGuardianAudit.objects.using(db).filter(id=audit.id).update(status=Status.ROLLED_BACK)
-        _say(db, audit.id, Status.ROLLED_BACK, asked)
+    audits.update(status=Status.ROLLED_BACK)
+    _say(db, take.audit_id, Status.ROLLED_BACK, asked)
 
 
-def _own_write(db, audit, intent, asked: Asked):
-    """The rollback as a write: what it changed, and what undoes it again."""
+def _own_write(db, intent, asked: Asked):
+    """The rollback as a write, not stored yet: what it changed, and so what undoes it again."""
     versions = services.versions(db, intent.file_name)
     before = versions.filter(content_hash=intent.before_hash or "").order_by("-created_at", "-id").first()
     after = intent.after_snapshot
     change = change_of(data_of(before) if before else None, data_of(after) if after else None, intent.file_name)
-    own = WriteGuardianAudit.objects.using(db).create(
+    last = WriteGuardianAudit.objects.using(db).filter(id__in=orjson.loads(intent.audits_json)).latest("created_at")
+    return WriteGuardianAudit(
         id=asked.own_id,
-        decision_id=audit.decision_id,
-        turn_id=audit.turn_id,
-        session_id=audit.session_id,
-        session_key=audit.session_key,
+        decision_id=last.decision_id,
+        turn_id=last.turn_id,
+        session_id=last.session_id,
+        session_key=last.session_key,
         target_file=intent.file_name,
-        candidate_fact=audit.candidate_fact,
+        candidate_fact=last.candidate_fact,
         before_snapshot=before,
         after_snapshot=after,
         diff=change.diff,
@@ -218,8 +231,6 @@ def _own_write(db, audit, intent, asked: Asked):
         sources=WriteGuardianAudit.Source.OWN,
         created_at=asked.at,
     )
-    _say(db, own.id, Status.WRITTEN, asked)
-    return own
 
 
 def _say(db, audit_id, status, asked: Asked):

@@ -111,6 +111,9 @@ def test_one_hunk_leaves_the_rest_of_the_write(ada, file):
     wrote(file, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
     roll_back(ada, 1, hunk=1)
     assert file.read_bytes() == b"A\nb\nc\nd\ne\n" and row("w1").status == "written"
+    assert WriteGuardianAudit.objects.using(DB).filter(origin="rollback").count() == 1
+    roll_back(ada, 1)  # the other one as well: the first is done
+    assert file.read_bytes() == b"a\nb\nc\nd\ne\n" and row("w1").status == "rolled_back"
 
 
 def test_a_file_that_changed_since_the_preview_is_left_alone(ada, file):
