@@ -31,7 +31,7 @@ from ledger.models import ConversationTurn, Session
 session = Session.objects.using("agent_main").order_by("id").last()
 turns = ConversationTurn.objects.using("agent_main").filter(session=session).order_by("turn_number")
 record(Agent.objects.get(agent_id="main"), [DecisionIn(
-    id=f"d{turn.turn_number}", turn_id=turn.id, session_id=session.id, decision="NO_WRITE", reason="",
+    id=f"d{turn.turn_number}", turn_id=turn.id, session_id=session.id, decision="NO_WRITE", reason="Small talk.",
     llm_model="m", created_at=turn.created_at) for turn in turns])
 """
 
