@@ -1,8 +1,8 @@
 """Taking one write out of a file that was changed since: only its own lines, or a conflict. Pure.
 
 A write turned `before` into `after`; somebody then turned `after` into `current`. Where the two changes lie apart in
-`after`, the write's is turned back and the later one stays. Where they touch, nobody but a person can tell what the
-file should hold: a conflict. Texts keep every byte (guardian.exact), and only a newline ends a line.
+`after`, the write's is turned back and the later one stays. Where both are about the same lines, nobody but a person
+can tell what the file should hold: a conflict. Texts keep every byte (guardian.exact), and only a newline ends a line.
 """
 
 from collections.abc import Collection
@@ -56,7 +56,7 @@ def take_out(before: str, after: str, current: str, *, only: Collection[int] | N
         if only is not None and number not in only:
             continue
         wanted = lines["before"][hunk.new_start : hunk.new_end]
-        near = [place for place, block in enumerate(later) if _touch(hunk, block)]
+        near = [place for place, block in enumerate(later) if _clash(hunk, block)]
         if not near:
             merged.taken_out.append(number)
             edits.append((hunk, wanted))
@@ -69,9 +69,16 @@ def take_out(before: str, after: str, current: str, *, only: Collection[int] | N
     return merged
 
 
-def _touch(one, other):
-    """Whether two changes of the same text overlap or lie next to each other: then their order is not known."""
-    return one.old_start <= other.old_end and other.old_start <= one.old_end
+def _clash(hunk, block):
+    """Whether two changes of the same text are about the same lines, or both add at the same place.
+
+    Side by side their order is known: agents append to their memory, and each line has neighbours.
+    """
+    if hunk.old_start == hunk.old_end == block.old_start == block.old_end:
+        return True
+    if hunk.old_start == hunk.old_end or block.old_start == block.old_end:
+        return hunk.old_start < block.old_end and block.old_start < hunk.old_end
+    return max(hunk.old_start, block.old_start) < min(hunk.old_end, block.old_end)
 
 
 def _same_edit(hunk, wanted, block, current):

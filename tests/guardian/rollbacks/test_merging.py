@@ -67,7 +67,7 @@ def test_writes_taken_out_in_any_order_restore_the_first_text_or_say_why_not(sta
     [
         ("a\nB\nc\nD\ne\nF\n", "a\nb\nc\nd\ne\nF\n", []),  # somebody added elsewhere
         ("x\na\nB\nc\nD\ne\n", "x\na\nb\nc\nd\ne\n", []),
-        ("a\nB\nx\nc\nD\ne\n", "a\nB\nx\nc\nd\ne\n", [0]),  # next to it
+        ("a\nB\nx\nc\nD\ne\n", "a\nb\nx\nc\nd\ne\n", []),  # next to it
         ("a\nBB\nc\nD\ne\n", "a\nBB\nc\nd\ne\n", [0]),
         ("a\nb\nc\nD\ne\n", "a\nb\nc\nd\ne\n", []),
         ("", "", [0, 1]),
@@ -77,6 +77,16 @@ def test_only_what_touches_is_a_conflict(current, text, conflicts):
     merged = take_out("a\nb\nc\nd\ne\n", "a\nB\nc\nD\ne\n", current)
     assert [conflict.hunk for conflict in merged.conflicts] == conflicts
     assert merged.text == text
+
+
+def test_lines_that_were_appended_one_after_the_other_are_apart():
+    merged = take_out("a\n", "a\nb\n", "a\nb\nc\nd\n")
+    assert merged.text == "a\nc\nd\n" and merged.is_whole
+
+
+def test_lines_that_come_back_where_others_were_added_are_a_conflict():
+    merged = take_out("a\nb\nc\n", "a\nc\n", "a\nx\nc\n")
+    assert [conflict.hunk for conflict in merged.conflicts] == [0] and merged.text == "a\nx\nc\n"
 
 
 def test_one_hunk_alone():

@@ -11,7 +11,7 @@ from guardian.exact import data_of
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
-from guardian.rollbacks import performing, places, planning, workspace
+from guardian.rollbacks import exchanging, performing, places, planning, recording, recovering, sessions, workspace
 from guardian.rollbacks.performing import Changed
 from people.configuration import keys as configuration
 
@@ -31,7 +31,7 @@ def file(ada, settings, tmp_path, monkeypatch):
     ada.save()
     (tmp_path / "home" / "state").mkdir(parents=True)
     settings.WORKSPACE_WRITES, settings.HOME_DIR = True, tmp_path / "home"
-    monkeypatch.setattr(performing, "LOOKS", (0.0,))
+    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
     return root / "workspace-ada" / NAME
 
 
@@ -163,6 +163,73 @@ def test_without_the_settings_nothing_is_written(ada, file, settings):
     assert file.read_bytes() == b"b\n"
 
 
+def told(file, number, before, after, **columns):
+    """A write that was told, whatever the file holds."""
+    columns = {"session_id": "s1", "target_file": file.name} | columns
+    row = WriteGuardianAudit(
+        id=f"w{number}", candidate_fact="x", status="written", created_at=T0 + number * 1000, **columns
+    )
+    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    file.write_bytes(after)
+
+
+def session(ada, **more):
+    made = planning_of(ada, **more)
+    return performing.perform_session(ada, "s1", by="otto", reason="all wrong", seen=made.hashes, **more)
+
+
+def planning_of(ada, **more):
+    return sessions.plan_session(ada, "s1", **more)
+
+
+def test_a_session_is_rolled_back_whole(ada, file):
+    user = file.parent / "USER.md"
+    told(file, 1, b"a\n", b"a\nb\n")
+    told(user, 2, None, b"tea\n")
+    told(file, 3, b"a\nb\n", b"a\nb\nother\n", session_id="s2")
+    told(file, 4, b"a\nb\nother\n", b"A\nb\nother\n")
+    results = session(ada)
+    assert file.read_bytes() == b"a\nother\n" and not user.exists()
+    assert sorted(one.rollback_id for one in results) == sorted(Rollback.objects.using(DB).values_list("id", flat=True))
+    assert [row(f"w{n}").status for n in (1, 2, 3, 4)] == ["rolled_back", "rolled_back", "written", "rolled_back"]
+    assert len(set(Rollback.objects.using(DB).values_list("group_id", flat=True))) == 1
+    assert os.listdir(file.parent) == [NAME]
+
+
+def test_of_a_session_some_days(ada, file):
+    told(file, 1, b"a\n", b"a\nb\n")
+    told(file, 2, b"a\nb\n", b"a\nb\nc\n")
+    session(ada, since=T0 + 2000)
+    assert file.read_bytes() == b"a\nb\n"
+    session(ada, until=T0 + 2000)
+    assert file.read_bytes() == b"a\n"
+
+
+def test_a_session_with_a_conflict_is_left_whole(ada, file):
+    user = file.parent / "USER.md"
+    told(file, 1, b"a\n", b"b\n")
+    told(user, 2, b"", b"tea\n")
+    file.write_bytes(b"mine\n")
+    assert [one.audit.id for one in planning_of(ada).conflicts] == ["w1"]
+    with pytest.raises(Changed):
+        session(ada)
+    assert (file.read_bytes(), user.read_bytes()) == (b"mine\n", b"tea\n")
+
+
+def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(ada, file):
+    user = file.parent / "USER.md"
+    told(user, 1, b"", b"tea\n")
+    told(file, 2, b"a\n", b"b\n")
+    made = planning_of(ada)
+    assert list(made.by_file) == [NAME, "USER.md"]
+    os.link(user, file.parent.parent / "second-name")  # refused when its turn comes
+    with pytest.raises(workspace.NotWritten):
+        performing.perform_session(ada, "s1", by="otto", reason="wrong", seen=made.hashes)
+    assert (file.read_bytes(), user.read_bytes()) == (b"b\n", b"tea\n")
+    assert sorted(os.listdir(file.parent)) == [NAME, "USER.md"]
+    assert not Rollback.objects.using(DB).exists() and row("w2").status == "written"
+
+
 class Killed(BaseException):
     """Stands for a kill: nothing of ours runs after it."""
 
@@ -175,12 +242,12 @@ def test_killed_at_any_step_it_is_finished_or_undone(ada, file, monkeypatch, bef
         _die_at(patched, step)
         with suppress(Killed):
             roll_back(ada, 1)
-    recovered = performing.recover(ada)
+    recovered = recovering.recover(ada)
     is_done = row("w1").status == "rolled_back"
     assert Rollback.objects.using(DB).exists() == is_done
     assert (file.read_bytes() if file.exists() else None) == (before if is_done else b"b\n")
     assert [one.name for one in Path(file.parent).iterdir()] in ([NAME], [])
-    assert performing.recover(ada) == [] and len(recovered) <= 1
+    assert recovering.recover(ada) == [] and len(recovered) <= 1
 
 
 def _die_at(patched, step):
@@ -193,8 +260,8 @@ def _die_at(patched, step):
         return act
 
     if step == "finish":
-        patched.setattr(performing, "finish", dying(performing.finish))
+        patched.setattr(recording, "finish", dying(recording.finish))
     elif step == "fsynced":
-        patched.setattr(performing, "_watch", dying(lambda *_words: None))
+        patched.setattr(exchanging, "watch", dying(lambda *_words: None))
     else:
         patched.setattr(workspace.Folder, step, dying(getattr(workspace.Folder, step)))

@@ -18,9 +18,9 @@ from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
-from guardian.rollbacks import performing, places, planning
+from guardian.rollbacks import exchanging, performing, places, planning
 from openclaw_web import clock
-performing.LOOKS = (0.0,)
+exchanging.LOOKS = (0.0,)
 main = Agent.objects.get()
 file = places.workspace_of(main) / "MEMORY.md"
 print("working", flush=True)
@@ -41,9 +41,9 @@ for number in itertools.count(WriteGuardianAudit.objects.using(main.db).count())
 """
 RECOVER = """
 from agents.models import Agent
-from guardian.rollbacks import performing
-performing.LOOKS = (0.0,)
-print(len(performing.recover(Agent.objects.get())))
+from guardian.rollbacks import exchanging, recovering
+exchanging.LOOKS = (0.0,)
+print(len(recovering.recover(Agent.objects.get())))
 """
 
 
