@@ -1,8 +1,10 @@
 """Every write to the versions of an agent's files."""
 
 import hashlib
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from .files import MEMORY_FILES
 from .models import FileSnapshot, WorkspaceFile
@@ -13,31 +15,52 @@ def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
 
     `name` is relative to the workspace: one of the five memory files, or another collected file.
     """
-    digest = hashlib.sha256(data).hexdigest()
-    text = data.decode(errors="replace")
     with transaction.atomic(using=db):
-        if is_latest(db, name, data):
-            return False
-        _, created = _versions(db, name).get_or_create(
-            id=f"{name}@{digest[:32]}@{modified_ms}",
-            defaults={
-                "file_name": name,
-                "content": text.replace("\x00", "\ufffd"),
-                "content_hash": digest,
-                "created_at": modified_ms,
-                "size_bytes": len(data),
-                "is_lossy": text.encode(errors="replace") != data or "\x00" in text,
-            },
-        )
-    return created
+        return not is_latest(db, name, data) and _kept(db, name, data, modified_ms)[1]
+
+
+def snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
+    """The version of a memory file with this content: its latest one if that holds it, else a new one.
+
+    A file that returns to what it held before has a new version: history is a list.
+    """
+    with transaction.atomic(using=db):
+        latest = _latest(db, name)
+        if latest and latest.content_hash == hashlib.sha256(data).hexdigest():
+            return latest
+        return _kept(db, name, data, moment)[0]
 
 
 def is_latest(db: str, name: str, data: bytes) -> bool:
     """Whether this is what the latest version of a file holds that was kept."""
-    latest = _versions(db, name).order_by("-created_at", "-id").values_list("content_hash", flat=True).first()
-    return latest == hashlib.sha256(data).hexdigest()
+    latest = _latest(db, name)
+    return bool(latest) and latest.content_hash == hashlib.sha256(data).hexdigest()
 
 
-def _versions(db, name):
+def _latest(db, name):
+    return versions(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
+
+
+def _kept(db, name, data, moment):
+    """The version, and whether it is new."""
+    digest = hashlib.sha256(data).hexdigest()
+    text = data.decode(errors="replace")
+    is_lossy = text.encode(errors="replace") != data or "\x00" in text
+    return versions(db, name).get_or_create(
+        id=f"{name}@{digest[:32]}@{moment}",
+        defaults={
+            "file_name": name,
+            "content": text.replace("\x00", "\ufffd"),
+            "content_hash": digest,
+            "created_at": moment,
+            "size_bytes": len(data),
+            "is_lossy": is_lossy,
+            "raw": data if is_lossy else None,
+        },
+    )
+
+
+def versions(db: str, name: str) -> QuerySet[Any]:
+    """The versions of a file that are kept."""
     model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
     return model.objects.using(db).filter(file_name=name)

@@ -243,6 +243,9 @@ DOWNLOADS = env.int("OPENCLAW_WEB_DOWNLOADS", 4)
 if min(PAGE_SECONDS, DOWNLOADS) < 0:
     raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS must be 0 or more.")
 
+# Whether memory files of agents may be written: guardian/rollbacks/workspace.py alone does.
+WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
+
 # The endpoint of language models: openclaw_web/llm/endpoint.py alone reads it. Django shows no setting with API in its
 # name on a page about an error.
 LLM_API_URL = env.str("OPENCLAW_WEB_LLM_URL", "").strip()

@@ -55,7 +55,6 @@ OTHERS = {
     "storage.sqlite.retentionDays": (NOT_USED, gettext_noop("It is called storage.retentionDays.")),
     "memoryGate.model": (NOT_USED, gettext_noop("It is called llm.model.")),
     "memoryGateAuditing.": (NOT_USED, _LATER),
-    "writeGuardianAuditing.": (NOT_USED, _LATER),
     "datasetCollection.": (NOT_USED, _LATER),
     "consolidation.": (NOT_USED, _LATER),
     "llm.": (NOT_USED, _LATER),

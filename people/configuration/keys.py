@@ -188,6 +188,7 @@ GROUPS = {
     "import": (_("Import"), _IMPORT),
     "memory": (_("Artifacts"), _MEMORY),
     "gate": (_("Memory gate"), reflection_keys.GATE),
+    "guardian": (_("Write guardian"), reflection_keys.GUARDIAN),
     "secrets": (_("Secrets"), _SECRETS),
     "backups": (_("Backups"), _BACKUPS),
     "retention": (_("Retention"), _RETENTION),

@@ -112,3 +112,29 @@ GATE = {
         help=_("Number of decisions needed in the week and in the four weeks before."),
     ),
 }
+
+GUARDIAN = {
+    "writeGuardianAuditing.enabled": switch(
+        True,
+        label=_("Keep writes to memory files"),
+        help=_("Off = writes are neither imported nor accepted from a plugin."),
+    ),
+    "writeGuardianAuditing.storeFileSnapshots": switch(
+        True,
+        label=_("Keep files before and after a write"),
+        help=_("Off = writes have no diff and cannot be rolled back."),
+    ),
+    "writeGuardianAuditing.enableRollback": switch(
+        True,
+        label=_("Allow rollbacks"),
+        help=_("Off = nobody can roll back a write."),
+    ),
+    "writeGuardianAuditing.maxSnapshotsPerFile": number(
+        100,
+        1,
+        100_000,
+        label=_("Versions to keep of each file"),
+        unit=_("versions"),
+        help=_("Older versions that nothing refers to are removed."),
+    ),
+}

@@ -4,7 +4,7 @@ from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs
 
-from .files import MEMORY_FILES
+from ..files import MEMORY_FILES
 
 
 class FileVersion(models.Model):
@@ -17,6 +17,7 @@ class FileVersion(models.Model):
     # Ours.
     size_bytes = Count()
     is_lossy = models.BooleanField(default=False, help_text="the bytes were not UTF-8 and were replaced in content")
+    raw = models.BinaryField(null=True, help_text="the bytes of a lossy content; null: from before they were kept")
 
     class Meta:
         abstract = True

@@ -1,0 +1,55 @@
+"""What a write changed in a file: its diff, its numbers, and its hunks, from which blame follows later. Pure."""
+
+from dataclasses import dataclass
+
+import orjson
+
+from openclaw_web.diffs import comparing, unified
+
+from . import exact
+
+Hunk = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change. `hunks`: (first and last line before, first and last line after), counted from 0, ends left out.
+
+    `added` and `removed` count lines; `modified` is the smaller of both in each hunk. `is_coarse`: see
+    openclaw_web.diffs.comparing.
+    """
+
+    diff: str
+    added: int
+    removed: int
+    modified: int
+    hunks: tuple[Hunk, ...]
+    is_coarse: bool
+
+    @property
+    def hunks_json(self) -> str:
+        """The hunks as they are stored."""
+        return orjson.dumps(self.hunks).decode()
+
+
+def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
+    """What became of a file; None: there is none."""
+    old, new = (None if data is None else exact.text_of(data) for data in (before, after))
+    diff = comparing.compare(old, new)
+    hunks = tuple(
+        (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
+    )
+    text = unified.text(comparing.view(diff), name, is_new=before is None)
+    return Change(
+        diff=text.encode("utf-8", "replace").decode(),
+        added=diff.added,
+        removed=diff.removed,
+        modified=sum(min(hunk[1] - hunk[0], hunk[3] - hunk[2]) for hunk in hunks),
+        hunks=hunks,
+        is_coarse=diff.is_coarse,
+    )
+
+
+def hunks_of(text: str | None) -> tuple[Hunk, ...]:
+    """Stored hunks."""
+    return tuple(tuple(hunk) for hunk in orjson.loads(text)) if text else ()

@@ -1,0 +1,38 @@
+"""Contents of files as texts that lose no byte, and the exact bytes of versions."""
+
+import hashlib
+
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from .models import FileVersion
+
+
+class NotExact(Refused):
+    """A version was kept without all of its bytes, or is not what it was any more."""
+
+
+def text_of(data: bytes) -> str:
+    """A content as a text: what is no UTF-8 is carried through, and `bytes_of` gives the same bytes back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(text: str) -> bytes:
+    """The bytes of a text that `text_of` made."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def data_of(version: FileVersion) -> bytes:
+    """The bytes of a version, compared with its hash. Raises NotExact when they are not there, or others."""
+    if version.raw is not None:
+        data = bytes(version.raw)
+    elif version.is_lossy:
+        words = {"file": version.file_name, "id": version.id}
+        raise NotExact(_("The version %(id)s of %(file)s was stored without some of its bytes.") % words)
+    else:
+        data = version.content.encode("utf-8", "surrogatepass")
+    if hashlib.sha256(data).hexdigest() != version.content_hash:
+        words = {"file": version.file_name, "id": version.id}
+        raise NotExact(_("The version %(id)s of %(file)s is damaged: its hash is another one.") % words)
+    return data

@@ -1,0 +1,133 @@
+"""Every write to a memory file: asked for, carried out or refused; and how its status changed."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from ledger.models import PlacedQuerySet
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+from .versions import FileSnapshot
+
+
+class WriteGuardianAudit(models.Model):
+    """One write, with the spec's columns (Reflection REQ-003 `write_guardian_audit`).
+
+    Turns and decisions are named without foreign keys: they may be removed and imported again, and a write stays.
+    """
+
+    class Status(models.TextChoices):
+        WRITTEN = "written"
+        REFUSED = "refused"
+        FAILED = "failed"
+        SKIPPED = "skipped"
+        ROLLED_BACK = "rolled_back"
+
+    class Origin(models.TextChoices):
+        RECORDED = "recorded"  # told by a running plugin
+        IMPORTED = "imported"  # from its log or database
+        UNATTRIBUTED = "unattributed"  # the file changed, and nobody told of it
+        OWN = "own"  # our own guardian
+        ROLLBACK = "rollback"  # a rollback is a write as well
+
+    class Source(models.IntegerChoices):
+        """Who told of it: bits, since several may tell of one write."""
+
+        API = 1
+        LOG = 2
+        DATABASE = 4
+        FILES = 8  # two versions of the file
+        OWN = 16
+
+    id = models.TextField(primary_key=True)
+    decision_id = models.TextField(null=True)
+    turn_id = models.TextField(null=True)
+    session_id = models.TextField(null=True, help_text="the session key where no session was found")
+    target_file = models.TextField(null=True)
+    candidate_fact = models.TextField(null=True)
+    before_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
+    after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
+    diff = models.TextField(null=True, help_text="unified; null where the versions are not known")
+    lines_added = Count(null=True)
+    lines_removed = Count(null=True)
+    lines_modified = Count(null=True, help_text="the smaller of removed and added, of each hunk")
+    status = models.TextField(choices=Status.choices)
+    reason = models.TextField(null=True)
+    llm_model = models.TextField(null=True)
+    llm_latency_ms = Count(null=True)
+    agent_steps = Count(null=True)
+    created_at = EpochMs()
+    # Ours.
+    origin = models.TextField(choices=Origin.choices, default=Origin.RECORDED)
+    match = models.TextField(default="none", help_text="how its turn was found, as for decisions")
+    sources = Count(default=0, help_text="the bits of Source")
+    session_key = models.TextField(null=True)
+    hunks_json = models.TextField(null=True, help_text="where lines went, as they were when it was written")
+    is_diff_shared = models.BooleanField(default=False, help_text="several writes came between two versions")
+    earliest_at = EpochMs(null=True, help_text="of an unattributed write: when the file was last seen without it")
+    retry_of = models.TextField(null=True, help_text="the write that was asked for again")
+    rule_id = models.TextField(null=True, help_text="the correction that decided it")
+
+    objects = PlacedQuerySet.as_manager()
+
+    class Meta:
+        db_table = "write_guardian_audit"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=["written", "refused", "failed", "skipped", "rolled_back"]),
+                name="guardian_status",
+            ),
+            models.CheckConstraint(
+                condition=~Q(origin="recorded")
+                | Q(session_id__isnull=False, target_file__isnull=False, candidate_fact__isnull=False),
+                name="guardian_recorded",
+            ),
+        ]
+        # Names of indexes are of a whole file: the spec's are taken by other tables.
+        indexes = [
+            models.Index(fields=["session_id", "created_at"], name="idx_audit_session_time"),
+            models.Index(fields=["status", "created_at"], name="idx_audit_status"),
+            models.Index(fields=["target_file", "created_at"], name="idx_audit_file"),
+            models.Index(fields=["created_at"], name="idx_audit_created"),
+            models.Index(fields=["turn_id"], name="idx_audit_turn"),
+            models.Index(fields=["decision_id"], name="idx_audit_decision"),
+            models.Index(fields=["before_snapshot"], name="idx_audit_before"),
+            models.Index(fields=["after_snapshot"], name="idx_audit_after"),
+        ]
+
+    def __str__(self):
+        return f"{self.id} {self.status}"
+
+    def get_absolute_url(self):
+        return reverse("guardian:audit_detail", args=[self._state.db.removeprefix("agent_"), self.id])
+
+
+class GuardianReceipt(models.Model):
+    """That somebody told of a write, by the id they gave it: told again with the same body, it is the same."""
+
+    id = models.TextField(primary_key=True)
+    audit_id = models.TextField()
+    body_sha256 = models.TextField()
+
+    class Meta:
+        db_table = "guardian_receipts"
+
+    def __str__(self):
+        return self.id
+
+
+class GuardianStatus(models.Model):
+    """A status that a write had, from a moment on: who gave it and why."""
+
+    audit = models.ForeignKey(WriteGuardianAudit, models.CASCADE, related_name="statuses", db_index=False)
+    status = models.TextField(choices=WriteGuardianAudit.Status.choices)
+    given_by = models.TextField()
+    reason = models.TextField(default="")
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "guardian_statuses"
+        indexes = [models.Index(fields=["audit", "created_at"], name="idx_guardian_statuses")]
+
+    def __str__(self):
+        return f"{self.audit_id} {self.status}"

@@ -1,0 +1,106 @@
+"""What people did about writes: taken back, or said otherwise; and what a rollback was about to do."""
+
+from django.db import models
+from django.db.models import Q
+
+from openclaw_web.sqlite.fields import EpochMs, SpecBoolean
+
+from .audits import WriteGuardianAudit
+from .versions import FileSnapshot
+
+
+class Rollback(models.Model):
+    """A write that was taken back (Reflection REQ-003 `rollbacks`). No snapshot: there was no file before it."""
+
+    class Way(models.TextChoices):
+        EXACT = "exact"  # the file was as the write had left it
+        MERGED = "merged"  # it had changed since: only the lines of the write were taken out
+        CHOSEN = "chosen"  # a person chose what the file holds
+
+    id = models.TextField(primary_key=True)
+    audit = models.OneToOneField(WriteGuardianAudit, models.PROTECT, related_name="rollback")
+    rolled_back_at = EpochMs()
+    rolled_back_by = models.TextField()
+    reason = models.TextField()
+    restored_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
+    previous_status = models.TextField()
+    # Ours.
+    own_audit = models.ForeignKey(
+        WriteGuardianAudit, models.PROTECT, null=True, related_name="+", db_index=False, help_text="itself, as a write"
+    )
+    way = models.TextField(choices=Way.choices, default=Way.EXACT)
+    group_id = models.TextField(null=True, help_text="rollbacks of a session are of one group")
+
+    class Meta:
+        db_table = "rollbacks"
+        indexes = [
+            models.Index(fields=["rolled_back_at"], name="idx_rolled_back_at"),
+            models.Index(fields=["restored_snapshot"], name="idx_rollback_snapshot"),
+            models.Index(fields=["own_audit"], name="idx_rollback_own"),
+        ]
+
+    def __str__(self):
+        return f"{self.id} of {self.audit_id}"
+
+
+class RollbackIntent(models.Model):
+    """What is about to be written to one file, kept before it is: finished or undone after a kill."""
+
+    class State(models.TextChoices):
+        PLANNED = "planned"  # nothing was touched
+        EXCHANGED = "exchanged"  # the file holds the new content, and what it held is beside it
+        DONE = "done"
+        UNDONE = "undone"
+
+    id = models.TextField(primary_key=True)
+    group_id = models.TextField(null=True)
+    file_name = models.TextField()
+    audits_json = models.TextField(help_text="JSON list of the writes that it takes back")
+    before_hash = models.TextField(null=True, help_text="what the file holds now; null: there is none")
+    after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
+    draft_name = models.TextField(help_text="of the draft beside the file, which then holds what was displaced")
+    told_json = models.TextField(default="{}", help_text="who asked, why, and how")
+    state = models.TextField(choices=State.choices, default=State.PLANNED)
+    created_at = EpochMs()
+    ended_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "rollback_intents"
+        indexes = [
+            models.Index(fields=["created_at"], name="idx_intent_open", condition=Q(ended_at=None)),
+            models.Index(fields=["after_snapshot"], name="idx_intent_snapshot"),
+        ]
+
+    def __str__(self):
+        return f"{self.id} {self.state}"
+
+
+class BehaviorCorrection(models.Model):
+    """What a write should have been (Reflection REQ-003 `behavior_corrections`); with a pattern, a rule."""
+
+    id = models.TextField(primary_key=True)
+    audit = models.ForeignKey(WriteGuardianAudit, models.PROTECT, related_name="corrections", db_index=False)
+    original_status = models.TextField()
+    original_candidate_fact = models.TextField(null=True)
+    original_target_file = models.TextField(null=True)
+    corrected_status = models.TextField()
+    corrected_candidate_fact = models.TextField(null=True)
+    corrected_target_file = models.TextField(null=True)
+    correction_reason = models.TextField()
+    apply_to_future = SpecBoolean(default=False)
+    correction_pattern = models.TextField(null=True)
+    corrected_by = models.TextField()
+    corrected_at = EpochMs()
+    # Ours.
+    switched_off_at = EpochMs(null=True)
+    switched_off_by = models.TextField(null=True)
+
+    class Meta:
+        db_table = "behavior_corrections"
+        indexes = [
+            models.Index(fields=["apply_to_future", "corrected_at"], name="idx_apply_to_future"),
+            models.Index(fields=["audit", "corrected_at"], name="idx_correction_audit"),
+        ]
+
+    def __str__(self):
+        return f"{self.id} of {self.audit_id}"

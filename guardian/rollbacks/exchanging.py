@@ -1,0 +1,133 @@
+"""Doing it: the files of a rollback are exchanged, all or none, and what was displaced is watched for late writers."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+
+from .. import services
+from ..models import RollbackIntent
+from . import places, recording, workspace
+from .planning import hash_of
+from .steps import Step
+from .workspace import Folder, Held
+
+LOOKS = (0.0, 1.0, 5.0)  # seconds after the exchange at which a displaced file is read again
+State = RollbackIntent.State
+
+
+class Changed(Refused):
+    """A file is not what it was in the preview, or what it holds has to be chosen by a person."""
+
+    status = 409
+
+
+def carry_out(agent: Agent, steps: Sequence[Step], *, by: str, reason: str) -> list[str]:
+    """Do all steps, or none. Ids of versions that somebody wrote meanwhile: they are kept, and not in the files.
+
+    Raises Changed when a file is another one by now, NotWritten when one cannot be written.
+    """
+    with workspace.opened(places.workspace_of(agent)) as folder, ExitStack() as opened:
+        intents = recording.intend(agent.db, steps, by, reason)
+        held: list[Held | None] = []
+        for intent, step in zip(intents, steps, strict=True):
+            try:
+                one = _exchange(folder, intent, step)
+            except Refused:
+                _take_all_back(agent.db, folder, intents, steps, count=len(held))
+                raise
+            if one:
+                opened.callback(one.close)
+            held.append(one)
+        recording.finish(agent.db, intents)
+        return watch(agent.db, folder, [(i, h, s.now) for i, h, s in zip(intents, held, steps, strict=True)])
+
+
+def _exchange(folder: Folder, intent, step: Step) -> Held | None:
+    """Do one; what the file held, opened, or None where there was none."""
+    held = folder.held(step.name)
+    try:
+        if hash_of(held.data if held else None) != step.now_hash:
+            raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % {"file": step.name})
+        if step.wanted is None:
+            if held:
+                folder.move_aside(step.name, intent.draft_name)
+            return held
+        folder.write_draft(intent.draft_name, step.wanted, held)
+        if held:
+            folder.exchange(intent.draft_name, step.name)
+        elif not folder.create(intent.draft_name, step.name):
+            raise Changed(_("%(file)s was created in the meantime. Look at the new preview.") % {"file": step.name})
+        return held
+    except BaseException:
+        if held:
+            held.close()
+        raise
+
+
+def _take_all_back(db, folder, intents, steps, *, count):
+    """Put back what was exchanged before one step failed."""
+    for number, (intent, step) in enumerate(zip(intents, steps, strict=True)):
+        if number >= count:
+            folder.remove(intent.draft_name)
+            recording.end(db, intent, State.UNDONE)
+        else:
+            put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
+
+
+def put_back(db: str, folder: Folder, intent: RollbackIntent, wanted: bytes | None, *, was_there: bool) -> bool:
+    """Undo an exchange. False when somebody changed the file since: then it stays, and the database says so."""
+    now = folder.held(intent.file_name)
+    try:
+        if hash_of(now.data if now else None) != hash_of(wanted):
+            recording.finish(db, [intent])
+            watch(db, folder, [(intent, None, recording.data_before(db, intent))])
+            return False
+        if wanted is None:
+            folder.create(intent.draft_name, intent.file_name)
+        elif was_there:
+            folder.exchange(intent.draft_name, intent.file_name)
+        else:
+            folder.move_aside(intent.file_name, intent.draft_name)
+    finally:
+        if now:
+            now.close()
+    folder.remove(intent.draft_name)
+    recording.end(db, intent, State.UNDONE)
+    return True
+
+
+def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | None, bytes | None]]) -> list[str]:
+    """Read displaced files again and again: what somebody wrote into one is a version. Then their drafts go.
+
+    Another file under the name of a draft was put in place between the last look and the exchange.
+    """
+    found: list[str] = []
+    with ExitStack() as opened:
+        looked = []
+        for intent, held, was in done:
+            displaced = folder.displaced(intent.draft_name)
+            if displaced:
+                opened.callback(displaced.close)
+            looked.append((intent, [one for one in (held, displaced) if one], {was}))
+        began = time.monotonic()
+        for seconds in LOOKS if any(files for _intent, files, _known in looked) else ():
+            time.sleep(max(0.0, began + seconds - time.monotonic()))
+            for intent, files, known in looked:
+                found += _kept(db, intent, files, known)
+    for intent, _held, _was in done:
+        folder.remove(intent.draft_name)
+        recording.end(db, intent, State.DONE)
+    return found
+
+
+def _kept(db, intent, files, known):
+    for file in files:
+        if (data := file.now()) not in known and len(data) <= workspace.MOST_BYTES:
+            known.add(data)
+            yield services.snapshot(db, intent.file_name, data, moment=clock.now_ms()).id

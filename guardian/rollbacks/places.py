@@ -1,0 +1,41 @@
+"""Where the memory files of an agent are, and whether this site may write there."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from agents.homes import NoHome, read_home
+from agents.models import Agent, CollectorSource
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+
+ENABLED = "writeGuardianAuditing.enableRollback"
+
+
+class MayNotWrite(Refused):
+    """This site does not write into workspaces, or nobody knows where the agent has its own."""
+
+
+def workspace_of(agent: Agent) -> Path:
+    """The workspace of an agent, as its OpenClaw folder names it today. Raises MayNotWrite when there is none."""
+    source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
+    if source is not None:
+        try:
+            home = read_home(Path(source.root))
+        except NoHome as exc:
+            raise MayNotWrite(exc.sentence) from exc
+        found = next((one.workspace for one in home.agents if one.home_name == agent.home_name), None)
+        if found is not None:
+            return found.resolve()
+    raise MayNotWrite(_("The workspace of agent %(agent)s is not known.") % {"agent": agent.agent_id})
+
+
+def check() -> None:
+    """Raises MayNotWrite unless rollbacks are on and this site may write into workspaces."""
+    if not configuration.get(ENABLED):
+        raise MayNotWrite(_("Rollbacks are off: writeGuardianAuditing.enableRollback is off in the settings."))
+    if not settings.WORKSPACE_WRITES:
+        raise MayNotWrite(
+            _("This site does not write into workspaces. Set OPENCLAW_WEB_WORKSPACE_WRITES=1, or apply the patch.")
+        )

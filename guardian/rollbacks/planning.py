@@ -1,0 +1,114 @@
+"""What a rollback would do, before anything is done: what the file holds now, what it will hold, what is in the way."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from openclaw_web.errors import Refused
+
+from ..exact import bytes_of, data_of, text_of
+from ..models import FileSnapshot, Rollback, WriteGuardianAudit
+from . import places, workspace
+from .merging import Conflict, take_out
+
+Way, Status = Rollback.Way, WriteGuardianAudit.Status
+
+
+class NotPossible(Refused):
+    """This write cannot be rolled back: what became of it, or what is missing."""
+
+
+class NoSuchWrite(Refused):
+    """The agent has no such write."""
+
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One rollback. `now` and `wanted` are what the file holds and will hold (None: no file).
+
+    `restored` is the version that comes back, where one does as a whole. While there are `conflicts`, `wanted` leaves
+    their lines as they are now, and nothing is written until somebody has chosen.
+    """
+
+    audit: WriteGuardianAudit
+    now: bytes | None
+    wanted: bytes | None
+    way: str
+    restored: FileSnapshot | None = None
+    hunk: int | None = None
+    taken_out: list[int] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return self.audit.target_file or ""
+
+    @property
+    def now_hash(self) -> str:
+        """What tells the file from a file that was changed after the preview; empty: no file."""
+        return hash_of(self.now)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether somebody changed the file since the write."""
+        return self.way != Way.EXACT
+
+
+def hash_of(data: bytes | None) -> str:
+    """The hash of a content; empty: there is no file."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def plan(agent: Agent, audit_id: str, *, hunk: int | None = None) -> Plan:
+    """What rolling back a write, or one hunk of it (from 0), would do to the file as it is now. Nothing is changed.
+
+    Raises NoSuchWrite, NotPossible, NotExact when bytes are missing, MayNotWrite and NotWritten for the file itself.
+    """
+    audit = _audit(agent, audit_id)
+    return planned(audit, current(agent, audit.target_file or ""), hunk=hunk)
+
+
+def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = None) -> Plan:
+    """The same for a file that holds `now`."""
+    before, after = (None if one is None else data_of(one) for one in (audit.before_snapshot, audit.after_snapshot))
+    if now == after and hunk is None:
+        return Plan(audit, now, before, Way.EXACT, audit.before_snapshot)
+    texts = [text_of(one or b"") for one in (before, after, now)]
+    merged = take_out(*texts, only=None if hunk is None else [hunk])
+    if not (merged.taken_out or merged.done or merged.conflicts):
+        raise NotPossible(_("This write has no hunk %(number)s.") % {"number": hunk})
+    wanted = None if not merged.text and before is None else bytes_of(merged.text)
+    about = {"taken_out": merged.taken_out, "done": merged.done, "conflicts": merged.conflicts}
+    return Plan(audit, now, wanted, Way.MERGED, hunk=hunk, **about)
+
+
+def current(agent: Agent, name: str) -> bytes | None:
+    """What a memory file holds now; None: there is none."""
+    with workspace.opened(places.workspace_of(agent)) as folder:
+        held = folder.held(name)
+        if held is None:
+            return None
+        held.close()
+        return held.data
+
+
+def _audit(agent, audit_id):
+    rows = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
+    audit = rows.filter(id=audit_id).first()
+    if audit is None:
+        raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
+    if audit.status == Status.ROLLED_BACK:
+        raise NotPossible(_("This write has been rolled back already."))
+    if audit.status != Status.WRITTEN:
+        raise NotPossible(
+            _("Nothing was written, so nothing can be rolled back: %(status)s.") % {"status": audit.status}
+        )
+    if audit.hunks_json is None:
+        raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
+    return audit

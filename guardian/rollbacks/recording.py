@@ -1,0 +1,124 @@
+"""What the database says of a rollback: its intents before files are touched, and what became of them afterwards."""
+
+from collections.abc import Sequence
+
+import orjson
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.sqlite import writing
+
+from .. import services
+from ..changes import change_of
+from ..exact import data_of
+from ..models import GuardianStatus, Rollback, RollbackIntent, WriteGuardianAudit
+from .planning import Status
+from .steps import Asked, Step, Take
+
+State = RollbackIntent.State
+
+
+def intend(db: str, steps: Sequence[Step], by: str, reason: str) -> list[RollbackIntent]:
+    """Both contents of each file as versions, and what is about to happen, before anything does."""
+    moment, group_id = clock.now_ms(), str(ULID())
+    with writing.in_turn_of(db):
+        return [_intent(db, step, Asked(by, reason, moment, str(ULID()), step.takes), group_id) for step in steps]
+
+
+def _intent(db, step: Step, asked: Asked, group_id):
+    if step.now is not None:
+        services.snapshot(db, step.name, step.now, moment=asked.at - 1)
+    after = None if step.wanted is None else services.snapshot(db, step.name, step.wanted, moment=asked.at)
+    return RollbackIntent.objects.using(db).create(
+        id=str(ULID()),
+        group_id=group_id,
+        file_name=step.name,
+        audits_json=orjson.dumps(step.audit_ids).decode(),
+        before_hash=step.now_hash or None,
+        after_snapshot=after,
+        draft_name=f".{step.name}.{asked.own_id}.rollback",
+        told_json=asked.as_text(),
+        created_at=asked.at,
+    )
+
+
+def finish(db: str, intents: Sequence[RollbackIntent]) -> None:
+    """Say in the database what became of the files: of all or of none, and done once, however often it is asked for."""
+    told = [(intent, Asked.of(intent.told_json)) for intent in intents]
+    own = [_own_write(db, intent, asked) for intent, asked in told]
+    with writing.in_turn_of(db):
+        for (intent, asked), write in zip(told, own, strict=True):
+            if WriteGuardianAudit.objects.using(db).filter(id=write.id).exists():
+                continue
+            write.save(using=db, force_insert=True)
+            _say(db, write.id, Status.WRITTEN, asked)
+            for take in asked.takes:
+                _take_back(db, take, write, asked, intent.group_id)
+            RollbackIntent.objects.using(db).filter(id=intent.id).update(state=State.EXCHANGED)
+
+
+def _take_back(db, take: Take, own, asked: Asked, group_id):
+    audits = WriteGuardianAudit.objects.using(db).filter(id=take.audit_id)
+    Rollback.objects.using(db).create(
+        id=take.rollback_id,
+        audit_id=take.audit_id,
+        rolled_back_at=asked.at,
+        rolled_back_by=asked.by,
+        reason=asked.reason,
+        restored_snapshot_id=take.restored_id,
+        previous_status=audits.get().status,
+        own_audit=own,
+        way=take.way,
+        group_id=group_id,
+    )
+    audits.update(status=Status.ROLLED_BACK)
+    _say(db, take.audit_id, Status.ROLLED_BACK, asked)
+
+
+def _own_write(db, intent, asked: Asked):
+    """The rollback as a write, not stored yet: what it changed, and so what undoes it again."""
+    versions = services.versions(db, intent.file_name)
+    before = versions.filter(content_hash=intent.before_hash or "").order_by("-created_at", "-id").first()
+    after = intent.after_snapshot
+    change = change_of(data_of(before) if before else None, data_of(after) if after else None, intent.file_name)
+    last = WriteGuardianAudit.objects.using(db).filter(id__in=orjson.loads(intent.audits_json)).latest("created_at")
+    return WriteGuardianAudit(
+        id=asked.own_id,
+        decision_id=last.decision_id,
+        turn_id=last.turn_id,
+        session_id=last.session_id,
+        session_key=last.session_key,
+        target_file=intent.file_name,
+        candidate_fact=last.candidate_fact,
+        before_snapshot=before,
+        after_snapshot=after,
+        diff=change.diff,
+        lines_added=change.added,
+        lines_removed=change.removed,
+        lines_modified=change.modified,
+        hunks_json=change.hunks_json,
+        status=Status.WRITTEN,
+        reason=asked.reason,
+        origin=WriteGuardianAudit.Origin.ROLLBACK,
+        sources=WriteGuardianAudit.Source.OWN,
+        created_at=asked.at,
+    )
+
+
+def _say(db, audit_id, status, asked: Asked):
+    GuardianStatus.objects.using(db).create(
+        audit_id=audit_id, status=status, given_by=asked.by, reason=asked.reason, created_at=asked.at
+    )
+
+
+def end(db: str, intent: RollbackIntent, state: str) -> None:
+    """An intent of which nothing is left to do."""
+    RollbackIntent.objects.using(db).filter(id=intent.id).update(state=state, ended_at=clock.now_ms())
+
+
+def data_before(db: str, intent: RollbackIntent) -> bytes | None:
+    """What the file held when the intent was stored; None: there was none."""
+    if intent.before_hash is None:
+        return None
+    row = services.versions(db, intent.file_name).filter(content_hash=intent.before_hash).first()
+    return data_of(row) if row else None

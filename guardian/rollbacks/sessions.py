@@ -1,0 +1,53 @@
+"""What rolling back all writes of a session would do: one after the other in thought, the last write first."""
+
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+
+from ..models import WriteGuardianAudit
+from .planning import NotPossible, Plan, Status, current, hash_of, planned
+
+
+@dataclass(slots=True)
+class SessionPlan:
+    """The rollbacks of a session: those of each file in the order in which they are done, each on what the one before
+    leaves.
+    """
+
+    by_file: dict[str, list[Plan]] = field(default_factory=dict)
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """What tells the files from files that were changed after the preview, by name; empty: no file."""
+        return {name: hash_of(plans[0].now) for name, plans in self.by_file.items()}
+
+    @property
+    def conflicts(self) -> list[Plan]:
+        """Those that need a person."""
+        return [one for plans in self.by_file.values() for one in plans if one.conflicts]
+
+
+def plan_session(agent: Agent, session_id: str, *, since: int | None = None, until: int | None = None) -> SessionPlan:
+    """What rolling back the writes of a session (from `since`, before `until`; milliseconds) would do. Reads only.
+
+    Raises NotPossible when there are none, or one of them lacks its versions; else as `planning.plan`.
+    """
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(session_id=session_id, status=Status.WRITTEN)
+    rows = rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
+    rows = rows.filter(created_at__gte=since) if since is not None else rows
+    rows = rows.filter(created_at__lt=until) if until is not None else rows
+    audits = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
+    made, holds = SessionPlan(), dict[str, bytes | None]()
+    for audit in audits:
+        if audit.hunks_json is None or not audit.target_file:
+            words = {"id": audit.id}
+            raise NotPossible(_("Nobody knows what the file held before the write %(id)s. Nothing is done.") % words)
+        name = audit.target_file
+        one = planned(audit, holds[name] if name in holds else current(agent, name))
+        holds[name] = one.wanted
+        made.by_file.setdefault(name, []).append(one)
+    if not made.by_file:
+        raise NotPossible(_("This session has no write that could be rolled back."))
+    return made

@@ -1,0 +1,217 @@
+"""The only way anything is written into a workspace: one of the five memory files, exchanged as a whole.
+
+An agent may write the same file at any moment, in place or by renaming another over it. So what a file held is never
+overwritten: it is exchanged with a draft beside it, and what came out is read again, for as long as somebody who had
+it open may still write to it. Nothing is followed: neither links on the way to the folder nor one in place of the file.
+"""
+
+import ctypes
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from openclaw_web import reasons
+from openclaw_web.errors import Refused
+
+from ..files import MEMORY_FILES
+
+MOST_BYTES = 5 * 1024 * 1024
+RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class NotWritten(Refused):
+    """Nothing was written: the file is none of ours to write, or the folder cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a file held when it was read; `handle` stays open, so that later writes to the same file are seen."""
+
+    handle: int
+    data: bytes
+    about: os.stat_result
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what it held."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    def now(self) -> bytes:
+        """What the opened file holds by now, wherever it was moved; at most one byte more than MOST_BYTES."""
+        return _read(self.handle)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.handle)
+
+
+class Folder:
+    """The opened folder of a workspace; made by `opened`."""
+
+    def __init__(self, handle: int):
+        self.handle = handle
+
+    def held(self, name: str) -> Held | None:
+        """What is in a memory file, opened; None where there is none. Raises NotWritten for what is no plain file."""
+        if name not in MEMORY_FILES:
+            raise NotWritten(_("%(file)s is not a memory file.") % {"file": name})
+        return self.displaced(name)
+
+    def displaced(self, name: str) -> Held | None:
+        """The same for a draft of ours, which after an exchange holds what the file held."""
+        try:
+            handle = os.open(name, FILE, dir_fd=self.handle)
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            words = {"file": name, "reason": reasons.of_system(exc)}
+            raise NotWritten(_("%(file)s cannot be read: %(reason)s.") % words) from exc
+        try:
+            about = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
+            if problem := _why_not(about):
+                raise NotWritten(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
+            return Held(handle, _read(handle), about)
+        except BaseException:
+            os.close(handle)
+            raise
+
+    def write_draft(self, name: str, data: bytes, like: Held | None) -> None:
+        """Write a new file and sync it, with mode, owner and extended attributes of another one."""
+        with _refusing(name):
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
+                             dir_fd=self.handle)  # fmt: skip
+            try:
+                with os.fdopen(handle, "wb", closefd=False) as file:
+                    file.write(data)
+                if like is not None:
+                    _make_like(handle, like)
+                os.fsync(handle)
+            except BaseException:
+                self.remove(name)
+                raise
+            finally:
+                os.close(handle)
+
+    def exchange(self, draft: str, name: str) -> None:
+        """Put a draft in the place of a file, which is then where the draft was. Both names are there all the time."""
+        with _refusing(name):
+            if not _renameat2(self.handle, draft, name, RENAME_EXCHANGE):
+                # Not on this kernel or file system: the old file keeps its content under a second name meanwhile.
+                aside = f"{draft}.old"
+                os.link(name, aside, src_dir_fd=self.handle, dst_dir_fd=self.handle, follow_symlinks=False)
+                os.rename(draft, name, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+                os.rename(aside, draft, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+            os.fsync(self.handle)
+
+    def create(self, draft: str, name: str) -> bool:
+        """Give a draft the name of a file that is not there; False, and nothing done, when there is one by now."""
+        with _refusing(name):
+            try:
+                os.link(draft, name, src_dir_fd=self.handle, dst_dir_fd=self.handle, follow_symlinks=False)
+            except FileExistsError:
+                return False
+            self.remove(draft)
+            os.fsync(self.handle)
+            return True
+
+    def move_aside(self, name: str, aside: str) -> None:
+        """Take a file away without losing it."""
+        with _refusing(name):
+            if not _renameat2(self.handle, name, aside, RENAME_NOREPLACE):
+                os.link(name, aside, src_dir_fd=self.handle, dst_dir_fd=self.handle, follow_symlinks=False)
+                os.unlink(name, dir_fd=self.handle)
+            os.fsync(self.handle)
+
+    def remove(self, name: str) -> None:
+        """Remove a draft."""
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.handle)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Folder]:
+    """The folder of a workspace. Raises NotWritten when it is not there, or a link is on the way to it."""
+    if not path.is_absolute() or ".." in path.parts:
+        raise NotWritten(_("The workspace %(path)s is not an absolute path.") % {"path": path})
+    try:
+        handle = _step_into(path)
+    except OSError as exc:
+        is_link = exc.errno in (errno.ELOOP, errno.ENOTDIR)
+        reason = _("a folder in the path is a link") if is_link else reasons.of_system(exc)
+        words = {"path": path, "reason": reason}
+        raise NotWritten(_("The workspace %(path)s is not written: %(reason)s.") % words) from exc
+    try:
+        yield Folder(handle)
+    finally:
+        os.close(handle)
+
+
+def _step_into(path):
+    """The folder, opened from the root on, one name after the other: the kernel would follow links between them."""
+    handle = os.open("/", FOLDER)
+    for part in path.parts[1:]:
+        try:
+            inner = os.open(part, FOLDER, dir_fd=handle)
+        finally:
+            os.close(handle)
+        handle = inner
+    return handle
+
+
+def _read(handle):
+    parts, left, place = [], MOST_BYTES + 1, 0
+    while left > 0 and (part := os.pread(handle, min(left, 1 << 20), place)):
+        parts.append(part)
+        place, left = place + len(part), left - len(part)
+    return b"".join(parts)
+
+
+def _why_not(about):
+    if not stat.S_ISREG(about.st_mode):
+        return _("it is not a plain file")
+    if about.st_nlink != 1:
+        return _("it has a second name")
+    if about.st_size > MOST_BYTES:
+        return _("it is larger than 5 MB")
+    return ""
+
+
+def _make_like(handle, like):
+    """Mode, owner and extended attributes. An owner whom only root may give is left as it is."""
+    for name in os.listxattr(like.handle):
+        with suppress(PermissionError):
+            os.setxattr(handle, name, os.getxattr(like.handle, name))
+    with suppress(PermissionError):
+        os.fchown(handle, like.about.st_uid, like.about.st_gid)
+    os.fchmod(handle, stat.S_IMODE(like.about.st_mode))
+
+
+def _renameat2(folder, old, new, flags):
+    """Whether the kernel did it; False where it does not know how to."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "renameat2"):
+        return False
+    if not libc.renameat2(folder, os.fsencode(old), folder, os.fsencode(new), flags):
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.ENOSYS, errno.EINVAL):
+        return False
+    raise OSError(code, os.strerror(code))
+
+
+@contextmanager
+def _refusing(name):
+    try:
+        yield
+    except OSError as exc:
+        words = {"file": name, "reason": reasons.of_system(exc)}
+        raise NotWritten(_("%(file)s was not written: %(reason)s.") % words) from exc

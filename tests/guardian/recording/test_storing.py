@@ -1,0 +1,83 @@
+"""Writes as they are told: versions, diffs and hunks are kept with them, and told twice is told once."""
+
+import pytest
+
+from guardian.blame import blame
+from guardian.changes import hunks_of
+from guardian.exact import NotExact, data_of
+from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import FileChange, Source, Told
+from people.configuration import keys as configuration
+
+DB, T0 = "agent_ada", 1_770_000_000_000
+pytestmark = pytest.mark.django_db
+
+
+def told(number, before, after, *, body="1", **columns):
+    row = WriteGuardianAudit(
+        id=f"w{number}", session_id="s1", target_file="MEMORY.md", candidate_fact="Likes tea.", status="written",
+        created_at=T0 + 1000 * number, **columns,
+    )  # fmt: skip
+    return Told(row, Source.API, FileChange(before, after), body_sha256=body, told_by="plugin")
+
+
+def rows():
+    return WriteGuardianAudit.objects.using(DB).order_by("created_at")
+
+
+def test_it_works(ada):
+    stored = storing.store(DB, [told(1, b"# Facts\n", b"# Facts\nLikes tea.\n")])
+    assert stored.new == ["w1"] and not stored.known
+    row = rows().get()
+    assert (row.lines_added, row.lines_removed, row.lines_modified) == (1, 0, 0)
+    assert "+Likes tea.\n" in row.diff
+    assert data_of(row.before_snapshot) == b"# Facts\n" and data_of(row.after_snapshot) == b"# Facts\nLikes tea.\n"
+    assert list(GuardianStatus.objects.using(DB).values_list("audit_id", "status", "given_by")) == [
+        ("w1", "written", "plugin")
+    ]
+
+
+def test_a_version_that_is_the_newest_is_used_again_and_a_return_is_a_new_one(ada):
+    storing.store(DB, [told(1, None, b"one\n"), told(2, b"one\n", b"two\n"), told(3, b"two\n", b"one\n")])
+    first, second, third = rows()
+    assert first.before_snapshot is None and first.after_snapshot == second.before_snapshot
+    assert third.after_snapshot != first.after_snapshot
+    assert FileSnapshot.objects.using(DB).count() == 3
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"a\x00b\n", b"one\r\ntwo", "\ufeffBOM\n".encode(), b""])
+def test_bytes_are_exact(ada, data):
+    storing.store(DB, [told(1, b"before\n", data)])
+    assert data_of(rows().get().after_snapshot) == data
+
+
+def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
+    storing.store(DB, [told(1, b"\xff\n", b"fine\n")])
+    row = rows().get()
+    FileSnapshot.objects.using(DB).filter(id=row.before_snapshot_id).update(raw=None)
+    FileSnapshot.objects.using(DB).filter(id=row.after_snapshot_id).update(content="other\n")
+    row = rows().get()
+    for version, words in ((row.before_snapshot, "without some of its bytes"), (row.after_snapshot, "damaged")):
+        with pytest.raises(NotExact, match=words):
+            data_of(version)
+
+
+def test_told_again_is_told_once_and_another_body_is_refused(ada):
+    storing.store(DB, [told(1, b"", b"x\n")])
+    assert storing.store(DB, [told(1, b"", b"x\n")]).known == ["w1"]
+    with pytest.raises(storing.Conflict):
+        storing.store(DB, [told(2, b"", b"y\n"), told(1, b"", b"z\n", body="2")])
+    assert rows().count() == 1
+
+
+def test_without_snapshots_there_is_no_diff(ada):
+    configuration.put("writeGuardianAuditing.storeFileSnapshots", False)
+    storing.store(DB, [told(1, b"", b"x\n")])
+    assert rows().get().diff is None and not FileSnapshot.objects.using(DB).exists()
+
+
+def test_blame_follows_what_was_stored(ada):
+    storing.store(DB, [told(1, b"# Facts\n", b"# Facts\ntea\n"), told(2, b"# Facts\ntea\n", b"new\n# Facts\ntea\n")])
+    writes = [(row.id, hunks_of(row.hunks_json)) for row in rows().reverse()]
+    assert blame(3, writes) == ["w2", None, "w1"]

@@ -1,0 +1,267 @@
+"""Rolling back a write to a real file: what was there comes back, and nothing that an agent wrote is lost."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from agents.models import CollectorSource
+from guardian.exact import data_of
+from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import FileChange, Source, Told
+from guardian.rollbacks import exchanging, performing, places, planning, recording, recovering, sessions, workspace
+from guardian.rollbacks.performing import Changed
+from people.configuration import keys as configuration
+
+DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def file(ada, settings, tmp_path, monkeypatch):
+    """The MEMORY.md of ada, in a workspace that this site may write to; nobody waits for late writers."""
+    root = tmp_path.resolve() / "openclaw"
+    for folder in ("agents/ada/sessions", "workspace-ada"):
+        (root / folder).mkdir(parents=True)
+    (root / "openclaw.json").write_text("{}")
+    CollectorSource.objects.create(source_key="k", kind="agent", root=str(root), path="agents/ada", agent_id="ada")
+    ada.home_name = "ada"
+    ada.save()
+    (tmp_path / "home" / "state").mkdir(parents=True)
+    settings.WORKSPACE_WRITES, settings.HOME_DIR = True, tmp_path / "home"
+    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
+    return root / "workspace-ada" / NAME
+
+
+def wrote(file, number, before, after):
+    """A write that an agent carried out and a plugin told of."""
+    row = WriteGuardianAudit(
+        id=f"w{number}", session_id="s1", target_file=NAME, candidate_fact="x", status="written",
+        created_at=T0 + number * 1000,
+    )  # fmt: skip
+    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    file.write_bytes(after)
+
+
+def roll_back(ada, number, **more):
+    seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).now_hash
+    return performing.perform(ada, f"w{number}", by="otto", reason="wrong", **({"seen": seen} | more))
+
+
+def row(name):
+    return WriteGuardianAudit.objects.using(DB).get(id=name)
+
+
+@pytest.mark.parametrize("before", [b"# Facts\n", b"\xff\x00\r\nno end", b""])
+def test_it_works(ada, file, before):
+    wrote(file, 1, before, before + b"\nLikes tea.\n")
+    result = roll_back(ada, 1)
+    assert file.read_bytes() == before and os.listdir(file.parent) == [NAME]
+    assert result.success and result.restored_to == row("w1").before_snapshot.created_at and not result.meanwhile
+    assert row("w1").status == "rolled_back"
+    done = Rollback.objects.using(DB).get()
+    assert (done.id, done.audit_id, done.rolled_back_by, done.reason, done.previous_status, done.way) == (
+        result.rollback_id, "w1", "otto", "wrong", "written", "exact",
+    )  # fmt: skip
+    assert data_of(done.restored_snapshot) == before
+    assert RollbackIntent.objects.using(DB).get().state == "done"
+
+
+def test_a_file_that_was_new_goes(ada, file):
+    wrote(file, 1, None, b"new\n")
+    assert roll_back(ada, 1).restored_to is None
+    assert not file.exists() and os.listdir(file.parent) == []
+    assert Rollback.objects.using(DB).get().restored_snapshot is None
+
+
+def test_a_rollback_is_rolled_back_and_the_write_stays_so(ada, file):
+    wrote(file, 1, b"one\n", b"two\n")
+    roll_back(ada, 1)
+    own = Rollback.objects.using(DB).get().own_audit
+    seen = planning.plan(ada, own.id).now_hash
+    performing.perform(ada, own.id, by="otto", reason="it was right", seen=seen)
+    assert file.read_bytes() == b"two\n"
+    assert row("w1").status == row(own.id).status == "rolled_back"
+
+
+def test_later_lines_stay(ada, file):
+    wrote(file, 1, b"a\nb\nc\nd\n", b"a\nB\nc\nd\n")
+    wrote(file, 2, b"a\nB\nc\nd\n", b"a\nB\nc\nd\ne\n")
+    assert planning.plan(ada, "w1").has_changed
+    roll_back(ada, 1)
+    assert file.read_bytes() == b"a\nb\nc\nd\ne\n"
+    assert Rollback.objects.using(DB).get().way == "merged"
+
+
+def test_a_conflict_needs_a_person(ada, file):
+    wrote(file, 1, b"a\nb\nc\n", b"a\nB\nc\n")
+    file.write_bytes(b"a\nBBB\nc\n")
+    found = planning.plan(ada, "w1")
+    assert [(one.before, one.after, one.current) for one in found.conflicts] == [(("b\n",), ("B\n",), ("BBB\n",))]
+    with pytest.raises(Changed, match="Choose"):
+        roll_back(ada, 1)
+    assert file.read_bytes() == b"a\nBBB\nc\n" and row("w1").status == "written"
+    roll_back(ada, 1, chosen=b"a\nchosen\nc\n")
+    assert file.read_bytes() == b"a\nchosen\nc\n" and Rollback.objects.using(DB).get().way == "chosen"
+
+
+def test_one_hunk_leaves_the_rest_of_the_write(ada, file):
+    wrote(file, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
+    roll_back(ada, 1, hunk=1)
+    assert file.read_bytes() == b"A\nb\nc\nd\ne\n" and row("w1").status == "written"
+    assert WriteGuardianAudit.objects.using(DB).filter(origin="rollback").count() == 1
+    roll_back(ada, 1)  # the other one as well: the first is done
+    assert file.read_bytes() == b"a\nb\nc\nd\ne\n" and row("w1").status == "rolled_back"
+
+
+def test_a_file_that_changed_since_the_preview_is_left_alone(ada, file):
+    wrote(file, 1, b"a\n", b"b\n")
+    seen = planning.plan(ada, "w1").now_hash
+    file.write_bytes(b"c\n")
+    with pytest.raises(Changed, match="since the preview"):
+        performing.perform(ada, "w1", by="otto", reason="wrong", seen=seen)
+    assert file.read_bytes() == b"c\n" and not RollbackIntent.objects.using(DB).exists()
+
+
+def test_what_an_agent_writes_meanwhile_is_kept(ada, file, monkeypatch):
+    wrote(file, 1, b"a\n", b"b\n")
+    agent = os.open(file, os.O_WRONLY)
+    exchange = workspace.Folder.exchange
+    monkeypatch.setattr(
+        workspace.Folder, "exchange", lambda *words: (os.pwrite(agent, b"late\n", 0), exchange(*words))[1]
+    )
+    result = roll_back(ada, 1)
+    os.close(agent)
+    assert file.read_bytes() == b"a\n"
+    kept = FileSnapshot.objects.using(DB).get(id=result.meanwhile[0])
+    assert data_of(kept) == b"late\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("rolled_back", "already"), ("refused", "Nothing was written"), ("written", "Nobody knows")]
+)
+def test_what_cannot_be_rolled_back(ada, file, status, words):
+    wrote(file, 1, b"a\n", b"b\n")
+    WriteGuardianAudit.objects.using(DB).update(status=status, hunks_json=None)
+    with pytest.raises(planning.NotPossible, match=words):
+        roll_back(ada, 1)
+    with pytest.raises(planning.NoSuchWrite):
+        planning.plan(ada, "w9")
+
+
+def test_without_the_settings_nothing_is_written(ada, file, settings):
+    wrote(file, 1, b"a\n", b"b\n")
+    configuration.put("writeGuardianAuditing.enableRollback", False)
+    with pytest.raises(places.MayNotWrite, match="Rollbacks are off"):
+        roll_back(ada, 1)
+    configuration.put("writeGuardianAuditing.enableRollback", True)
+    settings.WORKSPACE_WRITES = False
+    with pytest.raises(places.MayNotWrite, match="OPENCLAW_WEB_WORKSPACE_WRITES"):
+        roll_back(ada, 1)
+    assert file.read_bytes() == b"b\n"
+
+
+def told(file, number, before, after, **columns):
+    """A write that was told, whatever the file holds."""
+    columns = {"session_id": "s1", "target_file": file.name} | columns
+    row = WriteGuardianAudit(
+        id=f"w{number}", candidate_fact="x", status="written", created_at=T0 + number * 1000, **columns
+    )
+    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    file.write_bytes(after)
+
+
+def session(ada, **more):
+    made = planning_of(ada, **more)
+    return performing.perform_session(ada, "s1", by="otto", reason="all wrong", seen=made.hashes, **more)
+
+
+def planning_of(ada, **more):
+    return sessions.plan_session(ada, "s1", **more)
+
+
+def test_a_session_is_rolled_back_whole(ada, file):
+    user = file.parent / "USER.md"
+    told(file, 1, b"a\n", b"a\nb\n")
+    told(user, 2, None, b"tea\n")
+    told(file, 3, b"a\nb\n", b"a\nb\nother\n", session_id="s2")
+    told(file, 4, b"a\nb\nother\n", b"A\nb\nother\n")
+    results = session(ada)
+    assert file.read_bytes() == b"a\nother\n" and not user.exists()
+    assert sorted(one.rollback_id for one in results) == sorted(Rollback.objects.using(DB).values_list("id", flat=True))
+    assert [row(f"w{n}").status for n in (1, 2, 3, 4)] == ["rolled_back", "rolled_back", "written", "rolled_back"]
+    assert len(set(Rollback.objects.using(DB).values_list("group_id", flat=True))) == 1
+    assert os.listdir(file.parent) == [NAME]
+
+
+def test_of_a_session_some_days(ada, file):
+    told(file, 1, b"a\n", b"a\nb\n")
+    told(file, 2, b"a\nb\n", b"a\nb\nc\n")
+    session(ada, since=T0 + 2000)
+    assert file.read_bytes() == b"a\nb\n"
+    session(ada, until=T0 + 2000)
+    assert file.read_bytes() == b"a\n"
+
+
+def test_a_session_with_a_conflict_is_left_whole(ada, file):
+    user = file.parent / "USER.md"
+    told(file, 1, b"a\n", b"b\n")
+    told(user, 2, b"", b"tea\n")
+    file.write_bytes(b"mine\n")
+    assert [one.audit.id for one in planning_of(ada).conflicts] == ["w1"]
+    with pytest.raises(Changed):
+        session(ada)
+    assert (file.read_bytes(), user.read_bytes()) == (b"mine\n", b"tea\n")
+
+
+def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(ada, file):
+    user = file.parent / "USER.md"
+    told(user, 1, b"", b"tea\n")
+    told(file, 2, b"a\n", b"b\n")
+    made = planning_of(ada)
+    assert list(made.by_file) == [NAME, "USER.md"]
+    os.link(user, file.parent.parent / "second-name")  # refused when its turn comes
+    with pytest.raises(workspace.NotWritten):
+        performing.perform_session(ada, "s1", by="otto", reason="wrong", seen=made.hashes)
+    assert (file.read_bytes(), user.read_bytes()) == (b"b\n", b"tea\n")
+    assert sorted(os.listdir(file.parent)) == [NAME, "USER.md"]
+    assert not Rollback.objects.using(DB).exists() and row("w2").status == "written"
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing of ours runs after it."""
+
+
+@pytest.mark.parametrize("before", [b"a\n", None])
+@pytest.mark.parametrize("step", ["write_draft", "exchange", "create", "move_aside", "fsynced", "finish"])
+def test_killed_at_any_step_it_is_finished_or_undone(ada, file, monkeypatch, before, step):
+    wrote(file, 1, before, b"b\n")
+    with monkeypatch.context() as patched:
+        _die_at(patched, step)
+        with suppress(Killed):
+            roll_back(ada, 1)
+    recovered = recovering.recover(ada)
+    is_done = row("w1").status == "rolled_back"
+    assert Rollback.objects.using(DB).exists() == is_done
+    assert (file.read_bytes() if file.exists() else None) == (before if is_done else b"b\n")
+    assert [one.name for one in Path(file.parent).iterdir()] in ([NAME], [])
+    assert recovering.recover(ada) == [] and len(recovered) <= 1
+
+
+def _die_at(patched, step):
+    def dying(real):
+        def act(*words):
+            if step != "finish":
+                real(*words)
+            raise Killed
+
+        return act
+
+    if step == "finish":
+        patched.setattr(recording, "finish", dying(recording.finish))
+    elif step == "fsynced":
+        patched.setattr(exchanging, "watch", dying(lambda *_words: None))
+    else:
+        patched.setattr(workspace.Folder, step, dying(getattr(workspace.Folder, step)))
