@@ -1,0 +1,15 @@
+"""Writes to memory files for tests: told as a plugin tells them, with what the file held before and after."""
+
+from guardian.models import WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import FileChange, Source, Told
+
+T0 = 1_770_000_000_000
+
+
+def wrote(db: str, number: int, before: bytes | None, after: bytes | None, **columns) -> WriteGuardianAudit:
+    """Write `w<number>`, a second after the one with the number before it."""
+    told = {"session_id": "s1", "target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "status": "written"}
+    row = WriteGuardianAudit(id=f"w{number}", created_at=T0 + number * 1000, **(told | columns))
+    storing.store(db, [Told(row, Source.API, FileChange(before, after), body_sha256="1", told_by="plugin")])
+    return WriteGuardianAudit.objects.using(db).get(id=row.id)
