@@ -42,6 +42,7 @@ PAGES = {
     "samples": "/samples/",
     "sessions": "/agents/ada/sessions/",
     "turns": "/agents/ada/turns/",
+    "writes": "/agents/ada/writes/",
 }
 # Pages with a list that has no filters, or only tabs.
 PLAIN_PAGES = (
@@ -141,6 +142,9 @@ VALUES = {
     "handle": "x",
     "kind": "user",
     "exported_by": "user1",
+    "decision": "00000000000000000000000001",
+    "rule": "rule-1",
+    "turn": "00000001:r12",
     "name": "MEMORY.md",
     "model": "claude-opus-4-5",
     "object_id": "nowhere",
@@ -198,6 +202,7 @@ def rows(as_admin, ada):
     many_rows.fill_sessions("agent_ada", ROWS)
     many_rows.fill_agent("agent_ada", ROWS)
     many_rows.fill_gate("agent_ada", ROWS)
+    many_rows.fill_guardian("agent_ada", ROWS)
     sums.rebuild("agent_ada")
     many_rows.fill_artifacts("agent_ada", ROWS)
     many_rows.fill_site(ROWS, agent="ada")

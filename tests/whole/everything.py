@@ -29,6 +29,7 @@ def fill(count, person):
     many_rows.fill_sessions(DB, count)
     many_rows.fill_agent(DB, count)
     many_rows.fill_gate(DB, count)
+    many_rows.fill_guardian(DB, count)
     sums.rebuild(DB)
     many_rows.fill_artifacts(DB, count)
     many_rows.fill_site(count, agent="ada")

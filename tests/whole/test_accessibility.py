@@ -38,6 +38,7 @@ ADDRESSES = {
     "gate:replay_new": "/agents/main/gate/replays/new/?decision=NO_WRITE",
     "gate:statistics": "/agents/main/gate/statistics/",
     "datasets:replay_verdicts": "/agents/main/replays/{replay}/verdicts/",
+    "guardian:audit_list": "/agents/main/writes/",
     "guardian:file_detail": "/agents/main/files/{file}/",
     "guardian:file_list": "/agents/main/files/",
     "ledger:event_list": "/agents/main/events/",

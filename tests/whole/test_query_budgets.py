@@ -66,6 +66,7 @@ BUDGETS = {
     "gate:statistics": 12,
     "datasets:replay_verdicts": 13,
     "gate:session_decisions": 5,
+    "guardian:audit_list": 9,
     "guardian:file_detail": 12,
     "guardian:file_list": 8,
     "jobs:job_detail": 3,

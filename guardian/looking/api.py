@@ -1,0 +1,27 @@
+"""Writes to memory files over the JSON API: found, and looked at."""
+
+from ninja import Query
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.pages.doors import needs
+
+from ..lists.audit_list import WRITES
+from ..lists.schemas import GuardianWriteOut, GuardianWriteQuery
+
+router = Operations("guardian_looking_api", tags=["guardian"])
+MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
+
+
+@router.get("/agents/{agent}/guardian/writes", Page[GuardianWriteOut], 404, 409, 503)
+@agent_view
+@needs("viewer")
+def guardian_write_list(request, agent, filters: Query[GuardianWriteQuery]):
+    """Writes to memory files, newest first. A search may return fewer than `limit`, and a `next`."""
+    found = WRITES.fits(agent, **filters.asked())
+    return listed(found.page(**filters.place, budget=MOST_CHARACTERS, weigh=_length))
+
+
+def _length(row):
+    return len(row.reason or "") + len(row.candidate_fact or "")
