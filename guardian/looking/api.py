@@ -9,6 +9,8 @@ from openclaw_web.pages.doors import needs
 
 from ..lists.audit_list import WRITES
 from ..lists.schemas import GuardianWriteOut, GuardianWriteQuery
+from . import telling
+from .schemas import GuardianWriteDetail
 
 router = Operations("guardian_looking_api", tags=["guardian"])
 MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
@@ -21,6 +23,14 @@ def guardian_write_list(request, agent, filters: Query[GuardianWriteQuery]):
     """Writes to memory files, newest first. A search may return fewer than `limit`, and a `next`."""
     found = WRITES.fits(agent, **filters.asked())
     return listed(found.page(**filters.place, budget=MOST_CHARACTERS, weigh=_length))
+
+
+@router.get("/agents/{agent}/guardian/writes/{audit_id}", GuardianWriteDetail, 404, 503)
+@agent_view
+@needs("viewer")
+def guardian_write_detail(request, agent, audit_id: str):
+    """One write with its diff, its turn and decision, its statuses and its rollback."""
+    return telling.write(agent, audit_id)
 
 
 def _length(row):

@@ -32,4 +32,8 @@ class Migration(migrations.Migration):
             model_name='writeguardianaudit',
             index=models.Index(condition=models.Q(('rule_id__isnull', False)), fields=['rule_id', 'created_at'], name='idx_audit_rule'),
         ),
+        migrations.AddIndex(
+            model_name='writeguardianaudit',
+            index=models.Index(condition=models.Q(('retry_of__isnull', False)), fields=['retry_of'], name='idx_audit_retry'),
+        ),
     ]

@@ -93,6 +93,7 @@ class WriteGuardianAudit(models.Model):
             models.Index(fields=["decision_id", "created_at"], name="idx_audit_decision"),
             models.Index(fields=["origin", "created_at"], name="idx_audit_origin"),
             models.Index(fields=["rule_id", "created_at"], name="idx_audit_rule", condition=Q(rule_id__isnull=False)),
+            models.Index(fields=["retry_of"], name="idx_audit_retry", condition=Q(retry_of__isnull=False)),
             models.Index(fields=["before_snapshot"], name="idx_audit_before"),
             models.Index(fields=["after_snapshot"], name="idx_audit_after"),
         ]

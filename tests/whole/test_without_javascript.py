@@ -42,6 +42,7 @@ HEADINGS = {
     "gate:replay_list": "Replays of decisions of main",
     "gate:replay_new": "Replay decisions with another gate",
     "gate:statistics": "Memory gate statistics of main",
+    "guardian:audit_detail": "Write to MEMORY.md",
     "guardian:audit_list": "Writes of main",
     "guardian:file_detail": "MEMORY.md",
     "guardian:file_list": "Files of main",

@@ -1,0 +1,72 @@
+"""What the API says of one write to a memory file."""
+
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from ledger.session.schemas import TurnOut
+
+from ..lists.schemas import STATUS, GuardianWriteOut
+from ..models import Rollback
+from ..schemas import Hunk, VersionOut
+
+
+class GuardianDecisionOut(Schema):
+    """The decision of memory_gate behind a write."""
+
+    id: str
+    decision: str
+    reason: str
+    created_at: int
+
+
+class GuardianStatusOut(Schema):
+    """A status that a write had from a moment on."""
+
+    status: STATUS  # type: ignore[valid-type]
+    given_by: str
+    reason: str
+    created_at: int
+
+
+class GuardianRollbackOut(Schema):
+    """How a write was taken back."""
+
+    id: str
+    rolled_back_at: int
+    rolled_back_by: str
+    reason: str
+    restored_snapshot_id: str | None = Field(description="null: there was no file before the write")
+    own_audit_id: str | None = Field(description="the rollback as a write")
+    way: Literal[tuple(Rollback.Way.values)] = Field(  # type: ignore[valid-type]
+        description="`exact`: the file had not changed since; `merged`: only lines of this write; `chosen` by a person"
+    )
+
+
+class GuardianRuleOut(Schema):
+    """The rule that applies to a write."""
+
+    id: str
+    correction_pattern: str | None
+    correction_reason: str
+
+
+class GuardianWriteDetail(GuardianWriteOut):
+    """One write with what changed, what it came from and what became of it."""
+
+    diff: str | None = Field(description="unified, as it was when it was written; null: not known")
+    before: VersionOut | None = Field(description="null: there was no file, or what it held is not known")
+    after: VersionOut | None
+    hunks: list[Hunk] = Field(description="the changed places with the characters that changed")
+    left: int = Field(description="changed lines that are not in `hunks`, because the answer would be too long")
+    is_coarse: bool = Field(description="too large or too different to compare word by word")
+    turn: TurnOut | None = Field(description="null: no turn was found, or it is no longer stored")
+    decision: GuardianDecisionOut | None = Field(description="null: not known, or no longer stored")
+    rule: GuardianRuleOut | None
+    status_history: list[GuardianStatusOut] = Field(description="oldest first")
+    rolled_back: GuardianRollbackOut | None = Field(description="null: it was not rolled back")
+    takes_back: list[str] = Field(description="ids of writes that this rollback took back")
+    retries: list[str] = Field(description="ids of writes that asked for it again")
+    shared_with: list[str] = Field(description="ids of other writes with the same diff")
+    turns_in_window: list[str] = Field(description="ids of the last turns in which an unattributed write may be")
