@@ -13,9 +13,7 @@ from tests.guardian.written import T0, wrote
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
-states = st.lists(
-    st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d"]), max_size=6).map("".join), min_size=1, max_size=6
-)
+texts = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d"]), max_size=6).map("".join)
 
 
 def told(ada, name="MEMORY.md"):
