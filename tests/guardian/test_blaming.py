@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from guardian import services
 from guardian.changes import hunks_of
 from guardian.looking.blaming import blame_of, lines_left_by
-from guardian.models import FileSnapshot, WriteGuardianAudit
+from guardian.models import FileSnapshot, GuardianReceipt, WriteGuardianAudit
 from openclaw_web.diffs.comparing import lines_of
 from tests.guardian.written import T0, wrote
 
@@ -35,7 +35,8 @@ def test_each_line_has_its_write(ada):
 @given(states=st.lists(texts, min_size=1, max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 def test_with_a_write_for_each_change_nothing_is_unknown(ada, states):
-    WriteGuardianAudit.objects.using(DB).all().delete(), FileSnapshot.objects.using(DB).all().delete()
+    for model in (GuardianReceipt, WriteGuardianAudit, FileSnapshot):
+        model.objects.using(DB).all().delete()
     before, writers = None, []
     for number, state in enumerate(states):
         row = wrote(DB, number, before, state.encode())
