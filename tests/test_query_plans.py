@@ -59,6 +59,7 @@ PLAIN_PAGES = (
     "/agents/ada/gate/statistics/?by=day&model=gate-small&prompt=prompt-1",
     "/agents/ada/gate/statistics/?by=session&from=2026-01-05&to=2026-04-30",
     "/agents/ada/lint/",
+    "/agents/ada/writes/history/MEMORY.md/",
     "/agents/ada/stored/",
     "/agents/ada/subagents/",
     "/operations/artifacts/",
@@ -102,6 +103,8 @@ NO_LISTS = {
     "gate:replay_new",
     "gate:session_decisions",
     "guardian:audit_detail",
+    "guardian:audit_lines",
+    "guardian:blame",
     "guardian:decision_writes",
     "guardian:file_detail",
     "guardian:session_writes",
@@ -163,7 +166,14 @@ VALUES = {
     "tool": "exec",
     "types": "user",
 }
-IDS = {"agent": "ada", "session_id": "00000001", "job_id": "x", "run_id": "x", "replay_id": "00000001"}
+IDS = {
+    "agent": "ada",
+    "session_id": "00000001",
+    "job_id": "x",
+    "name": "MEMORY.md",
+    "run_id": "x",
+    "replay_id": "00000001",
+}
 # Filters of the API that do not go with others of theirs: asked for in an address of their own.
 APART = {"/api/v1/agents/ada/gate/statistics": {"session": "by=session&session=00000001"}}
 NOT_FILTERS = {"after", "before", "limit", "sort", "format"}

@@ -81,15 +81,23 @@ def blame_of(agent: Agent, name: str) -> Blame | None:
 
 def lines_left_by(agent: Agent, audit_ids: Collection[str]) -> list[tuple[str, int, str]]:
     """The lines that memory files still have from these writes: (file, line number, text without its ending)."""
+    return sorted({line for lines in left_by_each(agent, audit_ids).values() for line in lines})
+
+
+def left_by_each(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[tuple[str, int, str]]]:
+    """The same for each of these writes, by its id; those with one diff left the same lines."""
     rows = WriteGuardianAudit.objects.using(agent.db).filter(id__in=audit_ids, status__in=DONE)
-    files = sorted({name for name in rows.values_list("target_file", flat=True) if name})
-    found = []
-    for name in files:
+    files = dict(rows.filter(hunks_json__isnull=False).values_list("id", "target_file"))
+    found: dict[str, list[tuple[str, int, str]]] = {}
+    for name in sorted({file for file in files.values() if file}):
         blamed = blame_of(agent, name)
-        wanted = {blamed.shared.get(one, one) for one in audit_ids} if blamed else set()
-        lines = blamed.lines if blamed else []
-        found += [(name, line.number, line.text.rstrip("\r\n")) for line in lines if line.audit_id in wanted]
-    return found
+        for line in blamed.lines if blamed else ():
+            if line.audit_id:
+                found.setdefault(line.audit_id, []).append((name, line.number, line.text.rstrip("\r\n")))
+        for one, standing in blamed.shared.items() if blamed else ():
+            if one in files and standing in found:
+                found[one] = found[standing]
+    return {name: lines for name, lines in found.items() if name in files}
 
 
 def _written(db, name, found) -> list[_Write]:

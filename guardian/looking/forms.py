@@ -22,3 +22,17 @@ class AuditForm(forms.Form):
         """How the diff is shown, as the address says it."""
         self.is_valid()
         return self.cleaned_data.get("view", "")
+
+
+class BlameForm(forms.Form):
+    """From which line on a file is shown."""
+
+    wanted = forms.IntegerField(required=False, min_value=1, max_value=10_000_000)
+
+    def __init__(self, data):
+        super().__init__({"wanted": data.get("line", "")})
+
+    @property
+    def line(self) -> int:
+        """The line, the first one where the address names none that can be."""
+        return (self.is_valid() and self.cleaned_data["wanted"]) or 1

@@ -1,6 +1,6 @@
 """What the API says of one write to a memory file."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from ninja import Schema
 from pydantic import Field
@@ -70,3 +70,44 @@ class GuardianWriteDetail(GuardianWriteOut):
     retries: list[str] = Field(description="ids of writes that asked for it again")
     shared_with: list[str] = Field(description="ids of other writes with the same diff")
     turns_in_window: list[str] = Field(description="ids of the last turns in which an unattributed write may be")
+
+
+class GuardianEventOut(Schema):
+    """A write or a version of a file."""
+
+    at: int
+    kind: Literal["write", "version"]
+    audit: GuardianWriteOut | None = Field(description="of a write, whatever its status")
+    version: VersionOut | None = Field(description="of a version")
+    led_by: list[str] = Field(description="ids of the writes that led to this version")
+
+    @staticmethod
+    def resolve_led_by(event: Any) -> list[str]:
+        """The ids alone."""
+        return [row.id for row in event.led_by]
+
+
+class GuardianBlameRun(Schema):
+    """Lines one after another that came from the same write, or from nobody known."""
+
+    first: int = Field(description="number of the first line")
+    last: int
+    known: Literal["write", "gap", "before"] = Field(
+        description="`gap`: a version is missing, and who changed it is not known; `before`: before the first write"
+    )
+    audit_id: str | None
+    turn_id: str | None
+    session_id: str | None
+    message_id: str | None = Field(description="id of the record with the message")
+    since: int | None = Field(description="of a gap: it was changed after this time")
+    until: int | None = Field(description="of a gap: and before this time; null: up to now")
+
+
+class GuardianBlameOut(Schema):
+    """Who put each line of a file there."""
+
+    version: VersionOut = Field(description="the newest one, which has these lines")
+    line_count: int
+    first_at: int | None = Field(description="of the first write that was followed; null: no write is known")
+    is_cut: bool = Field(description="too many versions are missing: earlier writes were not followed")
+    runs: list[GuardianBlameRun]

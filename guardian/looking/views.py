@@ -13,7 +13,7 @@ from openclaw_web.pages.html import render_page
 
 from .. import exact
 from ..models import FileSnapshot, WriteGuardianAudit
-from . import around, beside, shown
+from . import around, beside, blaming, shown
 from .forms import AuditForm
 
 
@@ -55,7 +55,8 @@ def session_writes(request, agent, session_id):
     turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
     ids = dict(turns.values_list("id", "turn_number"))
     found = around.of_turns(agent.db, list(ids))
-    context = {"agent": agent, "rows": [(turn_id, ids[turn_id], rows) for turn_id, rows in found.items()]}
+    left = blaming.left_by_each(agent, [row.id for rows in found.values() for row in rows])
+    context = {"agent": agent, "rows": [(ids[turn_id], rows) for turn_id, rows in found.items()], "left": left}
     return render(request, "guardian/session_writes.html", context)
 
 

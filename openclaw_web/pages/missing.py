@@ -53,6 +53,8 @@ BY_ROUTE = {
     "automation:cron_detail": ("job_id", _("There is no scheduled task %(name)s."), (TASKS,)),
     "datasets:export_file": ("name", _("There is no file %(name)s in this export."), (EXPORTS,)),
     "operations:checkpoint_detail": ("sha256", _("There is no checkpoint %(name)s."), (SESSIONS,)),
+    "guardian:blame": ("name", _("There is no memory file %(name)s."), (FILES,)),
+    "guardian:file_history": ("name", _("There is no memory file %(name)s, or not in this version."), (FILES,)),
     "guardian:file_detail": ("name", _("There is no file %(name)s, or not in this version."), (FILES,)),
 }
 # The same of all others, by the part that names the thing, the innermost first.

@@ -43,6 +43,8 @@ HEADINGS = {
     "gate:replay_new": "Replay decisions with another gate",
     "gate:statistics": "Memory gate statistics of main",
     "guardian:audit_detail": "Write to MEMORY.md",
+    "guardian:blame": "Who wrote MEMORY.md",
+    "guardian:file_history": "History of MEMORY.md",
     "guardian:audit_list": "Writes of main",
     "guardian:file_detail": "MEMORY.md",
     "guardian:file_list": "Files of main",
