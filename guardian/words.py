@@ -34,6 +34,8 @@ WAY_SENTENCES = {
     Rollback.Way.MERGED: _("The file had changed since: only the lines of this write were taken out."),
     Rollback.Way.CHOSEN: _("A person chose what the file holds."),
 }
+# What stands as a reason in rows that nobody gave one: the file was changed by what the plugin does by itself.
+CONSOLIDATION = "consolidation"
 
 
 def of_rows() -> dict[str, dict[str, str]]:
@@ -52,6 +54,13 @@ def write_match_sentence(match):
     return str(MATCH_SENTENCES.get(match, match))
 
 
+def write_reason(reason, origin):
+    """Why something was written, or not; of a change that nobody told of, what made it, where that is known."""
+    if origin == Origin.UNATTRIBUTED and reason == CONSOLIDATION:
+        return str(_("The plugin's consolidation changed the file."))
+    return reason or ""
+
+
 def write_source_words(sources):
     """The bits of who told of a write, in words; `–` for none."""
     return listed(SOURCE_WORDS[source] for source in Source if sources & source) or "–"
@@ -62,5 +71,5 @@ def rollback_way_sentence(way):
     return str(WAY_SENTENCES.get(way, way))
 
 
-MADE = (write_origin_word, write_match_sentence, write_source_words, rollback_way_sentence)
+MADE = (write_origin_word, write_match_sentence, write_reason, write_source_words, rollback_way_sentence)
 FILTERS = {made.__name__: made for made in MADE}

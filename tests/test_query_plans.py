@@ -59,6 +59,8 @@ PLAIN_PAGES = (
     "/agents/ada/gate/statistics/?by=day&model=gate-small&prompt=prompt-1",
     "/agents/ada/gate/statistics/?by=session&from=2026-01-05&to=2026-04-30",
     "/agents/ada/lint/",
+    "/agents/ada/writes/chart/",
+    "/agents/ada/writes/chart/?file=USER.md&weeks=52",
     "/agents/ada/writes/history/MEMORY.md/",
     "/agents/ada/stored/",
     "/agents/ada/subagents/",

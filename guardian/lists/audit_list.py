@@ -42,6 +42,7 @@ SEGMENTS = Segments(
     first="all",
     parts={
         "all": EVERYTHING,
+        "writes": Segment(_("Without rollbacks"), without=(Origin.ROLLBACK,)),
         "told": Segment(_("Asked for"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN)),
         "unattributed": Segment(_("Unattributed"), among=(Origin.UNATTRIBUTED,)),
         "rollbacks": Segment(_("Rollbacks"), among=(Origin.ROLLBACK,)),

@@ -11,8 +11,14 @@ from openclaw_web.pages.doors import needs
 from ..files import MEMORY_FILES
 from ..lists.audit_list import WRITES
 from ..lists.schemas import GuardianWriteOut, GuardianWriteQuery
-from . import history, telling
-from .schemas import GuardianBlameOut, GuardianEventOut, GuardianWriteDetail
+from . import history, telling, weeks
+from .schemas import (
+    GuardianBlameOut,
+    GuardianChartOut,
+    GuardianChartQuery,
+    GuardianEventOut,
+    GuardianWriteDetail,
+)
 
 router = Operations("guardian_looking_api", tags=["guardian"])
 MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
@@ -54,6 +60,15 @@ def guardian_file_blame(request, agent, name: str):
     if found is None:
         raise Http404
     return found
+
+
+@router.get("/agents/{agent}/guardian/chart", GuardianChartOut, 404, 409, 503)
+@agent_view
+@needs("viewer")
+def guardian_chart(request, agent, filters: Query[GuardianChartQuery]):
+    """Writes, refusals, failures and rollbacks by ISO week (UTC), the oldest first."""
+    found = weeks.weeks_of(agent, file=filters.file or "", weeks=int(filters.weeks))
+    return {"file": filters.file, "weeks": [week.told for week in found]}
 
 
 def _length(row):

@@ -1,4 +1,4 @@
-"""A memory file through its writes: its history, who put each line there, and the lines that one write left."""
+"""Memory files through their writes: history, who put each line there, what one write left, writes by week."""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404, render
@@ -13,8 +13,8 @@ from openclaw_web.pages.html import render_page
 from .. import forms, versions
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
-from . import blamed, blaming, history, shown
-from .forms import BlameForm
+from . import blamed, blaming, history, shown, weeks
+from .forms import BlameForm, ChartForm
 
 
 @require_safe
@@ -65,3 +65,24 @@ def audit_lines(request, agent, audit_id):
     lines = blaming.lines_left_by(agent, [row.id])
     context = {"agent": agent, "audit": row, "lines": lines[: shown.MOST], "count": len(lines)}
     return render(request, "guardian/audit_lines.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def chart(request, agent):
+    """Writes, refusals, failures and rollbacks by week, of all files or of one."""
+    asked = ChartForm(request.GET).asked
+    found = weeks.weeks_of(agent, **asked)
+    file = asked["file"]
+    context = {
+        "agent": agent,
+        "asked": asked,
+        "files": MEMORY_FILES,
+        "choices": weeks.WEEKS,
+        "chart": weeks.chart_of(agent, found, file),
+        "labels": weeks.labels(),
+        "rows": [(week, weeks.name_of(week), weeks.addresses(agent, week, file)) for week in reversed(found)],
+        "total": sum(week.total for week in found),
+    }
+    return render_page(request, "guardian/chart.html", context)

@@ -1,6 +1,11 @@
 """What addresses of the pages about writes ask for."""
 
+from typing import Any
+
 from django import forms
+
+from ..files import MEMORY_FILES
+from .weeks import WEEKS
 
 SIDES = {"before": "before_snapshot_id", "after": "after_snapshot_id"}
 
@@ -36,3 +41,17 @@ class BlameForm(forms.Form):
     def line(self) -> int:
         """The line, the first one where the address names none that can be."""
         return (self.is_valid() and self.cleaned_data["wanted"]) or 1
+
+
+class ChartForm(forms.Form):
+    """Of which file, and of how many weeks; what does not fit is left out."""
+
+    file = forms.ChoiceField(required=False, choices=[(name, name) for name in MEMORY_FILES])
+    weeks = forms.TypedChoiceField(required=False, coerce=int, choices=[(number, number) for number in WEEKS])
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """As `weeks_of` takes it."""
+        self.is_valid()
+        said = self.cleaned_data
+        return {"file": said.get("file", ""), "weeks": said.get("weeks") or WEEKS[0]}

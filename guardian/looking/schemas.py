@@ -1,5 +1,6 @@
 """What the API says of one write to a memory file."""
 
+from datetime import date
 from typing import Any, Literal
 
 from ninja import Schema
@@ -7,6 +8,7 @@ from pydantic import Field
 
 from ledger.session.schemas import TurnOut
 
+from ..files import MEMORY_FILES
 from ..lists.schemas import STATUS, GuardianWriteOut
 from ..models import Rollback
 from ..schemas import Hunk, VersionOut
@@ -111,3 +113,27 @@ class GuardianBlameOut(Schema):
     first_at: int | None = Field(description="of the first write that was followed; null: no write is known")
     is_cut: bool = Field(description="too many versions are missing: earlier writes were not followed")
     runs: list[GuardianBlameRun]
+
+
+class GuardianChartQuery(Schema):
+    weeks: Literal["12", "26", "52"] = Field("12", description="how many, this one included")
+    file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
+
+
+class GuardianWeek(Schema):
+    """How many writes of a week have each status; rollbacks, which are writes as well, are counted apart."""
+
+    first_day: date = Field(description="a Monday, UTC")
+    last_day: date
+    written: int
+    rolled_back: int = Field(description="writes of this week that were rolled back since")
+    refused: int
+    failed: int
+    skipped: int
+    rollbacks: int
+    unattributed: int = Field(description="of all these")
+
+
+class GuardianChartOut(Schema):
+    file: str | None
+    weeks: list[GuardianWeek] = Field(description="oldest first")

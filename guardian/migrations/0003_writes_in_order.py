@@ -36,4 +36,8 @@ class Migration(migrations.Migration):
             model_name='writeguardianaudit',
             index=models.Index(condition=models.Q(('retry_of__isnull', False)), fields=['retry_of'], name='idx_audit_retry'),
         ),
+        migrations.AddIndex(
+            model_name='writeguardianaudit',
+            index=models.Index(fields=['created_at', 'status', 'origin', 'target_file'], name='idx_audit_chart'),
+        ),
     ]

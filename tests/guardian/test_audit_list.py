@@ -111,7 +111,13 @@ def test_filters_of_the_api(client, three, query):
 def test_segments(client, three):
     write(4, origin="unattributed", session_id=None)
     assert shown(client.get(ADA)) == [4, 3, 2, 1]
-    for segment, found in (("told", [2, 1]), ("unattributed", [4]), ("rollbacks", [3]), ("all", [4, 3, 2, 1])):
+    for segment, found in (
+        ("writes", [4, 2, 1]),
+        ("told", [2, 1]),
+        ("unattributed", [4]),
+        ("rollbacks", [3]),
+        ("all", [4, 3, 2, 1]),
+    ):
         assert shown(client.get(f"{ADA}?segment={segment}")) == found
 
 

@@ -168,6 +168,8 @@ NO_CONTENT = {
     "gate:prompt_detail",
     "gate:session_decisions",
     "guardian:audit_list",
+    "guardian:chart",
+    "api:guardian_chart",
     "guardian:decision_writes",
     "guardian:session_writes",
     "guardian:file_list",

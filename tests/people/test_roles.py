@@ -7,6 +7,7 @@ from django.urls import get_resolver
 from people.accounts import tokens
 from tests.conftest import ROLES
 from tests.factories import UserFactory
+from tests.people import roles_of_writes
 from tests.people.surface import ROOT, ROUTES, api_address, ask, documented, mounted, page_address, routes
 
 pytestmark = pytest.mark.django_db
@@ -60,13 +61,6 @@ PAGES = {
     "gate:replay_start": ("POST", "operator"),
     "gate:session_decisions": ("GET", "viewer"),
     "gate:statistics": ("GET", "viewer"),
-    "guardian:audit_detail": ("GET", "viewer"),
-    "guardian:audit_list": ("GET", "viewer"),
-    "guardian:audit_lines": ("GET", "viewer"),
-    "guardian:blame": ("GET", "viewer"),
-    "guardian:decision_writes": ("GET", "viewer"),
-    "guardian:file_history": ("GET", "viewer"),
-    "guardian:session_writes": ("GET", "viewer"),
     "guardian:file_detail": ("GET", "viewer"),
     "guardian:file_list": ("GET", "viewer"),
     "ledger:record_detail": ("GET", "viewer"),
@@ -231,10 +225,6 @@ OPERATIONS = {
     "GET /review/progress": ("labeller", None),
     "GET /samples": ("viewer", None),
     "GET /samples/{sample_id}": ("viewer", None),
-    "GET /agents/{agent}/guardian/files/{name}/blame": ("viewer", None),
-    "GET /agents/{agent}/guardian/files/{name}/history": ("viewer", None),
-    "GET /agents/{agent}/guardian/writes": ("viewer", None),
-    "GET /agents/{agent}/guardian/writes/{audit_id}": ("viewer", None),
     "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
     "GET /agents/{agent}/gate/own": ("viewer", None),
     "GET /agents/{agent}/gate/run": ("operator", None),
@@ -289,6 +279,8 @@ OPERATIONS = {
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
     "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
 }
+PAGES |= roles_of_writes.PAGES
+OPERATIONS |= roles_of_writes.OPERATIONS
 # Addresses under the API that are no operation: both answer 404 to everybody.
 NO_OPERATIONS = {"api:api-root", "api:None"}
 

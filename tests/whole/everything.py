@@ -104,12 +104,12 @@ def _files(count):
 
 
 def _writes(count):
-    """Writes of one turn and decision that share a diff, each with statuses, rolled back, and tried again."""
+    """Writes of one turn and decision, one after another, each with statuses and tried again."""
     decision = MemoryGateDecision.objects.using(DB).filter(turn_id="s1:r1", origin="recorded")[0]
-    about = {"session_id": "s1", "turn_id": "s1:r1", "decision_id": decision.id, "is_diff_shared": True}
+    about = {"session_id": "s1", "turn_id": "s1:r1", "decision_id": decision.id}
     for number in range(count):
         columns = {**about, "earliest_at": factories.T0, "retry_of": f"w{number - 1}" if number else None}
-        write = wrote(DB, number, b"# Memory\n", b"# Memory\n" + b"line\n" * number, **columns)
+        write = wrote(DB, number, b"line\n" * number, b"line\n" * (number + 1), **columns)
         statuses = [GuardianStatus(audit=write, status="written", given_by="root", created_at=n) for n in range(count)]
         GuardianStatus.objects.using(DB).bulk_create(statuses)
     return "w0"

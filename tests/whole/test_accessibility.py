@@ -40,6 +40,7 @@ ADDRESSES = {
     "datasets:replay_verdicts": "/agents/main/replays/{replay}/verdicts/",
     "guardian:audit_detail": "/agents/main/writes/{write}/",
     "guardian:blame": "/agents/main/writes/blame/{file}/",
+    "guardian:chart": "/agents/main/writes/chart/",
     "guardian:file_history": "/agents/main/writes/history/{file}/",
     "guardian:audit_list": "/agents/main/writes/",
     "guardian:file_detail": "/agents/main/files/{file}/",

@@ -72,6 +72,7 @@ BUDGETS = {
     "guardian:audit_detail": 20,
     "guardian:audit_lines": 12,
     "guardian:blame": 12,
+    "guardian:chart": 5,
     "guardian:file_history": 12,
     "guardian:audit_list": 9,
     "guardian:decision_writes": 4,

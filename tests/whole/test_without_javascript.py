@@ -44,6 +44,7 @@ HEADINGS = {
     "gate:statistics": "Memory gate statistics of main",
     "guardian:audit_detail": "Write to MEMORY.md",
     "guardian:blame": "Who wrote MEMORY.md",
+    "guardian:chart": "Writes of main by week",
     "guardian:file_history": "History of MEMORY.md",
     "guardian:audit_list": "Writes of main",
     "guardian:file_detail": "MEMORY.md",
