@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from gate.words import MATCH_WORDS
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import listed
 
@@ -39,9 +38,8 @@ CONSOLIDATION = "consolidation"
 
 
 def of_rows() -> dict[str, dict[str, str]]:
-    """The words of origins and of matches in the language of the request, for lists: each row says two of them."""
-    tables = {"origins": ORIGIN_WORDS, "matches": MATCH_WORDS}
-    return {name: {value: str(word) for value, word in table.items()} for name, table in tables.items()}
+    """The words of origins in the language of the request, for lists: each row says one of them."""
+    return {"origins": {str(value): str(word) for value, word in ORIGIN_WORDS.items()}}
 
 
 def write_origin_word(origin):

@@ -100,6 +100,12 @@ def left_by_each(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[tup
     return {name: lines for name, lines in found.items() if name in files}
 
 
+def hash_in(version_id: str) -> str | None:
+    """The beginning of the hash of a version, as its id says it; None where it does not."""
+    found = HASH.search(version_id)
+    return found[1] if found else None
+
+
 def _written(db, name, found) -> list[_Write]:
     """The writes whose changes are known, newest first; of those with one diff the newest, which stands for all."""
     rows = WriteGuardianAudit.objects.using(db).placed().filter(target_file=name, status__in=DONE)
@@ -159,7 +165,6 @@ class _Hashes:
 
     def of(self, version_id):
         if version_id not in self.known:
-            found = HASH.search(version_id)
-            full = found[1] if found else self.rows.values_list("content_hash", flat=True).get(id=version_id)
-            self.known[version_id] = full[:32]
+            told = hash_in(version_id) or self.rows.values_list("content_hash", flat=True).get(id=version_id)
+            self.known[version_id] = told[:32]
         return self.known[version_id]

@@ -11,6 +11,7 @@ from openclaw_web.lists.paging import Page, cursor, read_cursor, rows_after
 
 from ..models import FileSnapshot, WriteGuardianAudit
 from . import around
+from .blaming import hash_in
 
 WRITE, VERSION = "write", "version"
 KEYS = ("id", "created_at", "place")
@@ -19,12 +20,16 @@ SHOWN = 50
 
 @dataclass(slots=True)
 class Event:
-    """A write or a version. `led_by`: the writes that led to this version, the oldest first."""
+    """A write or a version. `led_by`: the writes that led to this version, the oldest first.
+
+    `is_told`: a version of which the events of the page tell already: a write led to it, or the file held it before.
+    """
 
     at: int
     audit: WriteGuardianAudit | None = None
     version: FileSnapshot | None = None
     led_by: list[WriteGuardianAudit] = field(default_factory=list)
+    is_told: bool = False
 
     @property
     def kind(self) -> str:
@@ -49,6 +54,7 @@ def timeline(
     if is_backwards and not has_more:  # the beginning: shown as the full first page
         return timeline(agent, name, size=size)
     page = Page(_events(agent.db, keys[::-1] if is_backwards else keys))
+    _find_told(page)
     first, last = (cursor(list(key[:3])) for key in (keys[0], keys[-1])) if keys else (None, None)
     page.next = first if is_backwards else last if has_more else None
     page.previous = last if is_backwards else first if after else None
@@ -102,3 +108,14 @@ def _events(db, keys):
             yield Event(at, audit=written[name])
         else:
             yield Event(at, version=kept[name], led_by=led.get(name, []))
+
+
+def _find_told(events):
+    """Mark the versions that say nothing new. Versions are told by their hashes: a content may be kept twice."""
+    held = None
+    for event in reversed(events):
+        if event.version:
+            event.is_told = bool(event.led_by) or event.version.content_hash[:32] == held
+            held = event.version.content_hash[:32]
+        elif event.version_id:
+            held = hash_in(event.version_id) or held

@@ -25,7 +25,7 @@ WEEK_MS = 7 * 86_400_000
 WEEKS = (12, 26, 52)  # of which the first is usual
 BUDGET_MS = 2_000
 KINDS = ("written", "rolled_back", "refused", "failed", "skipped", "rollbacks")
-TONES = ("accent", "tool", "warn", "bad", "muted", "info")  # of the same
+TONES = ("ok", "info", "warn", "bad", "muted", "accent")  # of the same
 Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
 
 

@@ -23,7 +23,7 @@ def test_each_line_leads_to_its_write_turn_and_message(as_stranger, turn):
     assert "1 of 2 lines come from 1 known write." in page
     assert 'id="L2" href="#L2"' in page and 'href="/agents/ada/writes/w1/"' in page and "Likes tea." in page
     assert f"?record={turn.user_message_id}#r-{turn.user_message_id}" in page
-    assert "From before the first known write" in page
+    assert "Before the first known write" in page
 
 
 def test_what_is_not_known_is_said(as_stranger, ada):
