@@ -163,7 +163,7 @@ for name, text in (("v1", "Decide."), ("v2", "Decide well.")):
     GatePrompt.objects.using(alias("main")).create(id=name, text=text, created_at=turn.created_at)
 about = {"session_id": session.id, "turn_id": turn.id, "decision_id": "a1", "target_file": "MEMORY.md"}
 about |= {"created_at": turn.created_at + 3000, "candidate_fact": "Likes tea.", "reason": "New.", "match": "exact"}
-sides = b"# Memory\n" + b"line\n" * 20, b"# Memories\n" + b"line\n" * 20 + b"Likes tea.\n"
+sides = b"# Memory\\n" + b"line\\n" * 20, b"# Memories\\n" + b"line\\n" * 20 + b"Likes tea.\\n"
 rows = [WriteGuardianAudit(id=name, status="written", **about) for name in ("m1", "m2")]
 rows[1].is_diff_shared = rows[0].is_diff_shared = True
 writes.store(alias("main"), [Write(row, Teller.API, FileChange(*sides)) for row in rows])

@@ -85,3 +85,10 @@ def test_what_is_folded_away_opens(full, page):  # noqa: F811
     assert page.evaluate("document.activeElement.matches('.turn h2 a')")
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.matches('[data-rows] a')")
+
+
+def test_n_and_p_go_through_the_changes_of_a_diff(full, page):  # noqa: F811
+    page.goto(full.address + ADDRESSES["guardian:audit_detail"].format(**full.facts))
+    for key, place in (("n", 1), ("n", 2), ("n", 2), ("p", 1)):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.getAttribute('href')") == f"#hunk-{place}"
