@@ -17,6 +17,12 @@ def of_turns(db: str, turn_ids: Collection[str]) -> dict[str, list[WriteGuardian
     return found
 
 
+def written_first(rows: list[WriteGuardianAudit]) -> list[WriteGuardianAudit]:
+    """The same writes, those that changed a file before those that did not."""
+    done = (WriteGuardianAudit.Status.WRITTEN, WriteGuardianAudit.Status.ROLLED_BACK)
+    return sorted(rows, key=lambda row: row.status not in done)
+
+
 def of_decision(db: str, decision_id: str) -> list[WriteGuardianAudit]:
     """The writes that a decision led to, the oldest first, at most MOST."""
     return list(_brief(db).filter(decision_id=decision_id).order_by("created_at")[:MOST])

@@ -16,6 +16,8 @@ from ..models import FileSnapshot, WriteGuardianAudit
 from . import around, beside, blaming, shown
 from .forms import AuditForm
 
+CHIPS = 3  # writes that stand beside one turn
+
 
 @require_safe
 @agent_view
@@ -56,7 +58,8 @@ def session_writes(request, agent, session_id):
     ids = dict(turns.values_list("id", "turn_number"))
     found = around.of_turns(agent.db, list(ids))
     left = blaming.left_by_each(agent, [row.id for rows in found.values() for row in rows])
-    context = {"agent": agent, "rows": [(ids[turn_id], rows) for turn_id, rows in found.items()], "left": left}
+    rows = [(turn_id, ids[turn_id], around.written_first(rows)) for turn_id, rows in found.items()]
+    context = {"agent": agent, "rows": rows, "left": left, "shown": CHIPS}
     return render(request, "guardian/session_writes.html", context)
 
 

@@ -20,8 +20,8 @@ def turns(ada):
 
 def shown(page):
     """Each place with the addresses that it leads to."""
-    places = re.findall(r'<span id="([^"]+)" hx-swap-oob="true">(.*?)</span>\n', text_of(page))
-    return [(place, re.findall(r'href="([^"]+)"', links)) for place, links in places]
+    _before, *parts = re.split(r'<span id="(writes-of-\d+)"', text_of(page))
+    return [(place, re.findall(r'href="([^"]+)"', links)) for place, links in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def test_a_turn_leads_to_its_write(as_stranger, turns):
@@ -47,6 +47,15 @@ def test_each_of_several_is_there_with_the_lines_it_left(as_stranger, turns):
     assert "2 lines left" in text_of(as_stranger.get(f"{PART}?turn=1"))
     for query in ("?turn=2", "", "?turn=x&turn=-1&turn=99999999999999"):
         assert shown(as_stranger.get(PART + query)) == []
+
+
+def test_of_many_a_few_are_there_those_that_changed_something_first(as_stranger, turns):
+    for number in range(5):
+        wrote(DB, number, None, b"%d" % number, turn_id=turns[1], status="written" if number == 4 else "refused")
+    ((_place, links),) = shown(as_stranger.get(f"{PART}?turn=1"))
+    names = [link for link in links if "/blame/" not in link]
+    assert names[0] == "/agents/ada/writes/w4/" and len(names) == 4
+    assert "5 writes" in text_of(as_stranger.get(unescape(names[3])))
 
 
 def test_the_number_of_queries_does_not_grow(as_stranger, turns, django_assert_num_queries):
