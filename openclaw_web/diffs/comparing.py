@@ -146,7 +146,8 @@ def of_hunks(old: str | None, new: str | None, hunks: Sequence[Sequence[int]]) -
     diff = _undecided(old, new)
     i = j = 0
     for old_start, old_end, new_start, new_end in [*hunks, (len(diff.old_lines),) * 2 + (len(diff.new_lines),) * 2]:
-        if old_start < i or new_start < j or diff.old_lines[i:old_start] != diff.new_lines[j:new_start]:
+        is_in_order = i <= old_start <= old_end and j <= new_start <= new_end
+        if not is_in_order or diff.old_lines[i:old_start] != diff.new_lines[j:new_start]:
             return compare(old, new)
         if i < old_start:
             diff.blocks.append(Block(i, old_start, j, new_start, is_same=True))
