@@ -3,9 +3,23 @@ from django.urls import path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
+from .lists import views as list_views
+from .looking import file_views
+from .looking import views as looking_views
 
 app_name = "guardian"
 urlpatterns = [
     path("agents/<str:agent>/files/", views.file_list, name="file_list"),
     path("agents/<str:agent>/files/<anything:name>/", views.file_detail, name="file_detail"),
+    path(
+        "agents/<str:agent>/sessions/<str:session_id>/writes/of/", looking_views.session_writes, name="session_writes"
+    ),
+    path("agents/<str:agent>/writes/", list_views.audit_list, name="audit_list"),
+    path("agents/<str:agent>/writes/of/<anything:decision_id>/", looking_views.decision_writes, name="decision_writes"),
+    path("agents/<str:agent>/writes/chart/", file_views.chart, name="chart"),
+    path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
+    path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),
+    path("agents/<str:agent>/writes/blame/<anything:name>/", file_views.blame, name="blame"),
+    # The last one: an id may be any text.
+    path("agents/<str:agent>/writes/<anything:audit_id>/", looking_views.audit_detail, name="audit_detail"),
 ]

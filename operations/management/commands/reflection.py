@@ -2,6 +2,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, figures, find, judge, replay, tell
+from guardian.verbs import export as export_of_writes
+from guardian.verbs import find as find_writes
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -21,7 +23,17 @@ class Command(Group):
                 "run": judge,
                 "replay": replay,
             },
-        )
+        ),
+        "guardian": Branch(
+            gettext_lazy("Writes to the memory files of an agent."),
+            {
+                "list": find_writes.Listing(),
+                "show": find_writes.Showing(),
+                "diff": find_writes.Diffing(),
+                "history": find_writes.History(),
+                "export": export_of_writes,
+            },
+        ),
     }
 
     def add_common_arguments(self, parser):
