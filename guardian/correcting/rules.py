@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
 
 from ..models import BehaviorCorrection, WriteGuardianAudit
 from . import patterns
@@ -63,6 +66,12 @@ def all_of(db: str) -> QuerySet[BehaviorCorrection]:
 def switched_on(db: str) -> QuerySet[BehaviorCorrection]:
     """The rules that are in force, the newest first: where several match a fact, the first of them decides."""
     return all_of(db).filter(switched_off_at=None).order_by(*NEWEST)
+
+
+def check_room(db: str, *, but: str = "") -> None:
+    """Raises Refused when no other rule can be switched on; those of the write `but` do not count."""
+    if switched_on(db).exclude(audit_id=but)[:MOST].count() >= MOST:
+        raise Refused(_("%(most)s rules are switched on. Switch one off first.") % {"most": MOST})
 
 
 def _ruling(rows, fact, target_file):

@@ -91,6 +91,7 @@ class WriteGuardianAudit(models.Model):
             models.Index(fields=["created_at"], name="idx_audit_created"),
             models.Index(fields=["turn_id"], name="idx_audit_turn"),
             models.Index(fields=["decision_id"], name="idx_audit_decision"),
+            models.Index(fields=["rule_id", "created_at"], name="idx_audit_rule", condition=Q(rule_id__isnull=False)),
             models.Index(fields=["before_snapshot"], name="idx_audit_before"),
             models.Index(fields=["after_snapshot"], name="idx_audit_after"),
         ]

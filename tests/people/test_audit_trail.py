@@ -47,7 +47,7 @@ WRITES = {
     "people:user_unlock": "unlocked",
 }
 # What takes a form and writes nothing.
-COUNTS = {"datasets:export_count", "gate:replay_plan"}
+COUNTS = {"datasets:export_count", "gate:replay_plan", "guardian:rule_try"}
 # Writes whose entries the tests of their own pages look at.
 ELSEWHERE = {
     "artifacts:artifact_remove",
@@ -79,6 +79,8 @@ ELSEWHERE = {
     "gate:replay_start",
     "gate:own_gate_run",
     "gate:own_gate_switch",
+    "guardian:correct_save",
+    "guardian:rule_switch",
     "operations:checkpoint_make",
     "jobs:job_cancel",
     "people:language_set",

@@ -74,6 +74,12 @@ def test_writes_against_a_rule_are_flagged():
     assert {one.status for one in told.values()} == {"written", "refused"}
 
 
+def test_what_a_plugin_tells_of_is_flagged_when_it_is_stored():
+    rule(1, "tea")
+    assert wrote(DB, 2, b"tea\n", b"tea!\n", candidate_fact="Loves tea").rule_id == "r1"
+    assert wrote(DB, 3, b"tea!\n", b"milk\n", candidate_fact="Loves milk").rule_id is None
+
+
 def test_flagging_a_hundred_writes_asks_once(django_assert_num_queries):
     for number in range(1, 4):
         rule(number, f"tea{number}")
