@@ -43,6 +43,7 @@ ROUTERS = (
     "datasets.review.api",
     "datasets.api",
     "datasets.from_decisions.api",
+    "datasets.from_writes.api",
     "overview.api",
     "jobs.api",
     "collecting.api",

@@ -94,6 +94,8 @@ NO_LISTS = {
     "datasets:sample_detail",
     "datasets:samples_bulk",
     "datasets:session_samples",
+    "datasets:write_verdict",
+    "datasets:write_verdicts",
     "gate:call_detail",
     "gate:decision_detail",
     "gate:own_gate",
