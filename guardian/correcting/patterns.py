@@ -14,7 +14,7 @@ from artifacts.looking import patterns
 LONGEST = 300
 LONGEST_FACT = 4_000  # characters of a fact that are looked at
 MEMORY = 512 * 1024  # of one pattern, for the states it has been in
-KEPT = 200  # compiled patterns
+KEPT = 500  # compiled patterns
 PROPOSED = 200  # characters of a proposal
 HIDDEN = ("Cc", "Cf")  # categories of Unicode
 _WORD = re.compile(r"\w+")

@@ -76,8 +76,15 @@ def check_room(db: str, *, but: str = "") -> None:
 
 def _ruling(rows, fact, target_file):
     seen = patterns.encoded(fact)
-    row = next((one for one in rows if patterns.matches(one.correction_pattern, seen)), None)
+    row = next((one for one in rows if _matches(one, seen)), None)
     return row and said_by(row, fact=fact, target_file=target_file)
+
+
+def _matches(rule, seen):
+    try:
+        return patterns.matches(rule.correction_pattern, seen)
+    except Refused:  # of another engine's making, as in an imported database: a rule that nobody can read says nothing
+        return False
 
 
 def said_by(rule: BehaviorCorrection, *, fact: str, target_file: str) -> Ruling:

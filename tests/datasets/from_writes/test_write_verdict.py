@@ -106,7 +106,7 @@ def test_the_whole_file_can_be_written_as_it_should_be(as_reviewer, ada):
 def test_the_list_names_the_fact(as_reviewer, ada):
     judging.say(ada, "w1", "right", by="ann")
     page = as_reviewer.get("/samples/?type=write_guardian_decision")
-    assert "Likes tea." in page.text and "written" in page.text
+    assert "Likes tea." in page.text and "Written" in page.text
 
 
 def test_the_api(as_reviewer):

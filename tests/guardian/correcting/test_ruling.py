@@ -47,6 +47,12 @@ def test_the_newest_rule_that_matches_decides():
     assert rules.ruling(DB, fact="Likes milk", target_file="SOUL.md") is None
 
 
+def test_a_pattern_of_another_engine_says_nothing():
+    rule(1, "tea")
+    rule(2, "(?=tea)")
+    assert rules.ruling(DB, fact="Likes tea", target_file="SOUL.md").rule_id == "r1"
+
+
 def test_another_fact_takes_the_place_of_what_matches():
     rule(1, "tea", corrected_status="written", corrected_candidate_fact="Likes hot drinks.")
     said = rules.ruling(DB, fact="Likes green tea", target_file="MEMORY.md")
