@@ -43,19 +43,25 @@ def acted(db: str, rule_id: str, audit_id: str) -> None:
 
 
 def flag(db: str, audits: Sequence[WriteGuardianAudit]) -> int:
-    """Name in each of these writes, which are not stored yet, the rule that it goes against; says how many do.
+    """Name in each of these writes, which the caller stores, the rule that it goes against; says how many do.
 
-    Only what somebody else wrote is flagged. Its status stays: the file has been changed.
+    Only what somebody else wrote is flagged, after the rule was made. Its status stays: the file has been changed. A
+    write that names a rule keeps it.
     """
-    written = [one for one in audits if one.status == Status.WRITTEN and one.origin in TOLD and one.candidate_fact]
+    written = [one for one in audits if _may_be_flagged(one)]
     rows = list(switched_on(db)[:MOST]) if written else []
     flagged = 0
     for one in written if rows else ():
-        said = _ruling(rows, one.candidate_fact or "", one.target_file or "")
+        made_before = [row for row in rows if row.corrected_at <= one.created_at]
+        said = _ruling(made_before, one.candidate_fact or "", one.target_file or "")
         if said and said.differs(fact=one.candidate_fact or "", target_file=one.target_file or ""):
             one.rule_id = said.rule_id
             flagged += 1
     return flagged
+
+
+def _may_be_flagged(one):
+    return one.status == Status.WRITTEN and one.origin in TOLD and one.candidate_fact and one.rule_id is None
 
 
 def all_of(db: str) -> QuerySet[BehaviorCorrection]:

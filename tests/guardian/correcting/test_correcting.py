@@ -124,6 +124,6 @@ def test_a_flagged_write_is_approved_against_its_rule():
 
 
 def test_a_rule_can_be_agreed_with():
-    corrected(apply_to_future=True)
-    wrote(DB, 2, b"Likes tea.\n", b"Likes tea!\n", candidate_fact="likes TEA")
+    rule = corrected(apply_to_future=True)
+    wrote(DB, 2, b"Likes tea.\n", b"Likes tea!\n", candidate_fact="likes TEA", rule_id=rule.id)
     assert corrected("w2").corrected_status == "refused"

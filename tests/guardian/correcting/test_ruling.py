@@ -61,7 +61,7 @@ def test_another_fact_takes_the_place_of_what_matches():
 
 def written(number, **columns):
     told = {"status": "written", "candidate_fact": "Loves tea", "target_file": "MEMORY.md", "origin": "recorded"}
-    return WriteGuardianAudit(id=f"w{number}", created_at=T0, session_id="s1", **(told | columns))
+    return WriteGuardianAudit(id=f"w{number}", created_at=T0 + 9, session_id="s1", **(told | columns))
 
 
 def test_writes_against_a_rule_are_flagged():
@@ -78,6 +78,16 @@ def test_writes_against_a_rule_are_flagged():
     assert rules.flag(DB, list(told.values())) == 2
     assert [one.rule_id for one in told.values()] == ["r1", None, None, None, "r2", None]
     assert {one.status for one in told.values()} == {"written", "refused"}
+
+
+def test_rules_are_for_writes_to_come():
+    rule(10, "tea")
+    rule(11, "loves")
+    known = written(3, rule_id="another")
+    told = [written(2), known]
+    assert rules.flag(DB, told) == 0 and [one.rule_id for one in told] == [None, "another"]
+    told[0].created_at = T0 + 10
+    assert rules.flag(DB, told) == 1 and told[0].rule_id == "r10"
 
 
 def test_what_a_plugin_tells_of_is_flagged_when_it_is_stored():
