@@ -12,7 +12,7 @@ from ..likeness import signatures
 from ..models import DatasetSample
 from ..review import verdicts
 from ..review.parts import PartVerdict
-from . import bodies, making
+from . import bodies, making, named
 from .seen import STATUSES, Seen, seen_of, write_of
 
 RIGHT, WRONG, NONE = VERDICTS = ("right", "wrong", "none")
@@ -54,7 +54,7 @@ def say(
     seen = seen_of(agent, write_of(agent, audit_id))
     if correction:
         _check(correction, seen)
-    sample_id = making.sample_id(agent.agent_id, seen.audit.id)
+    sample_id = named.sample_id(agent, seen.audit.id)
     is_there = DatasetSample.objects.filter(id=sample_id).exists()
     new = None if is_there else making.sample_of(agent, seen)
     with stored(agent, new):

@@ -13,7 +13,7 @@ from openclaw_web.errors import Refused
 from ..from_decisions.making import stored
 from ..likeness import signatures
 from ..models import DatasetSample
-from . import making
+from . import making, said
 from .seen import seen_of, write_of
 
 MOST = 200  # of one request, the newest
@@ -37,8 +37,8 @@ class Queued:
             (self.existing, ngettext("%(count)s already existed", "%(count)s already existed", len(self.existing))),
             (self.skipped, ngettext("%(count)s write skipped", "%(count)s writes skipped", len(self.skipped))),
         )  # fmt: skip
-        said = [words % {"count": len(some)} for some, words in counts if some or some is self.made]
-        return ", ".join(said) + "."
+        parts = [words % {"count": len(some)} for some, words in counts if some or some is self.made]
+        return ", ".join(parts) + "."
 
 
 def queue(agent: Agent) -> Queued:
@@ -49,10 +49,9 @@ def queue(agent: Agent) -> Queued:
     """
     result = Queued()
     ids = _judged(agent.db)
-    known = {making.sample_id(agent.agent_id, name): name for name in ids}
-    there = set(DatasetSample.objects.filter(id__in=list(known)).values_list("id", flat=True))
-    result.existing = [name for sample_id, name in known.items() if sample_id in there]
-    left = [name for sample_id, name in known.items() if sample_id not in there]
+    known = said.samples_of(agent, ids)
+    result.existing = [name for name in ids if name in known]
+    left = [name for name in ids if name not in known]
     for audit_id in left[:MOST]:
         try:
             sample = making.sample_of(agent, seen_of(agent, write_of(agent, audit_id)), status=Status.NEEDS_REVIEW)

@@ -3,9 +3,11 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from agents.models import Agent
+
 from ..models import DatasetSample
 from ..review import parts
-from . import making
+from . import named
 
 READ = ("id", "audit_id", "annotation_status", "annotated_by", "annotated_at", "label_id", "guardian_label",
         "guardian_corrected_output")  # fmt: skip
@@ -30,9 +32,9 @@ class Said:
         return self.label == "correct"
 
 
-def samples_of(agent_id: str, audit_ids: Collection[str]) -> dict[str, DatasetSample]:
+def samples_of(agent: Agent, audit_ids: Collection[str]) -> dict[str, DatasetSample]:
     """The samples of those of these writes of one agent that have one, by the write's id."""
-    ids = {making.sample_id(agent_id, name): name for name in audit_ids}
+    ids = named.sample_ids(agent, audit_ids)
     found = DatasetSample.objects.filter(id__in=list(ids)).only(*READ)
     return {ids[sample.id]: sample for sample in found}
 

@@ -85,7 +85,7 @@ def _shown(request, agent, audit, form=None, *, sentence="", warning="", status=
     if form and form.data.get("place") == ROW and request.htmx:
         row = {**_rows(request, agent, [audit])[0], "warning": warning}
         return render(request, "datasets/write_verdicts.html", {"agent": agent, "rows": [row]}, status=status)
-    sample = said.samples_of(agent.agent_id, [audit.id]).get(audit.id)
+    sample = said.samples_of(agent, [audit.id]).get(audit.id)
     known = said.of_sample(sample)
     context = {
         "agent": agent,
@@ -111,7 +111,7 @@ def _problem(agent, audit):
 
 
 def _rows(request, agent, audits):
-    samples = said.samples_of(agent.agent_id, [one.id for one in audits])
+    samples = said.samples_of(agent, [one.id for one in audits])
     may_label = request.user.has_role("labeller")
     return [
         {

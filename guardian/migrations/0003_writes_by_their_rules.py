@@ -12,4 +12,8 @@ class Migration(migrations.Migration):
             model_name='writeguardianaudit',
             index=models.Index(condition=models.Q(('rule_id__isnull', False)), fields=['rule_id', 'created_at'], name='idx_audit_rule'),
         ),
+        migrations.AddIndex(
+            model_name='guardianreceipt',
+            index=models.Index(condition=models.Q(('id', models.F('audit_id')), _negated=True), fields=['audit_id'], name='idx_receipt_audit'),
+        ),
     ]

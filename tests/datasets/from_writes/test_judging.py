@@ -8,7 +8,7 @@ from datasets.from_writes.judging import Correction
 from datasets.models import DatasetSample, SampleLabel, SampleSignature
 from datasets.review import undo, verdicts
 from datasets.review.parts import PartVerdict
-from guardian.models import Rollback, WriteGuardianAudit
+from guardian.models import GuardianReceipt, Rollback, WriteGuardianAudit
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
@@ -137,6 +137,17 @@ def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
         "correctedContent": None,
     }
     assert queueing.queue(ada).existing == ["w1"]
+
+
+def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
+    say(ada)
+    WriteGuardianAudit.objects.using(DB).filter(id="w1").delete()
+    wrote(DB, 2, BEFORE, AFTER, turn_id="s1:u2")
+    GuardianReceipt.objects.using(DB).filter(id="w1").update(audit_id="w2")
+    say(ada, "wrong", name="w2")
+    assert (only().audit_id, only().guardian_label) == ("w1", "incorrect")
+    corrected("w2")
+    assert queueing.queue(ada).existing == ["w2"]
 
 
 def test_writes_that_cannot_be_samples_are_named(ada, write):
