@@ -4,6 +4,9 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
 from .correcting import views as correcting_views
+from .lists import views as list_views
+from .looking import file_views
+from .looking import views as looking_views
 
 app_name = "guardian"
 urlpatterns = [
@@ -16,4 +19,15 @@ urlpatterns = [
     # Not below the writes: an id there may be any text, and so it may here.
     path("agents/<str:agent>/corrections/<anything:audit_id>/", correcting_views.corrections, name="corrections"),
     path("agents/<str:agent>/correct/<anything:audit_id>/", correcting_views.correct_save, name="correct_save"),
+    path(
+        "agents/<str:agent>/sessions/<str:session_id>/writes/of/", looking_views.session_writes, name="session_writes"
+    ),
+    path("agents/<str:agent>/writes/", list_views.audit_list, name="audit_list"),
+    path("agents/<str:agent>/writes/of/<anything:decision_id>/", looking_views.decision_writes, name="decision_writes"),
+    path("agents/<str:agent>/writes/chart/", file_views.chart, name="chart"),
+    path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
+    path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),
+    path("agents/<str:agent>/writes/blame/<anything:name>/", file_views.blame, name="blame"),
+    # The last one: an id may be any text.
+    path("agents/<str:agent>/writes/<anything:audit_id>/", looking_views.audit_detail, name="audit_detail"),
 ]

@@ -40,6 +40,7 @@ ROUTERS = (
     "gate.replaying.api",
     "guardian.api",
     "guardian.correcting.api",
+    "guardian.looking.api",
     "datasets.review.api",
     "datasets.api",
     "datasets.from_decisions.api",

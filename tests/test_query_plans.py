@@ -42,6 +42,7 @@ PAGES = {
     "samples": "/samples/",
     "sessions": "/agents/ada/sessions/",
     "turns": "/agents/ada/turns/",
+    "writes": "/agents/ada/writes/",
 }
 # Pages with a list that has no filters, or only tabs.
 PLAIN_PAGES = (
@@ -59,6 +60,9 @@ PLAIN_PAGES = (
     "/agents/ada/gate/statistics/?by=session&from=2026-01-05&to=2026-04-30",
     "/agents/ada/lint/",
     "/agents/ada/writes/rules/",
+    "/agents/ada/writes/chart/",
+    "/agents/ada/writes/chart/?file=USER.md&weeks=52",
+    "/agents/ada/writes/history/MEMORY.md/",
     "/agents/ada/stored/",
     "/agents/ada/subagents/",
     "/operations/artifacts/",
@@ -105,7 +109,12 @@ NO_LISTS = {
     "gate:session_decisions",
     "guardian:correct",
     "guardian:corrections",
+    "guardian:audit_detail",
+    "guardian:audit_lines",
+    "guardian:blame",
+    "guardian:decision_writes",
     "guardian:file_detail",
+    "guardian:session_writes",
     "ledger:record_detail",
     "ledger:savings",
     "ledger:session_branches",
@@ -146,6 +155,9 @@ VALUES = {
     "handle": "x",
     "kind": "user",
     "exported_by": "user1",
+    "decision": "00000000000000000000000001",
+    "rule": "rule-1",
+    "turn": "00000001:r12",
     "name": "MEMORY.md",
     "model": "claude-opus-4-5",
     "object_id": "nowhere",
@@ -161,7 +173,14 @@ VALUES = {
     "tool": "exec",
     "types": "user",
 }
-IDS = {"agent": "ada", "session_id": "00000001", "job_id": "x", "run_id": "x", "replay_id": "00000001"}
+IDS = {
+    "agent": "ada",
+    "session_id": "00000001",
+    "job_id": "x",
+    "name": "MEMORY.md",
+    "run_id": "x",
+    "replay_id": "00000001",
+}
 # Filters of the API that do not go with others of theirs: asked for in an address of their own.
 APART = {"/api/v1/agents/ada/gate/statistics": {"session": "by=session&session=00000001"}}
 NOT_FILTERS = {"after", "before", "limit", "sort", "format"}
@@ -204,6 +223,7 @@ def rows(as_admin, ada):
     many_rows.fill_sessions("agent_ada", ROWS)
     many_rows.fill_agent("agent_ada", ROWS)
     many_rows.fill_gate("agent_ada", ROWS)
+    many_rows.fill_guardian("agent_ada", ROWS)
     sums.rebuild("agent_ada")
     many_rows.fill_artifacts("agent_ada", ROWS)
     many_rows.fill_site(ROWS, agent="ada")

@@ -92,7 +92,7 @@ OBJECTS = {
     "setting": _("setting"),
     "token": _("token"),
     "user": _("user"),
-    "write": _("memory write"),
+    "write": _("write to a memory file"),
 }
 # What tells actions apart that have the same words, where no object stands beside them.
 APART = {
@@ -116,6 +116,7 @@ LIST_NAMES = {
     "samples": _("Samples"),
     "sessions": _("Sessions"),
     "turns": _("Turns"),
+    "writes": _("Writes"),
 }
 # By what means people act (people.audit.log).
 MEANS = {"page": _("Page"), "api": "API", "command": _("Command line"), "job": _("Job")}
@@ -134,7 +135,7 @@ PAGES = {
     "sample": ("datasets:sample_detail", lambda entry: [entry.object_id]),
     "schedule": ("automation:cron_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "session": ("ledger:session_detail", lambda entry: [entry.agent_id, entry.object_id]),
-    "write": ("guardian:correct", lambda entry: [entry.agent_id, entry.object_id]),
+    "write": ("guardian:audit_detail", lambda entry: [entry.agent_id, entry.object_id]),
 }
 # One page tells of all objects of a type.
 LISTS = {

@@ -7,6 +7,7 @@ from django.urls import get_resolver
 from people.accounts import tokens
 from tests.conftest import ROLES
 from tests.factories import UserFactory
+from tests.people import roles_of_writes
 from tests.people.surface import ROOT, ROUTES, api_address, ask, documented, mounted, page_address, routes
 
 pytestmark = pytest.mark.django_db
@@ -294,6 +295,8 @@ OPERATIONS = {
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
     "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
 }
+PAGES |= roles_of_writes.PAGES
+OPERATIONS |= roles_of_writes.OPERATIONS
 # Addresses under the API that are no operation: both answer 404 to everybody.
 NO_OPERATIONS = {"api:api-root", "api:None"}
 

@@ -41,6 +41,11 @@ ADDRESSES = {
     "guardian:correct": "/agents/main/writes/correct/{corrected}/",
     "guardian:corrections": "/agents/main/corrections/{corrected}/",
     "guardian:rule_list": "/agents/main/writes/rules/",
+    "guardian:audit_detail": "/agents/main/writes/{write}/",
+    "guardian:blame": "/agents/main/writes/blame/{file}/",
+    "guardian:chart": "/agents/main/writes/chart/",
+    "guardian:file_history": "/agents/main/writes/history/{file}/",
+    "guardian:audit_list": "/agents/main/writes/",
     "guardian:file_detail": "/agents/main/files/{file}/",
     "guardian:file_list": "/agents/main/files/",
     "ledger:event_list": "/agents/main/events/",
@@ -96,6 +101,9 @@ NO_PAGES = {
     "operations:system_needs": "a number for a script",
     "datasets:session_samples": "links for places on another page",
     "gate:session_decisions": "links for places on another page",
+    "guardian:audit_lines": "lines for a place on another page",
+    "guardian:decision_writes": "links for a place on another page",
+    "guardian:session_writes": "links for places on another page",
     "jobs:job_notice": "what a notice about a job asks for until the job has ended",
     "ledger:session_live": "what a session's page asks for while it is open",
     "operations:backup_file": "a file",
@@ -126,6 +134,9 @@ from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision
 from gate.recording import storing
 from gate.recording.told import MemoryGateDecision, Source, Told
 from gate.recording.windows import Window
+from guardian.models import WriteGuardianAudit
+from guardian.recording import storing as writes
+from guardian.recording.told import FileChange, Source as Teller, Told as Write
 from datasets.models import DatasetExport, DatasetSample
 from guardian.correcting.correcting import correct
 from guardian.models import WriteGuardianAudit
@@ -159,6 +170,12 @@ failed = GateCall(id="c1", origin="own", outcome="malformed", failure="not_json"
 storing.store_calls(alias("main"), [failed])
 for name, text in (("v1", "Decide."), ("v2", "Decide well.")):
     GatePrompt.objects.using(alias("main")).create(id=name, text=text, created_at=turn.created_at)
+about = {"session_id": session.id, "turn_id": turn.id, "decision_id": "a1", "target_file": "MEMORY.md"}
+about |= {"created_at": turn.created_at + 3000, "candidate_fact": "Likes tea.", "reason": "New.", "match": "exact"}
+sides = b"# Memory\\n" + b"line\\n" * 20, b"# Memories\\n" + b"line\\n" * 20 + b"Likes tea.\\n"
+rows = [WriteGuardianAudit(id=name, status="written", **about) for name in ("m1", "m2")]
+rows[1].is_diff_shared = rows[0].is_diff_shared = True
+writes.store(alias("main"), [Write(row, Teller.API, FileChange(*sides)) for row in rows])
 about = {"llm_model": "gate-2", "prompt_version": "v2", "started_by": "demo", "created_at": turn.created_at}
 replay = GateReplay(id="r1", state="finished", total=2, decided=2, agreed=1, **about)
 replay.save(using=alias("main"))
@@ -178,6 +195,7 @@ print(json.dumps({
     "corrected": "k1",
     "replay": "r1",
     "decision": "a1",
+    "write": "m1",
     "prompt": "v2",
     "artifact": artifact.sha256,
     "checkpoint": next(checkpoints.make(main, compacted, by="demo")).row.sha256,

@@ -20,6 +20,7 @@ FACTS = """() => {
         ofRows: [...document.querySelectorAll("[data-rows] [data-row-key]")].map((control) => control.dataset.rowKey),
         rows: document.querySelectorAll("[data-rows] > :not(thead) a[href]").length,
         jumps: document.querySelectorAll("#transcript .turn[id], #transcript .call").length,
+        hunks: document.querySelectorAll("[data-hunk]").length,
         search: [...document.querySelectorAll("main input[type=search]")].some((field) => field.checkVisibility()),
     };
 }"""
@@ -36,6 +37,7 @@ def problems(page, name):
     page.keyboard.press("Escape")
     pressed = {ARROWS.get(key, key) for key in found["pressed"] if key}
     jumps = set("npeEcCtT") if found["jumps"] else set()
+    jumps |= set("np") if found["hunks"] else set()
     does = pressed | jumps | set(found["ofRows"]) | (ROW_KEYS if found["rows"] else set())
     yield from (f"{name}  lists {keys}, which do nothing" for keys in found["listed"] if not does & set(keys))
     listed = {key for keys in found["listed"] for key in keys}
