@@ -13,6 +13,7 @@ from people.configuration import keys as configuration
 
 from .. import services
 from ..changes import Change, change_of
+from ..correcting import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from .told import FileChange, Stored, Told
 
@@ -41,6 +42,7 @@ def store(db: str, told: Sequence[Told]) -> Stored:
                 _keep_versions(db, one.row, one.change, change)
             one.row.sources = one.source
             stored.new.append(one.key)
+        rules.flag(db, [one.row for one in fresh])
         WriteGuardianAudit.objects.using(db).bulk_create([one.row for one in fresh])
         GuardianReceipt.objects.using(db).bulk_create(
             [GuardianReceipt(id=one.key, audit_id=one.key, body_sha256=one.body_sha256) for one in fresh]

@@ -5,6 +5,7 @@ from benchmarks import many_rows
 from datasets.review import verdicts
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
+from guardian.files import MEMORY_FILES
 from guardian.models import GuardianStatus
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
@@ -14,6 +15,7 @@ from people.accounts import invitations, services, tokens
 from people.configuration import kept_views
 from people.models import SignIn
 from tests import factories
+from tests.guardian.correcting.correcting import corrected
 from tests.guardian.written import wrote
 from tests.homes import assistant, result, user
 from tests.ledger.checkpoints.checkpoints import compaction
@@ -100,7 +102,17 @@ def _files(count):
         factories.WorkspaceFileFactory(file_name=f"notes/{number}.md", content=f"{number}\n{LINTED}\n")
         IndexedFile.objects.using(DB).create(database="d", source="memory", path=f"{number}.md", chunk_count=1)
         VfsEntry.objects.using(DB).create(namespace="workspace", path=f"{number}.md", bytes=17)
-    return {"file": "MEMORY.md", "write": _writes(count)}
+    _corrected(count)
+    return {"corrected": "w1000", "file": "MEMORY.md", "write": _writes(count)}
+
+
+def _corrected(count):
+    """Writes that were corrected, each with a rule, and the first again and again."""
+    for number in range(count):
+        wrote(DB, 1000 + number, None, b"%d" % number, candidate_fact=f"fact {'x' * number}.", target_file="USER.md")
+        pattern = f"x{{{number}}}[.]" if number else "fact [.]"
+        corrected(f"w{1000 + number}", apply_to_future=True, pattern=pattern)
+        corrected("w1000", status="written", file=MEMORY_FILES[number % 3 + 2], reason=f"Reason {number}.")
 
 
 def _writes(count):

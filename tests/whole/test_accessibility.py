@@ -38,6 +38,9 @@ ADDRESSES = {
     "gate:replay_new": "/agents/main/gate/replays/new/?decision=NO_WRITE",
     "gate:statistics": "/agents/main/gate/statistics/",
     "datasets:replay_verdicts": "/agents/main/replays/{replay}/verdicts/",
+    "guardian:correct": "/agents/main/writes/correct/{corrected}/",
+    "guardian:corrections": "/agents/main/corrections/{corrected}/",
+    "guardian:rule_list": "/agents/main/writes/rules/",
     "guardian:audit_detail": "/agents/main/writes/{write}/",
     "guardian:blame": "/agents/main/writes/blame/{file}/",
     "guardian:chart": "/agents/main/writes/chart/",
@@ -92,6 +95,8 @@ NO_PAGES = {
     "artifacts:artifact_download": "a file",
     "datasets:decision_verdict": "a part of a decision's page; tests/datasets/from_decisions looks at it",
     "datasets:decision_verdicts": "verdicts for places in a list",
+    "datasets:write_verdict": "a part of a write's page; tests/datasets/from_writes looks at it",
+    "datasets:write_verdicts": "verdicts for places in a list",
     "datasets:review_waiting": "a number for a script",
     "operations:system_needs": "a number for a script",
     "datasets:session_samples": "links for places on another page",
@@ -133,6 +138,10 @@ from guardian.models import WriteGuardianAudit
 from guardian.recording import storing as writes
 from guardian.recording.told import FileChange, Source as Teller, Told as Write
 from datasets.models import DatasetExport, DatasetSample
+from guardian.correcting.correcting import correct
+from guardian.models import WriteGuardianAudit
+from guardian.recording import told as tells
+from guardian.recording.storing import store
 from ledger.transcripts import around
 from ledger.collectors.trajectories import Step
 from ledger.models import Session
@@ -174,8 +183,16 @@ for number, (name, decision) in enumerate([("a1", "UPDATE_USER"), ("a2", "NO_WRI
     told = {"original": "UPDATE_USER", "decision": decision, "is_same": decision == "UPDATE_USER", "outcome": "decided"}
     told |= {"reason": "Says so.", "number": number, "llm_latency_ms": 900, "cost_usd": 0.001}
     GateReplayDecision.objects.using(alias("main")).create(replay_id="r1", decision_id=name, **told)
+about = {"session_id": session.id, "turn_id": turn.id, "created_at": turn.created_at + 3000, "status": "written"}
+about |= {"target_file": "USER.md", "candidate_fact": "Likes tea.", "reason": "New."}
+for name in ("k1", "k2"):
+    row = WriteGuardianAudit(id=name, **about)
+    store(alias("main"), [tells.Told(row, tells.Source.API, tells.FileChange(b"", name.encode()))])
+    if name == "k1":
+        correct(main, "k1", status="refused", reason="Said in jest.", apply_to_future=True, by="demo")
 print(json.dumps({
     "call": failed.id,
+    "corrected": "k1",
     "replay": "r1",
     "decision": "a1",
     "write": "m1",

@@ -2,6 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, figures, find, judge, replay, tell
+from guardian.verbs import correct, rules
 from guardian.verbs import export as export_of_writes
 from guardian.verbs import find as find_writes
 from openclaw_web.commands.groups import Branch, Group
@@ -27,6 +28,8 @@ class Command(Group):
         "guardian": Branch(
             gettext_lazy("Writes to the memory files of an agent."),
             {
+                "correct": correct,
+                "rules": rules,
                 "list": find_writes.Listing(),
                 "show": find_writes.Showing(),
                 "diff": find_writes.Diffing(),
