@@ -131,3 +131,15 @@ class GuardianStatus(models.Model):
 
     def __str__(self):
         return f"{self.audit_id} {self.status}"
+
+
+class Consolidation(models.Model):
+    """A moment at which the plugin's log says that its consolidation of memory files was at work."""
+
+    at = EpochMs(primary_key=True)
+
+    class Meta:
+        db_table = "guardian_consolidations"
+
+    def __str__(self):
+        return str(self.at)

@@ -2,6 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, figures, find, judge, replay, tell
+from guardian.verbs import tell as tell_of_writes
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -21,7 +22,13 @@ class Command(Group):
                 "run": judge,
                 "replay": replay,
             },
-        )
+        ),
+        "guardian": Branch(
+            gettext_lazy("Writes to the memory files of an agent."),
+            {
+                "record": tell_of_writes,
+            },
+        ),
     }
 
     def add_common_arguments(self, parser):
