@@ -64,9 +64,9 @@ def settle(db: str, name: str, *, since: int = 0) -> Settled:
             for write in gap.loose:
                 settled.attached += _attach(db, write, gap, diffs, is_shared=shared)
             unattributed.keep(db, name, gap, diffs.of, settled, is_shared=shared)
-        for write in history.detached(db, name, since, found):
+        for write in history.detached(db, name, found):
             _detach(db, write)
-        unattributed.forget_others(db, name, since, found, settled)
+        unattributed.forget_others(db, name, found, settled)
     return settled
 
 

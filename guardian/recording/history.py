@@ -76,7 +76,7 @@ class Gap:
 
 
 def gaps(db: str, name: str, since: int = 0) -> list[Gap]:
-    """The gaps of a file whose later version is of `since` or after it, the oldest first."""
+    """The gaps of a file that writes of `since` or after it may lie in, the oldest first."""
     versions = _versions(db, name, since)
     if not versions:
         return []
@@ -104,7 +104,7 @@ def _removes(write):
 def _versions(db, name, since) -> list[Version]:
     """The versions from the last one before `since` on; without those that a rollback prepared and never wrote."""
     rows = services.versions(db, name).order_by("created_at", "id")
-    first = rows.filter(created_at__lt=since).values_list("created_at", flat=True).last()
+    first = rows.filter(created_at__lt=since - NEAR_MS).values_list("created_at", flat=True).last()
     rows = rows if first is None else rows.filter(created_at__gte=first)
     found = [Version(*row) for row in rows.values_list("id", "created_at", "content_hash")]
     never = _never_written(db, name, [version.id for version in found])
@@ -150,13 +150,12 @@ def _spread(loose: Sequence[Write], found: Sequence[Gap], first: Version) -> Non
             found[place - 1].loose.append(write)
 
 
-def detached(db: str, name: str, since: int, found: Sequence[Gap]) -> list[Write]:
-    """Writes that have versions by their time, from `since` on, and lie in no gap any more."""
+def detached(db: str, name: str, found: Sequence[Gap]) -> list[Write]:
+    """Writes that have versions by their time, and lie in none of these gaps nor before them."""
     placed = {write.id for gap in found for write in gap.loose}
-    start = found[0].earliest_at if found else since
     return [
         write
-        for write in _writes(db, name, start + LATE_MS)
+        for write in (_writes(db, name, found[0].earliest_at + LATE_MS) if found else ())
         if write.is_loose and write.after is not None and write.id not in placed
     ]
 

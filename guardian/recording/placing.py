@@ -16,11 +16,11 @@ ORDER = ("created_at", "id")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The versions of both sides; None: there was no file. `is_between`: newer versions were there already."""
+    """The versions of both sides; None: there was no file. `is_news`: other changes of the file follow from them."""
 
     before: FileSnapshot | None
     after: FileSnapshot | None
-    is_between: bool = False
+    is_news: bool = False
 
 
 def place(db: str, name: str, change: FileChange, at: int) -> Placed:
@@ -29,13 +29,15 @@ def place(db: str, name: str, change: FileChange, at: int) -> Placed:
         return seen
     last = _last(db, name, Q(created_at__lte=at))
     before = _before(db, name, change.before, last, at)
-    is_between = services.versions(db, name).filter(created_at__gt=at).exists()
+    is_unseen = last is not None and before is not None and before.id != last.id
+    newest = max(at, before.created_at if before else 0)
+    is_news = is_unseen or services.versions(db, name).filter(created_at__gt=newest).exists()
     if change.after is None:
-        return Placed(before, None, is_between)
+        return Placed(before, None, is_news)
     if before is not None and before.content_hash == _hash(change.after):
-        return Placed(before, before, is_between)
+        return Placed(before, before, is_news)
     moment = at if before is None else max(at, before.created_at + 1)
-    return Placed(before, services.add_version(db, name, change.after, moment=moment), is_between)
+    return Placed(before, services.add_version(db, name, change.after, moment=moment), is_news)
 
 
 def _seen(db, name, change, at):
@@ -48,13 +50,13 @@ def _seen(db, name, change, at):
         before = _last(db, name, Q(created_at__lt=after.created_at) | Q(created_at=after.created_at, id__lt=after.id))
         if _hash(change.before) == (before.content_hash if before else None):
             if not _is_taken(db, after, also_as_before=False):
-                return Placed(before, after, is_between=True)
+                return Placed(before, after, is_news=True)
         elif not _is_taken(db, after, also_as_before=True):
             if change.before is None:
-                return Placed(None, after, is_between=True)
+                return Placed(None, after, is_news=True)
             if before is None or before.created_at < after.created_at - 1:
                 told = services.add_version(db, name, change.before, moment=after.created_at - 1)
-                return Placed(told, after, is_between=True)
+                return Placed(told, after, is_news=True)
     return None
 
 

@@ -39,6 +39,19 @@ def store(db: str, told: Sequence[Told]) -> Stored:
     return stored
 
 
+def known(db: str, told: Sequence[Told]) -> set[str]:
+    """The ids among these under which their source told of a write before."""
+    stored = Stored()
+    _fresh(db, told, stored)
+    return set(stored.ids)
+
+
+def row_id(db: str, told_id: str) -> str | None:
+    """The id of the row of a write that was told under this id; None when there is none."""
+    found = moving.current_id(db, told_id)
+    return found if WriteGuardianAudit.objects.using(db).filter(id=found).exists() else None
+
+
 def digest(body: bytes) -> str:
     """The hash by which a body that is told again is known."""
     return hashlib.sha256(body).hexdigest()
@@ -49,24 +62,23 @@ def _changed(name, sides: FileChange) -> Change:
 
 
 def _fresh(db, told, stored):
-    """Those that nobody told under their id before. Raises Conflict for an id that means something else."""
+    """Those that their source did not tell of before. Raises Conflict for an id that means something else."""
     receipts = GuardianReceipt.objects.using(db).in_bulk([one.key for one in told])
-    rows = WriteGuardianAudit.objects.using(db).filter(id__in=[one.key for one in told])
-    known = dict(rows.values_list("id", "sources"))
+    ids = {one.key: receipts[one.key].audit_id if one.key in receipts else one.key for one in told}
+    rows = WriteGuardianAudit.objects.using(db).filter(id__in=set(ids.values()))
+    sources = dict(rows.values_list("id", "sources"))
     fresh: dict[str, Told] = {}
     clashes = []
     for one in told:
-        before = receipts.get(one.key)
+        told_before = receipts[one.key].body_sha256 if one.key in receipts else ""
+        is_known = one.body_sha256 == told_before if one.body_sha256 else sources.get(ids[one.key], 0) & one.source
         if one.key in fresh:
             clashes += [one.key] if one.body_sha256 != fresh[one.key].body_sha256 else []
-        elif before and one.body_sha256 and before.body_sha256 not in ("", one.body_sha256):
+        elif is_known:
+            stored.known.append(ids[one.key])
+            stored.ids[one.key] = ids[one.key]
+        elif one.body_sha256 and told_before:
             clashes.append(one.key)
-        elif before and (before.body_sha256 or not one.body_sha256):
-            stored.known.append(before.audit_id)
-            stored.ids[one.key] = before.audit_id
-        elif known.get(one.key, 0) & one.source:
-            stored.known.append(one.key)
-            stored.ids[one.key] = one.key
         else:
             fresh[one.key] = one
     if clashes:
@@ -121,7 +133,7 @@ def _place(db, fresh: Sequence[Told], stored: Stored, changes):
         if one.key not in changes or _give_versions(db, row, one, changes[one.key]):
             since[row.target_file] = min(row.created_at, since.get(row.target_file, row.created_at))
     for name, at in since.items() if configuration.get(SNAPSHOTS) else ():
-        attributing.settle(db, name, since=at)
+        stored.unattributed += attributing.settle(db, name, since=at).unattributed
 
 
 def _give_versions(db, row, one: Told, change: Change):
@@ -133,7 +145,7 @@ def _give_versions(db, row, one: Told, change: Change):
     row.sources &= ~Source.FILES
     row.is_diff_shared = False
     row.save(using=db)
-    return placed.is_between
+    return placed.is_news
 
 
 def _say(db, row, told_by):

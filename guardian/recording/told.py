@@ -43,6 +43,7 @@ class Stored:
     known: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)  # of `known`, those that another source had told of
     withheld: int = 0
+    unattributed: int = 0  # changes that nobody told of, which these writes brought to light
     ids: dict[str, str] = field(default_factory=dict)  # the row's id, by the id that it was told under
 
 

@@ -78,12 +78,12 @@ def _add(db, name, gap, columns):
     GuardianStatus.objects.using(db).create(audit=row, status=row.status, given_by="", created_at=row.created_at)
 
 
-def forget_others(db: str, name: str, since: int, found: Sequence[Gap], settled: Any) -> None:
+def forget_others(db: str, name: str, found: Sequence[Gap], settled: Any) -> None:
     """Remove rows of changes that turn out to be none, unless people did something about them."""
     if not found:
         return
     rows = WriteGuardianAudit.objects.using(db).filter(target_file=name, origin=Origin.UNATTRIBUTED)
-    rows = rows.filter(created_at__gte=max(since, found[0].at))
+    rows = rows.filter(created_at__gte=found[0].at)
     known = {id_of(gap.after) for gap in found}
     for row_id in rows.values_list("id", flat=True):
         if row_id not in known and not _is_acted_on(db, row_id):
