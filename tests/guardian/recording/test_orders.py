@@ -139,3 +139,21 @@ def test_every_change_that_was_seen_belongs_to_a_write(ada, steps):
     seen, _told = history(steps)
     wanted = {hashlib.sha256(content.encode()).hexdigest() for _at, content in seen[1:]}
     assert wanted <= {row[-2] for row in found}
+
+
+def as_it_happens(seen, told):
+    """Both tell of everything in its moment; where both do, whoever comes first in the list."""
+    for _at, tell in sorted(
+        [*((at, ("seen", (at, content))) for at, content in seen), *((one[1], ("told", one)) for one in told)],
+        key=lambda event: event[0],
+    ):
+        if tell[0] == "seen":
+            files([tell[1]], [])
+        else:
+            plugin([], [tell[1]])
+
+
+@given(steps=STEPS)
+@MANY
+def test_files_and_plugin(ada, steps):
+    assert outcome(steps, files, plugin) == outcome(steps, as_it_happens)
