@@ -173,6 +173,7 @@ def _held_lines(held):
     words = {
         "samples": _("Samples that still contain withheld text: %(what)s"),
         "decisions": _("Decisions of memory_gate that still contain withheld text: %(what)s"),
+        "writes": _("Writes to memory files that still contain withheld text: %(what)s"),
         "artifacts": _(
             "Artifacts that still contain withheld text, until “openclaw-web artifact gc” removes them: %(what)s"
         ),

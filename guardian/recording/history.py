@@ -45,6 +45,11 @@ class Write:
         is_told = self.before is not None or self.after is not None
         return self.origin != Origin.UNATTRIBUTED and (not is_told or bool(self.sources & Source.FILES))
 
+    @property
+    def is_told_exactly(self) -> bool:
+        """Whether somebody told what the file held."""
+        return not self.is_loose and self.origin != Origin.UNATTRIBUTED
+
 
 @dataclass(slots=True)
 class Gap:
@@ -81,7 +86,7 @@ def gaps(db: str, name: str, since: int = 0) -> list[Gap]:
     if not versions:
         return []
     writes = _writes(db, name, versions[0].at - NEAR_MS - LATE_MS)
-    ends = {write.after: write.id for write in writes if not write.is_loose and write.origin != Origin.UNATTRIBUTED}
+    ends = {write.after: write.id for write in writes if write.is_told_exactly and write.before != write.after}
     removed = {write.before for write in writes if _removes(write)}
     busy = _busy(db, name)
     found = []

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from .. import services
 from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
@@ -74,7 +74,8 @@ def _is_taken(db, version, *, also_as_before):
     sides = Q(after_snapshot=version.id)
     if also_as_before:
         sides |= Q(before_snapshot=version.id)
-    writes = WriteGuardianAudit.objects.using(db).filter(sides).exclude(origin=Origin.UNATTRIBUTED)
+    changed = ~Q(before_snapshot=F("after_snapshot")) | Q(before_snapshot=None)
+    writes = WriteGuardianAudit.objects.using(db).filter(sides, changed).exclude(origin=Origin.UNATTRIBUTED)
     if any(not sources & Source.FILES for sources in writes.values_list("sources", flat=True)):
         return True
     return RollbackIntent.objects.using(db).filter(after_snapshot=version.id).exists()
