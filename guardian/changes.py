@@ -39,7 +39,7 @@ def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
     hunks = tuple(
         (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
     )
-    text = unified.text(comparing.view(diff), name, is_new=before is None)
+    text = unified.text(comparing.view(diff, room=0), name, is_new=before is None)
     return Change(
         diff=text.encode("utf-8", "replace").decode(),
         added=diff.added,

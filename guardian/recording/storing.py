@@ -31,11 +31,19 @@ def store(db: str, told: Sequence[Told]) -> Stored:
     with writing.in_turn_of(db):
         fresh = sorted(_fresh(db, told, stored), key=lambda one: one.row.created_at)
         twins = twins_of(db, fresh)
+        since: dict[str, int] = {}
+        statuses: list[GuardianStatus] = []
         for one in fresh:
-            one.row.sources = one.source
-            _keep(db, one, twins.get(one.key), stored)
+            twin = twins.get(one.key)
+            row = _new(one, stored) if twin is None else _merged(db, one, twin, stored)
+            if _is_news(db, row, one, changes.get(one.key)):
+                since[row.target_file] = min(row.created_at, since.get(row.target_file, row.created_at))
+            row.save(using=db, force_insert=twin is None)
+            statuses += [_first_status(row, one.told_by)] if twin is None else []
+        GuardianStatus.objects.using(db).bulk_create(statuses)
         _write_receipts(db, fresh, stored)
-        _place(db, fresh, stored, changes)
+        for name, at in since.items() if keeps else ():
+            stored.unattributed += attributing.settle(db, name, since=at).unattributed
     return stored
 
 
@@ -86,22 +94,24 @@ def _fresh(db, told, stored):
     return list(fresh.values())
 
 
-def _keep(db, one: Told, twin, stored):
-    """Store a write as a row of its own, or as what is known of its twin."""
-    if twin is None:
-        one.row.save(using=db, force_insert=True)
-        _say(db, one.row, one.told_by)
-        stored.new.append(one.key)
-        stored.ids[one.key] = one.key
-        return
+def _new(one: Told, stored):
+    """The row of a write that nobody told of before, not stored yet."""
+    one.row.sources = one.source
+    stored.new.append(one.key)
+    stored.ids[one.key] = one.key
+    return one.row
+
+
+def _merged(db, one: Told, twin, stored):
+    """The row of a write that another source told of, with what this one knows; under the id of the better source."""
     is_better = rank(one.source) < rank(twin.sources) and twin.id != one.key
     merge(twin, one)
-    twin.save(using=db)
     if is_better and moving.may_move(db, twin.id, one.key):
         twin = _renamed(db, twin, one)
     stored.known.append(twin.id)
     stored.merged.append(twin.id)
     stored.ids[one.key] = twin.id
+    return twin
 
 
 def _renamed(db, twin, one):
@@ -110,48 +120,43 @@ def _renamed(db, twin, one):
     row._state = copy.copy(twin._state)
     row.id = one.key
     row.save(using=db, force_insert=True)
-    _say(db, row, one.told_by)
+    _first_status(row, one.told_by).save(using=db)
     moving.take_over(db, twin, row)
     return row
 
 
 def _write_receipts(db, fresh, stored):
-    for one in fresh:
-        if one.body_sha256 or stored.ids[one.key] != one.key:
-            about = {"audit_id": stored.ids[one.key], "body_sha256": one.body_sha256}
-            GuardianReceipt.objects.using(db).update_or_create(id=one.key, defaults=about)
+    receipts = [
+        GuardianReceipt(id=one.key, audit_id=stored.ids[one.key], body_sha256=one.body_sha256)
+        for one in fresh
+        if one.body_sha256 or stored.ids[one.key] != one.key
+    ]
+    told = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": ["audit_id", "body_sha256"]}
+    GuardianReceipt.objects.using(db).bulk_create(receipts, **told)
 
 
-def _place(db, fresh: Sequence[Told], stored: Stored, changes):
-    """Give writes the versions of both sides, and what lies between them; those of which nobody told, by their time."""
-    since: dict[str, int] = {}
-    for one in fresh:
-        row = WriteGuardianAudit.objects.using(db).get(id=stored.ids[one.key])
-        is_known = row.hunks_json is not None and not row.sources & Source.FILES
-        if is_known or row.status not in CHANGED:
-            continue
-        if one.key not in changes or _give_versions(db, row, one, changes[one.key]):
-            since[row.target_file] = min(row.created_at, since.get(row.target_file, row.created_at))
-    for name, at in since.items() if configuration.get(SNAPSHOTS) else ():
-        stored.unattributed += attributing.settle(db, name, since=at).unattributed
+def _is_news(db, row, one: Told, change: Change | None):
+    """Give a write the versions of both sides and what lies between them, where they were told.
 
-
-def _give_versions(db, row, one: Told, change: Change):
-    """Whether other writes may lie elsewhere by now."""
+    Whether other writes may lie elsewhere by now, or this one has to be found a place.
+    """
+    is_known = row.hunks_json is not None and not row.sources & Source.FILES
+    if is_known or row.status not in CHANGED:
+        return False
+    if change is None:
+        return True
     placed = place(db, row.target_file, one.change, row.created_at)
     row.before_snapshot, row.after_snapshot = placed.before, placed.after
     for name, value in columns_of(change).items():
         setattr(row, name, value)
     row.sources &= ~Source.FILES
     row.is_diff_shared = False
-    row.save(using=db)
     return placed.is_news
 
 
-def _say(db, row, told_by):
-    GuardianStatus.objects.using(db).create(
-        audit_id=row.id, status=row.status, given_by=told_by, reason=row.reason or "", created_at=row.created_at
-    )
+def _first_status(row, told_by):
+    about = {"given_by": told_by, "reason": row.reason or "", "created_at": row.created_at}
+    return GuardianStatus(audit_id=row.id, status=row.status, **about)
 
 
 __all__ = ["Conflict", "FileChange", "digest", "store"]
