@@ -74,7 +74,7 @@ def content(database: Database, name: str, snapshot_id: str | None) -> bytes | N
     return data
 
 
-def _rows(database, table, where="", values=()) -> Iterator[Row]:
+def _rows(database: Database, table: str, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[Row]:
     names = TABLES[table]
     for row in database.rows(table, *names, where=where, values=values, order="" if where else "created_at"):
         yield dict(zip(names, row, strict=True))
