@@ -1,6 +1,7 @@
 """Writes that a plugin wrote down, in a log or a database: placed and stored, however often they are read."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from agents.models import Agent
@@ -10,6 +11,7 @@ from ledger.models import ConversationTurn
 from openclaw_web.sqlite import writing
 
 from ..collectors.found import FoundWrite
+from ..exact import NotExact, data_of
 from ..models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from . import behind, storing
 from .told import FileChange, Origin, Source, Status, Stored, Told
@@ -167,9 +169,11 @@ def _take_back(db, row_id, one):
         told = one.rollback
         at, by, reason = (told.at, told.by, told.reason) if told else (one.at, "", "")
         is_free = told and not Rollback.objects.using(db).filter(id=told.id).exists()
+        rollback_id = told.id if told and is_free else f"{row_id}@rollback"
         Rollback.objects.using(db).create(
-            id=told.id if is_free else f"{row_id}@rollback",
+            id=rollback_id,
             audit=row,
+            own_audit_id=_own_write(db, row, rollback_id, told) if told else None,
             rolled_back_at=at,
             rolled_back_by=by or BY,
             reason=reason,
@@ -180,6 +184,29 @@ def _take_back(db, row_id, one):
         said = {"given_by": by or BY, "reason": reason, "created_at": at}
         GuardianStatus.objects.using(db).create(audit=row, status=Status.ROLLED_BACK, **said)
     return 1
+
+
+def _own_write(db, row, rollback_id, told):
+    """A rollback changed the file as well: it is a write of its own, which gives back what was there."""
+    own = WriteGuardianAudit(
+        id=f"{rollback_id}@write",
+        decision_id=row.decision_id,
+        turn_id=row.turn_id,
+        session_id=row.session_id,
+        session_key=row.session_key,
+        match=row.match,
+        target_file=row.target_file,
+        status=Status.WRITTEN,
+        reason=told.reason,
+        origin=Origin.ROLLBACK,
+        created_at=max(told.at, row.created_at + 1),
+    )
+    change = None
+    if not row.sources & Source.FILES and (row.before_snapshot or row.after_snapshot):
+        with suppress(NotExact):
+            sides = (data_of(one) if one else None for one in (row.after_snapshot, row.before_snapshot))
+            change = FileChange(*sides)
+    return storing.store(db, [Told(own, Source.DATABASE, change, told_by=told.by or BY)]).ids[own.id]
 
 
 def _correct(db, row_id, told):

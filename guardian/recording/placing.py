@@ -25,9 +25,11 @@ class Placed:
 
 def place(db: str, name: str, change: FileChange, at: int) -> Placed:
     """The versions of a write of the moment `at`, in the caller's transaction. What is there is used, not doubled."""
+    last = _last(db, name, Q(created_at__lte=at))
+    if change.before == change.after and change.after is not None:
+        return _unchanged(db, name, change.after, last, at)
     if seen := _seen(db, name, change, at):
         return seen
-    last = _last(db, name, Q(created_at__lte=at))
     before = _before(db, name, change.before, last, at)
     is_unseen = last is not None and before is not None and before.id != last.id
     newest = max(at, before.created_at if before else 0)
@@ -38,6 +40,18 @@ def place(db: str, name: str, change: FileChange, at: int) -> Placed:
         return Placed(before, before, is_news)
     moment = at if before is None else max(at, before.created_at + 1)
     return Placed(before, services.add_version(db, name, change.after, moment=moment), is_news)
+
+
+def _unchanged(db, name, data, last, at):
+    """The version of a write that changed nothing, which leads to none."""
+    if last is not None and last.content_hash == _hash(data):
+        return Placed(last, last)
+    near = services.versions(db, name).filter(created_at__gt=at, created_at__lte=at + NEAR_MS)
+    found = near.filter(content_hash=_hash(data)).defer("content", "raw").order_by(*ORDER).first()
+    if found is not None:
+        return Placed(found, found)
+    version = services.add_version(db, name, data, moment=at)
+    return Placed(version, version, is_news=True)
 
 
 def _seen(db, name, change, at):

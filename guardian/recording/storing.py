@@ -145,13 +145,14 @@ def _is_news(db, row, one: Told, change: Change | None):
         return False
     if change is None:
         return True
+    was_elsewhere = bool(row.sources & Source.FILES)
     placed = place(db, row.target_file, one.change, row.created_at)
     row.before_snapshot, row.after_snapshot = placed.before, placed.after
     for name, value in columns_of(change).items():
         setattr(row, name, value)
     row.sources &= ~Source.FILES
     row.is_diff_shared = False
-    return placed.is_news
+    return placed.is_news or was_elsewhere
 
 
 def _first_status(row, told_by):

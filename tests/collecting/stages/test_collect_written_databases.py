@@ -55,12 +55,15 @@ def test_a_database_of_the_specs_shape_is_read_with_everything_beside(place):
     database(home.root / "workspace", first, second | sides, more=more)
     told = run(home)["guardian"]
     assert (told["writes"], told["rollbacks"], told["corrections"], told["rejected"]) == (2, 1, 1, 0)
-    one, two = rows()
+    one, two, own = rows()
     assert (one.turn_id, one.match, one.before_snapshot, one.lines_added) == (f"{talk.session}:r1", "given", None, 1)
     assert (two.status, two.rollback.rolled_back_by, two.rollback.restored_snapshot) == (
         "rolled_back", "eve", one.after_snapshot,
     )  # fmt: skip
     assert [status.status for status in two.statuses.order_by("created_at")] == ["written", "rolled_back"]
+    assert (own.origin, own.created_at, own.lines_removed) == ("rollback", T0 + 9_000, 1)
+    assert (own.before_snapshot, own.after_snapshot.content) == (two.after_snapshot, "one")
+    assert two.rollback.own_audit == own and own.statuses.get().given_by == "eve"
     rule = BehaviorCorrection.objects.using(MAIN).get()
     assert (rule.correction_pattern, rule.switched_off_by) == ("likes", "import")
     assert run(home)["guardian"]["writes"] == 0

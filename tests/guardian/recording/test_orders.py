@@ -157,3 +157,9 @@ def as_it_happens(seen, told):
 @MANY
 def test_files_and_plugin(ada, steps):
     assert outcome(steps, files, plugin) == outcome(steps, as_it_happens)
+
+
+@given(steps=STEPS)
+@MANY
+def test_all_three(ada, steps):
+    assert outcome(steps, files, log, plugin) == outcome(steps, as_it_happens, log)
