@@ -1,14 +1,16 @@
 """Collect writes to memory files: what write_guardian logged, what a `reflection.db` says, and what nobody told of."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, look, open_regular
+from agents.homes import NotReadable, look, names_in, open_regular
 from agents.models import Agent, CollectorSource
 from gate.collectors.found import Problem
 from gate.recording.imported import by_agent
@@ -30,6 +32,7 @@ from .databases import Unreadable
 Kind = CollectorSource.Kind
 OWN = ".openclaw-reflection"
 WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
+WORKSPACE = re.compile("workspace(-.+)?")
 MOST_LINE = 16 * 1024 * 1024
 READER = 1  # raised when readers learn to read more: what has not changed is then read again
 RECENT_MS = 2 * 86_400_000  # writes without a turn that are looked at again at each import
@@ -40,35 +43,52 @@ def collect(collection: Any) -> dict[str, int]:
     """Read what is new; how many writes came, how many changes nobody told of, and what was not stored."""
     counts = Counter(dict.fromkeys((*NAMES, "rejected", "matched_later", "lines"), 0))
     if configuration.get(recorded.SETTING):
-        for workspace, agents in _workspaces(collection).items():
-            _database(collection, workspace, agents, counts)
-            _log(collection, workspace, agents, counts)
+        for place in _places(collection):
+            _database(collection, place, counts)
+            _log(collection, place, counts)
         _match_again(collection, counts)
         if configuration.get(storing.SNAPSHOTS):
             _attribute(collection, counts)
     return dict(counts)
 
 
-def _workspaces(collection) -> dict[Path, list[Agent]]:
-    """Each workspace with the agents here that have it; that of the default agent comes first."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A workspace with the agents here that have it, that of the default agent first; or one that no agent has."""
+
+    workspace: Path
+    agents: list[Agent]
+    is_elsewhere: bool = False
+
+    @property
+    def own(self) -> Path:
+        """The folder that the plugin has in it."""
+        return self.workspace / OWN
+
+
+def _places(collection) -> list[Place]:
     found: dict[Path, list[Agent]] = {}
     for one in sorted(collection.home.agents, key=lambda one: (one.home_name != "main", one.home_name)):
         agent = collection.agents.get(one.home_name)
         if one.workspace and agent is not None:
             found.setdefault(one.workspace, []).append(agent)
-    return found
+    taken = {one.workspace for one in collection.home.agents}
+    default = collection.agents.get("main") or collection.agents[min(collection.agents)]
+    others = (name for name in names_in(collection.home.root, []) if WORKSPACE.fullmatch(name))
+    left = [folder for name in others if (folder := collection.home.root / name) not in taken]
+    return [Place(*one) for one in found.items()] + [Place(folder, [default], is_elsewhere=True) for folder in left]
 
 
-def _log(collection, workspace, agents, counts):
+def _log(collection, place, counts):
     """The log of write_guardian, from its start: its lines have no ids, and equal ones are known by their order."""
-    file = workspace / OWN / WRITTEN
+    file, agents = place.own / WRITTEN, place.agents
     stat = look(file)
     if stat is None or collection.book.was_read(file, stat, _how(collection), kind=Kind.GUARDIAN_WRITES):
         return
     found: list[FoundWrite] = []
     problems: list[Line] = []
     try:
-        with open_regular(workspace, file) as handle:
+        with open_regular(place.workspace, file) as handle:
             stat = os.fstat(handle.fileno())
             for one in _lines(handle):
                 (problems if isinstance(one, Line) else found).append(one)
@@ -83,7 +103,8 @@ def _log(collection, workspace, agents, counts):
         by_owner.setdefault(_owner(agents, one).agent_id, []).append(one)
     for agent in agents:
         if collection.only in (None, agent.agent_id):
-            result = imported.store(agent, by_owner.get(agent.agent_id, []), Source.LOG)
+            own = by_owner.get(agent.agent_id, [])
+            result = imported.store(agent, own, Source.LOG, is_elsewhere=place.is_elsewhere)
             _count(collection, agent, file, result, counts)
     if collection.only is None or len(agents) == 1:
         collection.book.save_read(file, stat, _how(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
@@ -110,15 +131,15 @@ def _owner(agents, one):
     return agents[0]
 
 
-def _database(collection, workspace, agents, counts):
+def _database(collection, place, counts):
     """A `reflection.db` in the folder that the plugin has in a workspace."""
-    source = workspace / OWN / DATABASE
+    source, agents = place.own / DATABASE, place.agents
     stat, wal = databases.stats_of(source)
     if stat is None or _is_known(collection, source, stat, wal):
         return
     try:
         with databases.opened(collection, source, reflection_db.TABLES) as database:
-            _rows(collection, database, source, agents, counts)
+            _rows(collection, database, source, place, counts)
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1
         words = {"file": collection.book.name(source), "reason": databases.why(exc)}
@@ -136,7 +157,7 @@ def _is_known(collection, source, stat, wal):
     return all(collection.book.was_read(path, one, how, kind=Kind.GUARDIAN_WRITES) for path, one in pairs)
 
 
-def _rows(collection, database, source, agents, counts):
+def _rows(collection, database, source, place, counts):
     found: list[FoundWrite] = []
     problems: list[Line] = []
     for number, one in enumerate(reflection_db.read(database)):
@@ -144,7 +165,7 @@ def _rows(collection, database, source, agents, counts):
             problems.append(Line(number, number, b"", None, one.reason, one.detail))
         else:
             found.append(one)
-    _reject(collection, agents[0], source, problems, counts)
+    _reject(collection, place.agents[0], source, problems, counts)
 
     def change(one):
         before, after = one.snapshots
@@ -153,9 +174,10 @@ def _rows(collection, database, source, agents, counts):
 
     names = {name: agent.agent_id for name, agent in collection.agents.items()}
     here = {agent.agent_id: agent for agent in collection.agents.values()}
-    for agent_id, some in by_agent(found, names, {}, agents[0].agent_id).items():
+    for agent_id, some in by_agent(found, names, {}, place.agents[0].agent_id).items():
         if collection.only in (None, agent_id):
-            result = imported.store(here[agent_id], some, Source.DATABASE, change)
+            about = {"is_elsewhere": place.is_elsewhere}
+            result = imported.store(here[agent_id], some, Source.DATABASE, change, **about)
             _count(collection, here[agent_id], source, result, counts)
 
 

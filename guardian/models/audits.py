@@ -38,6 +38,7 @@ class WriteGuardianAudit(models.Model):
         DATABASE = 4
         FILES = 8  # two versions of the file
         OWN = 16
+        ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
     id = models.TextField(primary_key=True)
     decision_id = models.TextField(null=True)

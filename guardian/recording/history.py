@@ -42,7 +42,7 @@ class Write:
     @property
     def is_loose(self) -> bool:
         """Whether nobody told what the file held: its versions follow from its time."""
-        is_told = self.before is not None or self.after is not None
+        is_told = self.before is not None or self.after is not None or self.sources & Source.ELSEWHERE
         return self.origin != Origin.UNATTRIBUTED and (not is_told or bool(self.sources & Source.FILES))
 
     @property

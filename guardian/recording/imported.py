@@ -38,12 +38,23 @@ class Imported:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
-def store(agent: Agent, found: Sequence[FoundWrite], source: Source, change: Change | None = None) -> Imported:
-    """Store what was read for an agent, in the order of time: what is known stays. `change` fetches what files held."""
+def store(
+    agent: Agent,
+    found: Sequence[FoundWrite],
+    source: Source,
+    change: Change | None = None,
+    *,
+    is_elsewhere: bool = False,
+) -> Imported:
+    """Store what was read for an agent, in the order of time: what is known stays. `change` fetches what files held.
+
+    `is_elsewhere`: it was told in a workspace that no agent has.
+    """
     result = Imported()
     ordered = sorted(found, key=lambda one: one.at)
     for start in range(0, len(ordered), CHUNK):
-        _store_some(agent, ordered[start : start + CHUNK], source, change, result)
+        bits = Source.ELSEWHERE if is_elsewhere else 0
+        _store_some(agent, ordered[start : start + CHUNK], source, change, bits, result)
     return result
 
 
@@ -73,7 +84,7 @@ def _found_by_now(agent, row):
     return replace(place, decision_id=decision.id if decision else row.decision_id)
 
 
-def _store_some(agent, found, source, change, result):
+def _store_some(agent, found, source, change, bits, result):
     told: list[Told] = []
     for one in found:
         place = _place(agent, one)
@@ -81,6 +92,7 @@ def _store_some(agent, found, source, change, result):
             result.withheld += 1
             continue
         told.append(_told(one, place, source))
+        told[-1].row.sources = bits
     fresh = _without_known(agent.db, told, result)
     wanted = {one.id: one for one in found}
     for one in fresh:

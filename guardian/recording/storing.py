@@ -96,7 +96,7 @@ def _fresh(db, told, stored):
 
 def _new(one: Told, stored):
     """The row of a write that nobody told of before, not stored yet."""
-    one.row.sources = one.source
+    one.row.sources |= one.source
     stored.new.append(one.key)
     stored.ids[one.key] = one.key
     return one.row
@@ -141,7 +141,7 @@ def _is_news(db, row, one: Told, change: Change | None):
     Whether other writes may lie elsewhere by now, or this one has to be found a place.
     """
     is_known = row.hunks_json is not None and not row.sources & Source.FILES
-    if is_known or row.status not in CHANGED:
+    if is_known or row.status not in CHANGED or row.sources & Source.ELSEWHERE:
         return False
     if change is None:
         return True

@@ -91,4 +91,4 @@ def merge(row: WriteGuardianAudit, one: Told) -> None:
         row.created_at, row.origin = told.created_at, told.origin
     if told.status == Status.ROLLED_BACK:
         row.status = Status.ROLLED_BACK
-    row.sources |= one.source
+    row.sources |= one.source | told.sources

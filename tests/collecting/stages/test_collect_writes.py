@@ -239,6 +239,19 @@ def test_facts_without_a_known_person_are_withheld_while_somebody_opted_out(plac
     assert run(home)["guardian"]["writes"] == 1
 
 
+def test_the_log_of_a_workspace_that_no_agent_has_is_shown_with_the_default_agent(place):
+    home, _talk, _log = place
+    put(home, "# User\n", T0)
+    run(home)
+    put(home, "# User\n- tea\n", T0 + 60_000)
+    written(home.root / "workspace-gone", T0 + 60_001, "UPDATE_USER", "Milk.")
+    told = run(home)["guardian"]
+    assert (told["writes"], told["unattributed"]) == (1, 1)
+    elsewhere = rows().get(origin="imported")
+    assert (elsewhere.match, elsewhere.session_id, elsewhere.diff, elsewhere.sources) == ("none", None, None, 2 + 32)
+    assert run(home)["guardian"]["writes"] == 0
+
+
 def test_a_write_without_a_turn_finds_it_once_its_transcript_is_there(place):
     home, talk, log = place
     hidden = talk.path.rename(talk.path.with_suffix(".away"))
