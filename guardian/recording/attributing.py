@@ -54,26 +54,29 @@ class _Diffs:
 def settle(db: str, name: str, *, since: int = 0) -> Settled:
     """Bring the writes of a file in line with its versions, from the moment `since` on. Doing it twice does no harm."""
     diffs, settled = _Diffs(db), Settled()
-    for gap in history.gaps(db, name, since):  # what takes long, before anybody waits for us
-        if gap.loose or gap.is_unannounced:
-            _missing(db, gap, diffs)
+    found = history.gaps(db, name, since)
+    rows = unattributed.known(db, name, found)
+    for gap in found:  # what takes long, before anybody waits for us
+        if _is_new(gap, rows):
+            diffs.of(gap.before, gap.after)
     with writing.in_turn_of(db):
         found = history.gaps(db, name, since)
+        rows = unattributed.known(db, name, found)
         for gap in found:
             shared = len(gap.loose) + gap.is_unannounced > 1
             for write in gap.loose:
                 settled.attached += _attach(db, write, gap, diffs, is_shared=shared)
-            unattributed.keep(db, name, gap, diffs.of, settled, is_shared=shared)
+            unattributed.keep(db, name, gap, rows, diffs.of, settled, is_shared=shared)
         for write in history.detached(db, name, found):
             _detach(db, write)
-        unattributed.forget_others(db, name, found, settled)
+        unattributed.forget_others(db, found, rows, settled)
     return settled
 
 
-def _missing(db, gap, diffs):
-    writes = WriteGuardianAudit.objects.using(db).filter(before_snapshot=gap.before, after_snapshot=gap.after)
-    if writes.count() < len(gap.loose) + gap.is_unannounced:
-        diffs.of(gap.before, gap.after)
+def _is_new(gap, rows):
+    """Whether somebody needs the diff of a gap that does not have it yet."""
+    is_attached = all((write.before, write.after) == (gap.before, gap.after) for write in gap.loose)
+    return not is_attached or (gap.is_unannounced and unattributed.id_of(gap.after) not in rows)
 
 
 def _attach(db, write: history.Write, gap: Gap, diffs, *, is_shared):

@@ -17,6 +17,7 @@ from .told import Origin, Source, Status, columns_of
 CONSOLIDATION = "consolidation"  # the reason of a change that the plugin's consolidation made
 BRACKET_MS = 600_000  # how far from a change the lines of its consolidation are
 SLACK_MS = 1_000
+Rows = dict[str, WriteGuardianAudit]
 Diffs = Callable[[str | None, str], Change | None]
 
 
@@ -34,12 +35,19 @@ def id_of(version_id: str) -> str:
     return f"u{hashlib.sha256(version_id.encode()).hexdigest()[:31]}"
 
 
-def keep(db: str, name: str, gap: Gap, diffs: Diffs, settled: Any, *, is_shared: bool) -> None:
+def known(db: str, name: str, found: Sequence[Gap]) -> Rows:
+    """The rows that there are of unannounced changes, by id: from the first of these gaps on."""
+    rows = WriteGuardianAudit.objects.using(db).filter(target_file=name, origin=Origin.UNATTRIBUTED)
+    rows = rows.filter(created_at__gte=found[0].at) if found else rows.none()
+    return {row.id: row for row in rows.defer("diff", "hunks_json")}
+
+
+def keep(db: str, name: str, gap: Gap, rows: Rows, diffs: Diffs, settled: Any, *, is_shared: bool) -> None:
     """Have the row of a gap that nobody told of, or else give what people did about it to whoever told since."""
     audits = WriteGuardianAudit.objects.using(db)
-    row = audits.filter(id=id_of(gap.after)).first()
+    row = rows.get(id_of(gap.after))
     if gap.is_unannounced:
-        columns = _columns(db, gap, is_shared)
+        columns = _columns(gap, is_shared)
         if row is None:
             _add(db, name, gap, columns | columns_of(diffs(gap.before, gap.after)))
             settled.unattributed += 1
@@ -55,14 +63,13 @@ def keep(db: str, name: str, gap: Gap, diffs: Diffs, settled: Any, *, is_shared:
         settled.withdrawn += 1
 
 
-def _columns(db, gap, is_shared):
+def _columns(gap, is_shared):
     return {
         "before_snapshot_id": gap.before,
         "after_snapshot_id": gap.after,
         "is_diff_shared": is_shared,
         "created_at": gap.at,
         "earliest_at": gap.since,
-        "reason": _reason(db, gap.at),
     }
 
 
@@ -71,6 +78,7 @@ def _add(db, name, gap, columns):
         id=id_of(gap.after),
         target_file=name,
         status=Status.WRITTEN,
+        reason=_reason(db, gap.at),  # what the log tells later is added then
         origin=Origin.UNATTRIBUTED,
         sources=Source.FILES,
         **columns,
@@ -78,16 +86,11 @@ def _add(db, name, gap, columns):
     GuardianStatus.objects.using(db).create(audit=row, status=row.status, given_by="", created_at=row.created_at)
 
 
-def forget_others(db: str, name: str, found: Sequence[Gap], settled: Any) -> None:
+def forget_others(db: str, found: Sequence[Gap], rows: Rows, settled: Any) -> None:
     """Remove rows of changes that turn out to be none, unless people did something about them."""
-    if not found:
-        return
-    rows = WriteGuardianAudit.objects.using(db).filter(target_file=name, origin=Origin.UNATTRIBUTED)
-    rows = rows.filter(created_at__gte=found[0].at)
-    known = {id_of(gap.after) for gap in found}
-    for row_id in rows.values_list("id", flat=True):
-        if row_id not in known and not _is_acted_on(db, row_id):
-            rows.filter(id=row_id).delete()
+    for row_id in rows.keys() - {id_of(gap.after) for gap in found}:
+        if not _is_acted_on(db, row_id):
+            WriteGuardianAudit.objects.using(db).filter(id=row_id).delete()
             settled.withdrawn += 1
 
 
