@@ -7,9 +7,27 @@ from .correcting import views as correcting_views
 from .lists import views as list_views
 from .looking import file_views
 from .looking import views as looking_views
+from .rollbacks import views as rollback_views
 
 app_name = "guardian"
 urlpatterns = [
+    path("agents/<str:agent>/writes/rollback/do/<anything:audit_id>/", rollback_views.rollback_do, name="rollback_do"),
+    path(
+        "agents/<str:agent>/writes/rollback/settle/<anything:audit_id>/",
+        rollback_views.rollback_settle,
+        name="rollback_settle",
+    ),
+    path("agents/<str:agent>/writes/rollback/of/<anything:audit_id>/", rollback_views.rollback, name="rollback"),
+    path(
+        "agents/<str:agent>/writes/session/do/<anything:session_id>/",
+        rollback_views.session_rollback_do,
+        name="session_rollback_do",
+    ),
+    path(
+        "agents/<str:agent>/writes/session/of/<anything:session_id>/",
+        rollback_views.session_rollback,
+        name="session_rollback",
+    ),
     path("agents/<str:agent>/files/", views.file_list, name="file_list"),
     path("agents/<str:agent>/files/<anything:name>/", views.file_detail, name="file_detail"),
     path("agents/<str:agent>/writes/rules/", correcting_views.rule_list, name="rule_list"),

@@ -41,6 +41,8 @@ ROUTERS = (
     "guardian.api",
     "guardian.correcting.api",
     "guardian.looking.api",
+    "guardian.recording.api",
+    "guardian.rollbacks.api",
     "datasets.review.api",
     "datasets.api",
     "datasets.from_decisions.api",

@@ -38,6 +38,7 @@ class WriteGuardianAudit(models.Model):
         DATABASE = 4
         FILES = 8  # two versions of the file
         OWN = 16
+        ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
     id = models.TextField(primary_key=True)
     decision_id = models.TextField(null=True)
@@ -139,3 +140,15 @@ class GuardianStatus(models.Model):
 
     def __str__(self):
         return f"{self.audit_id} {self.status}"
+
+
+class Consolidation(models.Model):
+    """A moment at which the plugin's log says that its consolidation of memory files was at work."""
+
+    at = EpochMs(primary_key=True)
+
+    class Meta:
+        db_table = "guardian_consolidations"
+
+    def __str__(self):
+        return str(self.at)

@@ -172,8 +172,11 @@ def lines_of(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-def view(diff: Diff) -> View:
-    """The diff for a page: unchanged runs folded, and an end when it gets too long."""
+def view(diff: Diff, *, room: int = FOLDED_ROWS) -> View:
+    """The diff for a page: unchanged runs folded, and an end when it gets too long.
+
+    `room`: how many folded rows are in it, to be unfolded; the others are only counted.
+    """
     effort = Effort(0 if diff.is_coarse else 5_000_000)
     shown, rows, characters, folded = View([Section()]), 0, 0, 0
     for place, block in enumerate(diff.blocks):
@@ -182,7 +185,7 @@ def view(diff: Diff) -> View:
                 shown.left += max(block.old_end - block.old_start, block.new_end - block.new_start)
             continue
         if block.is_same:
-            folded += _add_same(shown, diff, place, room=FOLDED_ROWS - folded)
+            folded += _add_same(shown, diff, place, room=room - folded)
             continue
         for number, row in enumerate(_changed_rows(diff, block, effort)):
             if rows >= SHOWN_ROWS or characters >= SHOWN_CHARACTERS:

@@ -236,6 +236,7 @@ OPERATIONS = {
     "GET /samples": ("viewer", None),
     "GET /samples/{sample_id}": ("viewer", None),
     "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
+    "POST /agents/{agent}/guardian/writes": ("operator", {"writes": []}),
     "GET /agents/{agent}/gate/own": ("viewer", None),
     "GET /agents/{agent}/gate/run": ("operator", None),
     "POST /agents/{agent}/gate/run": ("operator", {"limit": 1}),

@@ -2,9 +2,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, figures, find, judge, replay, tell
-from guardian.verbs import correct, rules
+from guardian.verbs import correct, rules, undo
 from guardian.verbs import export as export_of_writes
 from guardian.verbs import find as find_writes
+from guardian.verbs import tell as tell_of_writes
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -35,6 +36,8 @@ class Command(Group):
                 "diff": find_writes.Diffing(),
                 "history": find_writes.History(),
                 "export": export_of_writes,
+                "record": tell_of_writes,
+                "rollback": undo,
             },
         ),
     }
