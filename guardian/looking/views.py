@@ -13,6 +13,7 @@ from openclaw_web.pages.html import render_page
 
 from .. import exact
 from ..models import FileSnapshot, WriteGuardianAudit
+from ..rollbacks import settling
 from . import around, beside, blaming, shown
 from .forms import AuditForm
 
@@ -36,6 +37,7 @@ def audit_detail(request, agent, audit_id):
         "agent": agent,
         "filters": filters,
         "in_list": beside.in_list(agent, row, filters),
+        "meanwhile": settling.of_audit(agent, row.id) if request.user.has_role("operator") else [],
         **shown.write(agent, row, way=asked.way),
     }
     return render_page(request, "guardian/audit_detail.html", context)

@@ -9,7 +9,7 @@ from agents.models import Agent
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from . import performing, planning, sessions, shown
+from . import performing, planning, shown, together
 from .schemas import (
     RollbackIn,
     RollbackPlanOut,
@@ -79,7 +79,7 @@ def told(preview: shown.Preview) -> dict:
 
 def told_session(agent: Agent, session_id: str, since: int | None, until: int | None) -> dict:
     """The preview of a session's rollback as programs read it."""
-    made = sessions.plan_session(agent, session_id, since=since, until=until)
+    made = together.plan_session(agent, session_id, since=since, until=until)
     plans = [plan for some in made.by_file.values() for plan in some]
     patches = [shown.compared(some[0].now, some[-1].wanted, name).patch for name, some in made.by_file.items()]
     return {

@@ -13,8 +13,8 @@ from people.audit import log as audit_log
 from . import copies, exchanging, places, planning, recovering
 from .exchanging import Changed
 from .planning import Plan, Way, plan
-from .sessions import SessionPlan, plan_session
 from .steps import Step, Take
+from .together import SessionPlan, plan_session
 
 LONGEST_REASON = 1_000
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from openclaw_web import clock
+from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
 from ..exact import data_of
@@ -24,7 +25,7 @@ class Meanwhile:
 
     version: FileSnapshot
     audit_id: str
-    change: Comparison
+    change: Comparison | None  # None: what the file holds cannot be read now
     seen: str
 
 
@@ -41,10 +42,14 @@ def of_audit(agent: Agent, audit_id: str) -> list[Meanwhile]:
 
 
 def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
-    now = planning.current(agent, row.file_name)
     for version in FileSnapshot.objects.using(agent.db).filter(id__in=orjson.loads(row.meanwhile_json)):
-        change = compared(now, data_of(version), row.file_name)
-        yield Meanwhile(version, audit_id, change, planning.hash_of(now))
+        try:
+            now = planning.current(agent, row.file_name)
+            change = compared(now, data_of(version), row.file_name)
+        except Refused:
+            yield Meanwhile(version, audit_id, None, "")
+        else:
+            yield Meanwhile(version, audit_id, change, planning.hash_of(now))
 
 
 def settle(agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str | None) -> None:

@@ -11,7 +11,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import performing, planning, sessions, settling, shown
+from . import performing, planning, settling, shown, together
 from .addresses import detail, rollback_page, session_page
 from .forms import ChoiceForm, PreviewForm, RollbackForm, SettleForm
 
@@ -122,7 +122,7 @@ def _page(request, agent, preview, form, status=200):
 
 def _session_page(request, agent, session_id, form, status=200):
     asked = _asked(request)
-    made = sessions.plan_session(agent, session_id, **asked.span)
+    made = together.plan_session(agent, session_id, **asked.span)
     files = {
         name: (plans, shown.compared(plans[0].now, plans[-1].wanted, name)) for name, plans in made.by_file.items()
     }
