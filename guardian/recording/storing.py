@@ -11,6 +11,7 @@ from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
 from ..changes import Change, change_of
+from ..correcting import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from . import attributing, history, moving
 from .placing import place
@@ -31,6 +32,7 @@ def store(db: str, told: Sequence[Told]) -> Stored:
     with writing.in_turn_of(db):
         fresh = sorted(_fresh(db, told, stored), key=lambda one: one.row.created_at)
         twins = twins_of(db, fresh)
+        rules.flag(db, [one.row for one in fresh])
         since: dict[str, int] = {}
         statuses: list[GuardianStatus] = []
         for one in fresh:
@@ -107,6 +109,7 @@ def _merged(db, one: Told, twin, stored):
     """The row of a write that another source told of, with what this one knows; under the id of the better source."""
     is_better = rank(one.source) < rank(twin.sources) and twin.id != one.key
     merge(twin, one)
+    rules.flag(db, [twin])
     if is_better and moving.may_move(db, twin.id, one.key):
         twin = _renamed(db, twin, one)
     stored.known.append(twin.id)

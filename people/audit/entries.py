@@ -45,6 +45,8 @@ ACTIONS = {
     "reason_given": _("gave a reason for the rejection of"),
     "restored": _("restored"),
     "role_changed": _("changed the role of"),
+    "rule_switched_off": _("switched off"),
+    "rule_switched_on": _("switched on"),
     "samples_made": _("created samples"),
     "sessions_archived": _("archived and removed old sessions"),
     "sessions_removed": _("removed old sessions"),
@@ -63,6 +65,7 @@ ACTIONS = {
     "verified": _("verified"),
     "view_kept": _("saved a view of"),
     "view_removed": _("removed a view of"),
+    "write_corrected": _("corrected"),
 }
 # Entries are never rewritten: these words are in logs from when a browser's sign-in was called a session.
 ACTIONS |= {"session_ended": ACTIONS["sign_in_ended"], "sessions_ended": ACTIONS["sign_ins_ended"]}
@@ -82,12 +85,14 @@ OBJECTS = {
     "list": _("list"),
     "migration_run": _("Doctor run"),
     "record": _("record"),
+    "rule": _("rule"),
     "sample": _("sample"),
     "schedule": _("scheduled task"),
     "session": _("session"),
     "setting": _("setting"),
     "token": _("token"),
     "user": _("user"),
+    "write": _("write to a memory file"),
 }
 # What tells actions apart that have the same words, where no object stands beside them.
 APART = {
@@ -111,6 +116,7 @@ LIST_NAMES = {
     "samples": _("Samples"),
     "sessions": _("Sessions"),
     "turns": _("Turns"),
+    "writes": _("Writes"),
 }
 # By what means people act (people.audit.log).
 MEANS = {"page": _("Page"), "api": "API", "command": _("Command line"), "job": _("Job")}
@@ -125,9 +131,11 @@ PAGES = {
     "gate_call": ("gate:call_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "job": ("jobs:job_detail", lambda entry: [entry.object_id]),
     "record": ("ledger:record_detail", lambda entry: [entry.agent_id, *entry.object_id.split("/", 1)]),
+    "rule": ("guardian:rule_list", lambda entry: [entry.agent_id]),
     "sample": ("datasets:sample_detail", lambda entry: [entry.object_id]),
     "schedule": ("automation:cron_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "session": ("ledger:session_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "write": ("guardian:audit_detail", lambda entry: [entry.agent_id, entry.object_id]),
 }
 # One page tells of all objects of a type.
 LISTS = {
