@@ -81,7 +81,7 @@ class Gap:
 
 
 def gaps(db: str, name: str, since: int = 0) -> list[Gap]:
-    """The gaps of a file that writes of `since` or after it may lie in, the oldest first."""
+    """The gaps of a file that end at `since` or after it, the oldest first."""
     versions = _versions(db, name, since)
     if not versions:
         return []
@@ -109,7 +109,7 @@ def _removes(write):
 def _versions(db, name, since) -> list[Version]:
     """The versions from the last one before `since` on; without those that a rollback prepared and never wrote."""
     rows = services.versions(db, name).order_by("created_at", "id")
-    first = rows.filter(created_at__lt=since - NEAR_MS).values_list("created_at", flat=True).last()
+    first = rows.filter(created_at__lt=since).values_list("created_at", flat=True).last()
     rows = rows if first is None else rows.filter(created_at__gte=first)
     found = [Version(*row) for row in rows.values_list("id", "created_at", "content_hash")]
     never = _never_written(db, name, [version.id for version in found])

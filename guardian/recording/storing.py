@@ -13,7 +13,7 @@ from people.configuration import keys as configuration
 from ..changes import Change, change_of
 from ..correcting import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
-from . import attributing, moving
+from . import attributing, history, moving
 from .placing import place
 from .told import CHANGED, FileChange, Source, Stored, Told, columns_of
 from .twins import Conflict, merge, rank, twins_of
@@ -38,8 +38,9 @@ def store(db: str, told: Sequence[Told]) -> Stored:
         for one in fresh:
             twin = twins.get(one.key)
             row = _new(one, stored) if twin is None else _merged(db, one, twin, stored)
-            if _is_news(db, row, one, changes.get(one.key)):
-                since[row.target_file] = min(row.created_at, since.get(row.target_file, row.created_at))
+            at = _news_since(db, row, one, changes.get(one.key))
+            if at is not None:
+                since[row.target_file] = min(at, since.get(row.target_file, at))
             row.save(using=db, force_insert=twin is None)
             statuses += [_first_status(row, one.told_by)] if twin is None else []
         GuardianStatus.objects.using(db).bulk_create(statuses)
@@ -138,16 +139,17 @@ def _write_receipts(db, fresh, stored):
     GuardianReceipt.objects.using(db).bulk_create(receipts, **told)
 
 
-def _is_news(db, row, one: Told, change: Change | None):
+def _news_since(db, row, one: Told, change: Change | None):
     """Give a write the versions of both sides and what lies between them, where they were told.
 
-    Whether other writes may lie elsewhere by now, or this one has to be found a place.
+    From when on other writes may lie elsewhere by now, or this one has to be found a place; None where nothing may.
     """
     is_known = row.hunks_json is not None and not row.sources & Source.FILES
     if is_known or row.status not in CHANGED or row.sources & Source.ELSEWHERE:
-        return False
+        return None
+    of_time = row.created_at - history.LATE_MS - history.EARLY_MS
     if change is None:
-        return True
+        return of_time
     was_elsewhere = bool(row.sources & Source.FILES)
     placed = place(db, row.target_file, one.change, row.created_at)
     row.before_snapshot, row.after_snapshot = placed.before, placed.after
@@ -155,7 +157,10 @@ def _is_news(db, row, one: Told, change: Change | None):
         setattr(row, name, value)
     row.sources &= ~Source.FILES
     row.is_diff_shared = False
-    return placed.is_news or was_elsewhere
+    if was_elsewhere or placed.is_news:
+        moments = [side.created_at for side in (placed.before, placed.after) if side]
+        return min(moments + ([of_time] if was_elsewhere else []))
+    return None
 
 
 def _first_status(row, told_by):
