@@ -2,6 +2,7 @@
 
 from .audits import GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
+from .runs import GuardianRun, GuardianStep
 from .versions import FileSnapshot, FileVersion, WorkspaceFile
 
 __all__ = [
@@ -9,7 +10,9 @@ __all__ = [
     "FileSnapshot",
     "FileVersion",
     "GuardianReceipt",
+    "GuardianRun",
     "GuardianStatus",
+    "GuardianStep",
     "Rollback",
     "RollbackIntent",
     "WorkspaceFile",

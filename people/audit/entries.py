@@ -31,6 +31,8 @@ ACTIONS = {
     "fetched": _("fetched more than usual of"),
     "gate_turned_off": _("turned off the gate of this site for"),
     "gate_turned_on": _("turned on the gate of this site for"),
+    "guardian_turned_off": _("turned off unattended writing of"),
+    "guardian_turned_on": _("turned on unattended writing of"),
     "invitation_revoked": _("revoked"),
     "invitation_used": _("accepted"),
     "invited": _("invited"),
