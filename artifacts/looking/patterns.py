@@ -14,14 +14,15 @@ MAX_PATTERN = 500
 # lines would be searched to the end of the content.
 MAX_REPEAT = 100  # each of them is a state: with many, RE2 falls back to a walk through all of them at every byte
 MAX_SIZE = 3_000  # instructions: repeats within repeats multiply, and each may be walked through at every byte
+MEMORY = 8 * 1024 * 1024
 _REPEAT = re.compile(r"(?<!\\)\{(?:\d*,)?(\d{3,})(?:,\d*)?\}")
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
-def compiled(pattern: str, *, ignore_case: bool = False):
+def compiled(pattern: str, *, ignore_case: bool = False, longest: int = MAX_PATTERN, memory: int = MEMORY):
     """An expression that matches within a line. Raises Refused for one that RE2 does not know or that is too big."""
-    if not pattern or len(pattern) > MAX_PATTERN:
-        raise WrongSelector(_("A pattern must have 1 to %(most)s characters.") % {"most": MAX_PATTERN})
+    if not pattern or len(pattern) > longest:
+        raise WrongSelector(_("A pattern must have 1 to %(most)s characters.") % {"most": longest})
     if _ANY_BYTE.search(pattern):
         raise WrongSelector(_("A pattern matches characters: \\C (any byte) is not supported."))
     if any(int(count) > MAX_REPEAT for count in _REPEAT.findall(pattern)):
@@ -30,7 +31,7 @@ def compiled(pattern: str, *, ignore_case: bool = False):
     options.log_errors = False
     options.never_nl = True
     options.case_sensitive = not ignore_case
-    options.max_mem = 8 * 1024 * 1024
+    options.max_mem = memory
     try:
         re2.compile(pattern, options)  # alone, so that no bracket of it can close ours
         made = re2.compile(f"(?m:{pattern})", options)

@@ -14,15 +14,18 @@ from artifacts.looking import patterns
 LONGEST = 300
 LONGEST_FACT = 4_000  # characters of a fact that are looked at
 MEMORY = 512 * 1024  # of one pattern, for the states it has been in
-KEPT = 200  # compiled patterns
+KEPT = 500  # compiled patterns
 PROPOSED = 200  # characters of a proposal
+HIDDEN = ("Cc", "Cf")  # categories of Unicode
 _WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+")
 
 
 def plain(fact: str) -> str:
     """A fact as patterns see it."""
-    seen = "".join(one for one in fact[:LONGEST_FACT] if one.isspace() or unicodedata.category(one) not in ("Cc", "Cf"))
+    seen = fact[:LONGEST_FACT]
+    if not seen.isprintable():
+        seen = "".join(one for one in seen if one.isspace() or unicodedata.category(one) not in HIDDEN)
     return " ".join(unicodedata.normalize("NFC", seen).split())
 
 

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
 
 from ..models import BehaviorCorrection, WriteGuardianAudit
 from . import patterns
@@ -40,19 +43,25 @@ def acted(db: str, rule_id: str, audit_id: str) -> None:
 
 
 def flag(db: str, audits: Sequence[WriteGuardianAudit]) -> int:
-    """Name in each of these writes, which are not stored yet, the rule that it goes against; says how many do.
+    """Name in each of these writes, which the caller stores, the rule that it goes against; says how many do.
 
-    Only what somebody else wrote is flagged. Its status stays: the file has been changed.
+    Only what somebody else wrote is flagged, after the rule was made. Its status stays: the file has been changed. A
+    write that names a rule keeps it.
     """
-    written = [one for one in audits if one.status == Status.WRITTEN and one.origin in TOLD and one.candidate_fact]
+    written = [one for one in audits if _may_be_flagged(one)]
     rows = list(switched_on(db)[:MOST]) if written else []
     flagged = 0
     for one in written if rows else ():
-        said = _ruling(rows, one.candidate_fact or "", one.target_file or "")
+        made_before = [row for row in rows if row.corrected_at <= one.created_at]
+        said = _ruling(made_before, one.candidate_fact or "", one.target_file or "")
         if said and said.differs(fact=one.candidate_fact or "", target_file=one.target_file or ""):
             one.rule_id = said.rule_id
             flagged += 1
     return flagged
+
+
+def _may_be_flagged(one):
+    return one.status == Status.WRITTEN and one.origin in TOLD and one.candidate_fact and one.rule_id is None
 
 
 def all_of(db: str) -> QuerySet[BehaviorCorrection]:
@@ -65,10 +74,23 @@ def switched_on(db: str) -> QuerySet[BehaviorCorrection]:
     return all_of(db).filter(switched_off_at=None).order_by(*NEWEST)
 
 
+def check_room(db: str, *, but: str = "") -> None:
+    """Raises Refused when no other rule can be switched on; those of the write `but` do not count."""
+    if switched_on(db).exclude(audit_id=but)[:MOST].count() >= MOST:
+        raise Refused(_("%(most)s rules are switched on. Switch one off first.") % {"most": MOST})
+
+
 def _ruling(rows, fact, target_file):
     seen = patterns.encoded(fact)
-    row = next((one for one in rows if patterns.matches(one.correction_pattern, seen)), None)
+    row = next((one for one in rows if _matches(one, seen)), None)
     return row and said_by(row, fact=fact, target_file=target_file)
+
+
+def _matches(rule, seen):
+    try:
+        return patterns.matches(rule.correction_pattern, seen)
+    except Refused:  # of another engine's making, as in an imported database: a rule that nobody can read says nothing
+        return False
 
 
 def said_by(rule: BehaviorCorrection, *, fact: str, target_file: str) -> Ruling:
