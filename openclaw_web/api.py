@@ -39,6 +39,7 @@ ROUTERS = (
     "gate.statistics.looking.api",
     "gate.replaying.api",
     "guardian.api",
+    "guardian.proposing.api",
     "datasets.review.api",
     "datasets.api",
     "datasets.from_decisions.api",

@@ -100,7 +100,7 @@ def start(agent: Agent, asked: Asked, *, by: str) -> JobRun:
         for job in JobRun.objects.filter(kind=KIND, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)):
             if orjson.loads(job.params_json)["agent"] == agent.agent_id:
                 raise Refused(_is_running(agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
-        return jobs.start(KIND, params(agent, asked), by=by)
+        return jobs.start(KIND, params(agent, asked) | {"by": by}, by=by)
 
 
 def run_here(agent: Agent, params: dict[str, Any], *, by: str, listener: Listener | None = None) -> JobRun:
@@ -108,7 +108,7 @@ def run_here(agent: Agent, params: dict[str, Any], *, by: str, listener: Listene
     check(agent)
     names = {"object_id": agent.agent_id, "agent_id": agent.agent_id}
     audit.record(by, f"{KIND}_started", object_type="agent", **names)  # a job that nobody queued has no entry
-    return jobs.run_now(KIND, params, by=by, listener=listener)
+    return jobs.run_now(KIND, params | {"by": by}, by=by, listener=listener)
 
 
 def params(agent: Agent, asked: Asked) -> dict[str, Any]:

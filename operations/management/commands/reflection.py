@@ -2,6 +2,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, figures, find, judge, replay, tell
+from guardian.verbs import retry as retry_write
+from guardian.verbs import run as run_guardian
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -21,7 +23,11 @@ class Command(Group):
                 "run": judge,
                 "replay": replay,
             },
-        )
+        ),
+        "guardian": Branch(
+            gettext_lazy("Writes to the memory files of an agent."),
+            {"retry": retry_write, "run": run_guardian},
+        ),
     }
 
     def add_common_arguments(self, parser):

@@ -1,0 +1,1 @@
+"""The verbs of `openclaw-web reflection guardian`, one module each."""
