@@ -1,8 +1,8 @@
 """The tables of an agent's memory files: their versions, every write to them, and what people undid or corrected."""
 
 from .audits import GuardianReceipt, GuardianStatus, WriteGuardianAudit
+from .proposals import GuardianRun, GuardianStep
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
-from .runs import GuardianRun, GuardianStep
 from .versions import FileSnapshot, FileVersion, WorkspaceFile
 
 __all__ = [

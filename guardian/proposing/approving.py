@@ -10,6 +10,7 @@ from agents.models import Agent
 from openclaw_web.disk import locks, packing
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
+from people.audit import log as audit
 
 from ..changes import Change, change_of
 from ..exact import bytes_of, text_of
@@ -110,7 +111,7 @@ def approve(agent: Agent, run_id: str, *, by: str, seen: str) -> Written:
         if made.conflicts:
             raise Changed(out_of_date())
         found = write(agent, made, by=by)
-    waiting.note(agent)
+    _log(agent, "proposal_approved", run_id, by)
     return found
 
 
@@ -136,7 +137,7 @@ def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
         check_open(run)
         run.reason = reason.strip()
         ending.end_without_write(agent.db, run, State.DECLINED, Status.REFUSED, by=by)
-    waiting.note(agent)
+    _log(agent, "proposal_declined", run_id, by)
     return run
 
 
@@ -155,6 +156,11 @@ def writing_alone(agent: Agent) -> AbstractContextManager[bool]:
 def out_of_date() -> str:
     """Why a proposal with conflicts is not written, in a sentence."""
     return _("Out of date: somebody changed the same lines since. Decline this, or have it proposed again.")
+
+
+def _log(agent, action, run_id, by):
+    audit.record(by, action, object_type="proposal", object_id=run_id, agent_id=agent.agent_id)
+    waiting.note(agent)
 
 
 def _named(run):

@@ -10,7 +10,7 @@ from jobs.progress import listener_on
 
 from ..files import MEMORY_FILES
 from ..proposing import plans, retrying
-from .run import BY, sent, shown
+from .propose import BY, sent, shown
 
 HELP = gettext_lazy("Have a write proposed again by the guardian of this site. Without --yes, only show what is sent.")
 EXAMPLES = (

@@ -43,6 +43,8 @@ ACTIONS = {
     "locked_out": _("was locked out"),
     "password_changed": _("changed the password of"),
     "preferences_changed": _("changed the preferences of"),
+    "proposal_approved": _("approved"),
+    "proposal_declined": _("declined"),
     "read": _("opened"),
     "reason_given": _("gave a reason for the rejection of"),
     "restored": _("restored"),
@@ -90,6 +92,8 @@ OBJECTS = {
     "setting": _("setting"),
     "token": _("token"),
     "user": _("user"),
+    "proposal": _("proposed write"),
+    "write": _("write"),
 }
 # What tells actions apart that have the same words, where no object stands beside them.
 APART = {
@@ -125,6 +129,7 @@ PAGES = {
     "export": ("datasets:export_detail", lambda entry: [entry.object_id]),
     "file": ("guardian:file_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "gate_call": ("gate:call_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "proposal": ("guardian:proposal_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "job": ("jobs:job_detail", lambda entry: [entry.object_id]),
     "record": ("ledger:record_detail", lambda entry: [entry.agent_id, *entry.object_id.split("/", 1)]),
     "sample": ("datasets:sample_detail", lambda entry: [entry.object_id]),

@@ -2,8 +2,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, figures, find, judge, replay, tell
+from guardian.verbs import propose
 from guardian.verbs import retry as retry_write
-from guardian.verbs import run as run_guardian
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -26,7 +26,7 @@ class Command(Group):
         ),
         "guardian": Branch(
             gettext_lazy("Writes to the memory files of an agent."),
-            {"retry": retry_write, "run": run_guardian},
+            {"retry": retry_write, "run": propose},
         ),
     }
 
