@@ -54,6 +54,8 @@ PLAIN_PAGES = (
     "/agents/ada/cron/",
     "/agents/ada/files/",
     "/agents/ada/gate/replays/",
+    "/agents/ada/writes/own/proposals/",
+    "/agents/ada/writes/own/proposals/?all",
     "/agents/ada/gate/statistics/",
     "/agents/ada/gate/statistics/?by=day&model=gate-small&prompt=prompt-1",
     "/agents/ada/gate/statistics/?by=session&from=2026-01-05&to=2026-04-30",

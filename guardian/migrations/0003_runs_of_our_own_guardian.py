@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'guardian_runs',
-                'indexes': [models.Index(fields=['created_at'], name='idx_guardian_run_created'), models.Index(fields=['state', 'created_at'], name='idx_guardian_run_state'), models.Index(condition=models.Q(('decision_id__isnull', False)), fields=['decision_id'], name='idx_guardian_run_asked'), models.Index(condition=models.Q(('turn_id__isnull', False)), fields=['turn_id'], name='idx_guardian_run_turn'), models.Index(condition=models.Q(('audit_id__isnull', False)), fields=['audit_id'], name='idx_guardian_run_audit')],
+                'indexes': [models.Index(fields=['created_at', 'id'], name='idx_guardian_run_created'), models.Index(fields=['state', 'created_at', 'id'], name='idx_guardian_run_state'), models.Index(condition=models.Q(('decision_id__isnull', False)), fields=['decision_id'], name='idx_guardian_run_asked'), models.Index(condition=models.Q(('turn_id__isnull', False)), fields=['turn_id'], name='idx_guardian_run_turn'), models.Index(condition=models.Q(('audit_id__isnull', False)), fields=['audit_id'], name='idx_guardian_run_audit')],
             },
         ),
         migrations.CreateModel(

@@ -54,8 +54,8 @@ class GuardianRun(models.Model):
     class Meta:
         db_table = "guardian_runs"
         indexes = [
-            models.Index(fields=["created_at"], name="idx_guardian_run_created"),
-            models.Index(fields=["state", "created_at"], name="idx_guardian_run_state"),
+            models.Index(fields=["created_at", "id"], name="idx_guardian_run_created"),
+            models.Index(fields=["state", "created_at", "id"], name="idx_guardian_run_state"),
             models.Index(fields=["decision_id"], name="idx_guardian_run_asked", condition=Q(decision_id__isnull=False)),
             models.Index(fields=["turn_id"], name="idx_guardian_run_turn", condition=Q(turn_id__isnull=False)),
             models.Index(fields=["audit_id"], name="idx_guardian_run_audit", condition=Q(audit_id__isnull=False)),

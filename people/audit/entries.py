@@ -93,7 +93,7 @@ OBJECTS = {
     "token": _("token"),
     "user": _("user"),
     "proposal": _("proposed write"),
-    "write": _("write"),
+    "write": _("write to a memory file"),
 }
 # What tells actions apart that have the same words, where no object stands beside them.
 APART = {
