@@ -116,6 +116,8 @@ NO_LISTS = {
     "guardian:blame",
     "guardian:decision_writes",
     "guardian:file_detail",
+    "guardian:rollback",
+    "guardian:session_rollback",
     "guardian:session_writes",
     "guardian:own_guardian",
     "guardian:proposal_detail",

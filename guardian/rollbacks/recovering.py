@@ -1,9 +1,15 @@
 """After a kill: rollbacks that were under way are finished, or undone as if nobody had asked for them."""
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+from agents import databases
 from agents.models import Agent
+from openclaw_web.errors import Refused
 
 from ..exact import data_of
 from ..models import RollbackIntent
@@ -18,6 +24,31 @@ def recover(agent: Agent) -> list[dict[str, Any]]:
     """
     with places.alone(agent):
         return recover_alone(agent)
+
+
+def recover_all() -> Iterator[str]:
+    """Do so for every agent whose file can be read: a sentence for each file that was seen to, or could not be."""
+    for agent in Agent.objects.select_related("database").order_by("agent_id"):
+        try:
+            if is_open(agent.db):
+                yield from (_in_words(agent, one) for one in recover(agent))
+        except Refused as refused:
+            words = {"agent": agent.agent_id, "reason": refused.sentence}
+            yield _("A rollback of agent %(agent)s broke off and is still unfinished: %(reason)s") % words
+        except (databases.UnknownAgent, databases.OldAgentFile, DatabaseError):
+            continue  # told elsewhere
+
+
+def is_open(db: str) -> bool:
+    """Whether a rollback is under way, or broke off."""
+    return RollbackIntent.objects.using(db).filter(ended_at=None).exists()
+
+
+def _in_words(agent, told):
+    words = {"agent": agent.agent_id, "file": told["file"]}
+    if told["state"] == State.DONE:
+        return _("A rollback of agent %(agent)s broke off. It is finished: %(file)s.") % words
+    return _("A rollback of agent %(agent)s broke off. It is undone: %(file)s is as it was.") % words
 
 
 def recover_alone(agent: Agent) -> list[dict[str, Any]]:

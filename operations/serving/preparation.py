@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases, presence
 from agents.models import Agent
+from guardian.rollbacks import recovering
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
 from openclaw_web.pages import templates
@@ -50,6 +51,8 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
             say(str(exc))
     for problem in presence.problems().values():
         say(problem)
+    for sentence in recovering.recover_all():
+        say(sentence)
     reserve.keep(settings.HOME_DIR)
     _remove_drafts_of_keys()
     connections.close_all()

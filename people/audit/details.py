@@ -48,6 +48,7 @@ COUNTED = {
     "references": ngettext_lazy("%(shown)s reference", "%(shown)s references", "count"),
     "rows": ngettext_lazy("%(shown)s row", "%(shown)s rows", "count"),
     "samples": ngettext_lazy("%(shown)s sample", "%(shown)s samples", "count"),
+    "writes": ngettext_lazy("%(shown)s write", "%(shown)s writes", "count"),
 }
 VALUES = {
     "how": {
@@ -57,6 +58,11 @@ VALUES = {
         "invitation": gettext_lazy("with an invitation"),
     },
     "new": {True: gettext_lazy("new"), False: gettext_lazy("already present")},
+    "way": {
+        "exact": gettext_lazy("to the version before it"),
+        "merged": gettext_lazy("later changes stayed"),
+        "chosen": gettext_lazy("to a chosen content"),
+    },
     "include_flagged": {True: gettext_lazy("with texts that may contain secrets"), False: ""},
 }
 FORMATS = {

@@ -52,6 +52,7 @@ ACTIONS = {
     "rule_switched_off": _("switched off"),
     "rule_switched_on": _("switched on"),
     "samples_made": _("created samples"),
+    "session_rolled_back": _("rolled back the writes of"),
     "sessions_archived": _("archived and removed old sessions"),
     "sessions_removed": _("removed old sessions"),
     "sessions_restored": _("restored archived sessions"),
@@ -70,6 +71,9 @@ ACTIONS = {
     "view_kept": _("saved a view of"),
     "view_removed": _("removed a view of"),
     "write_corrected": _("corrected"),
+    "version_left": _("left out what was written during the rollback of"),
+    "version_put_back": _("put back what was written during the rollback of"),
+    "write_rolled_back": _("rolled back"),
 }
 # Entries are never rewritten: these words are in logs from when a browser's sign-in was called a session.
 ACTIONS |= {"session_ended": ACTIONS["sign_in_ended"], "sessions_ended": ACTIONS["sign_ins_ended"]}

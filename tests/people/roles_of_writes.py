@@ -9,6 +9,11 @@ PAGES = {
     "guardian:file_history": ("GET", "viewer"),
     "guardian:session_writes": ("GET", "viewer"),
     "guardian:chart": ("GET", "viewer"),
+    "guardian:rollback": ("GET", "operator"),
+    "guardian:rollback_do": ("POST", "operator"),
+    "guardian:rollback_settle": ("POST", "operator"),
+    "guardian:session_rollback": ("GET", "operator"),
+    "guardian:session_rollback_do": ("POST", "operator"),
 }
 OPERATIONS = {
     "GET /agents/{agent}/guardian/files/{name}/blame": ("viewer", None),
@@ -16,4 +21,8 @@ OPERATIONS = {
     "GET /agents/{agent}/guardian/writes": ("viewer", None),
     "GET /agents/{agent}/guardian/writes/{audit_id}": ("viewer", None),
     "GET /agents/{agent}/guardian/chart": ("viewer", None),
+    "GET /agents/{agent}/guardian/writes/{audit_id}/rollback": ("operator", None),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/rollback": ("operator", {"reason": "x", "seen": ""}),
+    "GET /agents/{agent}/guardian/sessions/{session_id}/rollback": ("operator", None),
+    "POST /agents/{agent}/guardian/sessions/{session_id}/rollback": ("operator", {"reason": "x", "seen": {}}),
 }

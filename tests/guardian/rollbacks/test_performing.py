@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from agents.models import CollectorSource
 from guardian.exact import data_of
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import storing
@@ -19,22 +18,6 @@ from tests import faults
 DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
 WISH = Wish("otto", "wrong")
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def file(ada, settings, tmp_path, monkeypatch):
-    """The MEMORY.md of ada, in a workspace that this site may write to; nobody waits for late writers."""
-    root = tmp_path.resolve() / "openclaw"
-    for folder in ("agents/ada/sessions", "workspace-ada"):
-        (root / folder).mkdir(parents=True)
-    (root / "openclaw.json").write_text("{}")
-    CollectorSource.objects.create(source_key="k", kind="agent", root=str(root), path="agents/ada", agent_id="ada")
-    ada.home_name = "ada"
-    ada.save()
-    (tmp_path / "home" / "state").mkdir(parents=True)
-    settings.WORKSPACE_WRITES, settings.HOME_DIR = True, tmp_path / "home"
-    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
-    return root / "workspace-ada" / NAME
 
 
 def wrote(file, number, before, after):
