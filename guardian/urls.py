@@ -7,6 +7,7 @@ from .correcting import views as correcting_views
 from .lists import views as list_views
 from .looking import file_views
 from .looking import views as looking_views
+from .proposing import views as own_views
 from .rollbacks import views as rollback_views
 
 app_name = "guardian"
@@ -46,6 +47,25 @@ urlpatterns = [
     path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
     path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),
     path("agents/<str:agent>/writes/blame/<anything:name>/", file_views.blame, name="blame"),
+    path("agents/<str:agent>/writes/own/", own_views.own_guardian, name="own_guardian"),
+    path("agents/<str:agent>/writes/own/run/", own_views.own_guardian_run, name="own_guardian_run"),
+    path("agents/<str:agent>/writes/own/switch/", own_views.own_guardian_switch, name="own_guardian_switch"),
+    path("agents/<str:agent>/writes/own/proposals/", own_views.proposal_list, name="proposal_list"),
+    path("agents/<str:agent>/writes/own/proposals/<str:run_id>/", own_views.proposal_detail, name="proposal_detail"),
+    path(
+        "agents/<str:agent>/writes/own/proposals/<str:run_id>/approve/",
+        own_views.proposal_approve,
+        name="proposal_approve",
+    ),
+    path(
+        "agents/<str:agent>/writes/own/proposals/<str:run_id>/decline/",
+        own_views.proposal_decline,
+        name="proposal_decline",
+    ),
+    path(
+        "agents/<str:agent>/writes/own/proposals/<str:run_id>/patch/", own_views.proposal_patch, name="proposal_patch"
+    ),
+    path("agents/<str:agent>/writes/own/retry/<anything:audit_id>/", own_views.write_retry, name="write_retry"),
     # The last one: an id may be any text.
     path("agents/<str:agent>/writes/<anything:audit_id>/", looking_views.audit_detail, name="audit_detail"),
 ]

@@ -43,6 +43,7 @@ ROUTERS = (
     "guardian.looking.api",
     "guardian.recording.api",
     "guardian.rollbacks.api",
+    "guardian.proposing.api",
     "datasets.review.api",
     "datasets.api",
     "datasets.from_decisions.api",

@@ -319,6 +319,8 @@ JOB_KINDS = {
     "gate": "gate.deciding.running.JOB",
     "gate_replay": "gate.replaying.running.JOB",
     "gate_new_turns": "gate.deciding.automatic.JOB",
+    "guardian": "guardian.proposing.running.JOB",
+    "guardian_new_facts": "guardian.proposing.automatic.JOB",
     "signatures": "datasets.likeness.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",
     "stash_outputs": "ledger.outputs.job.JOB",

@@ -138,6 +138,21 @@ def says(text, **usage) -> Behaviour:
     return act
 
 
+def uses(*calls, text=None, **usage) -> Behaviour:
+    """Answers with calls of tools: each a name and its arguments, a text as it is and anything else as JSON."""
+    value = answer(text, **usage)
+    called = [
+        {"id": f"call-{n}", "type": "function", "function": {"name": name, "arguments": _as_text(arguments)}}
+        for n, (name, arguments) in enumerate(calls)
+    ]
+    value["choices"][0]["message"]["tool_calls"] = called
+    return sends(value)
+
+
+def _as_text(value):
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def sends(body, **head) -> Behaviour:
     """Answers with this body: bytes as they are, anything else as JSON. `head`: status, content_type, headers."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -1,6 +1,7 @@
 """The tables of an agent's memory files: their versions, every write to them, and what people undid or corrected."""
 
 from .audits import Consolidation, GuardianReceipt, GuardianStatus, WriteGuardianAudit
+from .proposals import GuardianRun, GuardianStep
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
 from .versions import FileSnapshot, FileVersion, WorkspaceFile
 
@@ -10,7 +11,9 @@ __all__ = [
     "FileSnapshot",
     "FileVersion",
     "GuardianReceipt",
+    "GuardianRun",
     "GuardianStatus",
+    "GuardianStep",
     "Rollback",
     "RollbackIntent",
     "WorkspaceFile",

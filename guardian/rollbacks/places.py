@@ -45,6 +45,11 @@ def check() -> None:
     """Raises MayNotWrite unless rollbacks are on and this site may write into workspaces."""
     if not configuration.get(ENABLED):
         raise MayNotWrite(_("Rollbacks are off: writeGuardianAuditing.enableRollback is off in the settings."))
+    check_writes()
+
+
+def check_writes() -> None:
+    """Raises MayNotWrite unless this site may write into workspaces."""
     if not settings.WORKSPACE_WRITES:
         raise MayNotWrite(
             _("This site does not write into workspaces. Set OPENCLAW_WEB_WORKSPACE_WRITES=1, or apply the patch.")

@@ -11,18 +11,20 @@ from openclaw_web.sqlite import writing
 from .. import services
 from ..changes import change_of
 from ..exact import data_of
-from ..models import GuardianStatus, Rollback, RollbackIntent, WriteGuardianAudit
+from ..models import GuardianRun, GuardianStatus, Rollback, RollbackIntent, WriteGuardianAudit
 from .planning import Status
-from .steps import Asked, Step, Take
+from .steps import Asked, Own, Step, Take
 
-State = RollbackIntent.State
+State, Origin = RollbackIntent.State, WriteGuardianAudit.Origin
 
 
 def intend(db: str, steps: Sequence[Step], by: str, reason: str) -> list[RollbackIntent]:
     """Both contents of each file as versions, and what is about to happen, before anything does."""
     moment, group_id = clock.now_ms(), str(ULID())
     with writing.in_turn_of(db):
-        return [_intent(db, step, Asked(by, reason, moment, str(ULID()), step.takes), group_id) for step in steps]
+        return [
+            _intent(db, step, Asked(by, reason, moment, str(ULID()), step.takes, step.own), group_id) for step in steps
+        ]
 
 
 def _intent(db, step: Step, asked: Asked, group_id):
@@ -54,6 +56,8 @@ def finish(db: str, intents: Sequence[RollbackIntent]) -> None:
             _say(db, write.id, Status.WRITTEN, asked)
             for take in asked.takes:
                 _take_back(db, take, write, asked, intent.group_id)
+            if asked.own:
+                _end_run(db, asked.own, write, asked)
             RollbackIntent.objects.using(db).filter(id=intent.id).update(state=State.EXCHANGED)
 
 
@@ -75,21 +79,27 @@ def _take_back(db, take: Take, own, asked: Asked, group_id):
     _say(db, take.audit_id, Status.ROLLED_BACK, asked)
 
 
+def _end_run(db, own: Own, write, asked: Asked):
+    """Say in the run of our guardian what it became; its contents are versions now."""
+    GuardianRun.objects.using(db).filter(id=own.run_id).update(
+        state=GuardianRun.State.WRITTEN,
+        audit_id=write.id,
+        decided_by=asked.by,
+        decided_at=asked.at,
+        before_zstd=None,
+        after_zstd=None,
+    )
+
+
 def _own_write(db, intent, asked: Asked):
-    """The rollback as a write, not stored yet: what it changed, and so what undoes it again."""
+    """The rollback, or the write of our guardian, as a write, not stored yet: what it changed, and what undoes it."""
     versions = services.versions(db, intent.file_name)
     before = versions.filter(content_hash=intent.before_hash or "").order_by("-created_at", "-id").first()
     after = intent.after_snapshot
     change = change_of(data_of(before) if before else None, data_of(after) if after else None, intent.file_name)
-    last = WriteGuardianAudit.objects.using(db).filter(id__in=orjson.loads(intent.audits_json)).latest("created_at")
     return WriteGuardianAudit(
         id=asked.own_id,
-        decision_id=last.decision_id,
-        turn_id=last.turn_id,
-        session_id=last.session_id,
-        session_key=last.session_key,
         target_file=intent.file_name,
-        candidate_fact=last.candidate_fact,
         before_snapshot=before,
         after_snapshot=after,
         diff=change.diff,
@@ -98,11 +108,18 @@ def _own_write(db, intent, asked: Asked):
         lines_modified=change.modified,
         hunks_json=change.hunks_json,
         status=Status.WRITTEN,
-        reason=asked.reason,
-        origin=WriteGuardianAudit.Origin.ROLLBACK,
+        reason=asked.reason or None,
         sources=WriteGuardianAudit.Source.OWN,
         created_at=asked.at,
+        **(asked.own.columns | {"origin": Origin.OWN} if asked.own else _of_last(db, intent)),
     )
+
+
+def _of_last(db, intent):
+    """The columns that a rollback has of the last write that it is about."""
+    last = WriteGuardianAudit.objects.using(db).filter(id__in=orjson.loads(intent.audits_json)).latest("created_at")
+    names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact")
+    return {name: getattr(last, name) for name in names} | {"origin": Origin.ROLLBACK}
 
 
 def _say(db, audit_id, status, asked: Asked):

@@ -1,6 +1,7 @@
-"""What a rollback does to one file, and how an intent remembers it."""
+"""What a rollback, or a write of our own guardian, does to one file, and how an intent remembers it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import orjson
 
@@ -18,20 +19,35 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """A write of our own guardian: the run that it comes from, and the columns that its row has of it."""
+
+    run_id: str
+    columns: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write."""
+    """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write.
+
+    With `own` it is no rollback but a write of our guardian.
+    """
 
     by: str
     reason: str
     at: int
     own_id: str
     takes: tuple[Take, ...] = ()
+    own: Own | None = None
 
     @classmethod
     def of(cls, text: str) -> "Asked":
         """As an intent holds it."""
         told = orjson.loads(text)
-        return cls(**told | {"takes": tuple(Take(**take) for take in told["takes"])})
+        own = told.get("own")
+        return cls(
+            **told | {"takes": tuple(Take(**take) for take in told["takes"]), "own": Own(**own) if own else None}
+        )
 
     def as_text(self) -> str:
         """For an intent."""
@@ -50,6 +66,7 @@ class Step:
     wanted: bytes | None
     audit_ids: tuple[str, ...]
     takes: tuple[Take, ...]
+    own: Own | None = None
 
     @property
     def now_hash(self) -> str:

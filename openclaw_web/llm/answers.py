@@ -6,12 +6,25 @@ from typing import Any
 import orjson
 
 LONGEST_MODEL = 200  # characters of a name
+MOST_CALLS = 20  # of tools, in one answer
 UNSAID = ("thinking", "reasoning")  # parts that are no part of what the model says
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model wants to have used. `arguments` is what it wrote: JSON, if it kept to the rules."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said. `model` is who answered, as the endpoint names it; `body` is the whole answer, up to 1 MB."""
+    """What a model said. `model` is who answered, as the endpoint names it; `body` is the whole answer, up to 1 MB.
+
+    `calls` are the tools that it wants used, where it was offered some; the text may then be empty.
+    """
 
     text: str
     model: str
@@ -20,6 +33,7 @@ class Answer:
     cost_usd: float | None  # as the endpoint says, not as prices say
     latency_ms: int
     body: str
+    calls: tuple[ToolCall, ...] = ()
 
 
 class NotJson(Exception):
@@ -45,10 +59,22 @@ def text_of(answer: Any) -> str | None:
     return text if isinstance(text, str) and text.strip() else None
 
 
+def calls_of(answer: Any) -> tuple[ToolCall, ...]:
+    """The tools that the first choice wants used; what is no call of a function has no name and no arguments."""
+    called = _get(_get(_first(_get(answer, "choices")), "message"), "tool_calls")
+    return tuple(map(_call, called[:MOST_CALLS])) if isinstance(called, list) else ()
+
+
 def model_of(answer: Any, asked: str) -> str:
     """The name of the model that answered; the one that was asked when the answer names none."""
     name = _get(answer, "model")
     return name[:LONGEST_MODEL] if isinstance(name, str) and name else asked
+
+
+def _call(value):
+    function = _get(value, "function")
+    said = (_get(value, "id"), _get(function, "name"), _get(function, "arguments"))
+    return ToolCall(*(one if isinstance(one, str) else "" for one in said))
 
 
 def _get(value, key):

@@ -47,6 +47,9 @@ _WORDS = (
     (_("Replaced"), PLAIN, ("overtaken", "replaced")),
     (_("Decided"), OK, ("decided",)),
     (_("Sent"), INFO, ("sent",)),
+    (_("Answered"), OK, ("answered",)),
+    (_("Proposed"), INFO, ("proposed",)),
+    (_("Declined"), WARN, ("declined",)),
     (_("Malformed"), BAD, ("malformed",)),
     (_("Unknown"), PLAIN, ("", "unknown")),
     # Samples.

@@ -31,6 +31,8 @@ ACTIONS = {
     "fetched": _("fetched more than usual of"),
     "gate_turned_off": _("turned off the gate of this site for"),
     "gate_turned_on": _("turned on the gate of this site for"),
+    "guardian_turned_off": _("turned off unattended writing of"),
+    "guardian_turned_on": _("turned on unattended writing of"),
     "invitation_revoked": _("revoked"),
     "invitation_used": _("accepted"),
     "invited": _("invited"),
@@ -41,6 +43,8 @@ ACTIONS = {
     "locked_out": _("was locked out"),
     "password_changed": _("changed the password of"),
     "preferences_changed": _("changed the preferences of"),
+    "proposal_approved": _("approved"),
+    "proposal_declined": _("declined"),
     "read": _("opened"),
     "reason_given": _("gave a reason for the rejection of"),
     "restored": _("restored"),
@@ -92,6 +96,7 @@ OBJECTS = {
     "setting": _("setting"),
     "token": _("token"),
     "user": _("user"),
+    "proposal": _("proposed write"),
     "write": _("write to a memory file"),
 }
 # What tells actions apart that have the same words, where no object stands beside them.
@@ -129,6 +134,7 @@ PAGES = {
     "export": ("datasets:export_detail", lambda entry: [entry.object_id]),
     "file": ("guardian:file_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "gate_call": ("gate:call_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "proposal": ("guardian:proposal_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "job": ("jobs:job_detail", lambda entry: [entry.object_id]),
     "record": ("ledger:record_detail", lambda entry: [entry.agent_id, *entry.object_id.split("/", 1)]),
     "rule": ("guardian:rule_list", lambda entry: [entry.agent_id]),

@@ -33,6 +33,8 @@ ADDRESSES = {
     "gate:decision_list": "/agents/main/gate/",
     "gate:prompt_detail": "/agents/main/gate/prompts/{prompt}/",
     "gate:own_gate": "/agents/main/gate/own/",
+    "guardian:own_guardian": "/agents/main/writes/own/",
+    "guardian:proposal_list": "/agents/main/writes/own/proposals/",
     "gate:replay_detail": "/agents/main/gate/replays/{replay}/",
     "gate:replay_list": "/agents/main/gate/replays/",
     "gate:replay_new": "/agents/main/gate/replays/new/?decision=NO_WRITE",

@@ -63,6 +63,8 @@ BUDGETS = {
     "gate:decision_list": 9,
     "gate:prompt_detail": 6,
     "gate:own_gate": 14,
+    "guardian:own_guardian": 16,
+    "guardian:proposal_list": 6,
     "gate:replay_detail": 12,
     "gate:replay_list": 4,
     "gate:replay_new": 6,

@@ -37,6 +37,8 @@ HEADINGS = {
     "gate:decision_detail": "Decision",
     "gate:decision_list": "Decisions of main",
     "gate:own_gate": "Gate of this site for main",
+    "guardian:own_guardian": "Guardian of this site for main",
+    "guardian:proposal_list": "Proposed writes of main",
     "gate:prompt_detail": "Prompt version v2",
     "gate:replay_detail": "Replay of decisions",
     "gate:replay_list": "Replays of decisions of main",

@@ -46,6 +46,9 @@ GATE_NEW = {
     *("idx_call_session", "idx_call_turn", "idx_gate_created", "idx_gate_model", "idx_gate_prompt"),
     *("idx_gate_session_last", "idx_gate_session_total", "idx_gate_slow", "idx_gate_unseen", "idx_replay_created"),
     *("idx_replay_outcome", "idx_replay_same"),
+    *("guardian_runs", "guardian_steps", "idx_guardian_run_asked", "idx_guardian_run_audit"),
+    *("idx_guardian_run_created", "idx_guardian_run_state", "idx_guardian_run_turn"),
+    *("idx_guardian_step_created", "idx_guardian_step_run"),
 }
 # What writes to memory files have there: tables of their own, and the bytes of versions that are not UTF-8.
 GUARDIAN_RAW = ', "raw" BLOB NULL'

@@ -1,0 +1,104 @@
+"""What our own guardian was asked about a fact, step by step, and the change of a file that came of it."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class GuardianRun(models.Model):
+    """One fact in the hands of our guardian. While it is `proposed`, its change waits for a person.
+
+    A fact whose run `stopped` is asked about again; whatever else became of one is final.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        STOPPED = "stopped"  # no answer, no tokens left, or its process died
+        PROPOSED = "proposed"
+        WRITTEN = "written"
+        DECLINED = "declined"  # by a person
+        REFUSED = "refused"  # by the model, or by a rule
+        SKIPPED = "skipped"  # the file holds it already
+        FAILED = "failed"  # the model answered, and nothing could be made of it
+
+    id = models.TextField(primary_key=True)
+    decision_id = models.TextField(null=True)
+    turn_id = models.TextField(null=True)
+    session_id = models.TextField(null=True)
+    session_key = models.TextField(null=True)
+    target_file = models.TextField()
+    candidate_fact = models.TextField()
+    retry_of = models.TextField(null=True, help_text="the write that was asked for again")
+    rule_id = models.TextField(null=True, help_text="the correction that changed or refused it")
+    llm_model = models.TextField(default="")
+    prompt_version = models.TextField(default="")
+    state = models.TextField(choices=State.choices)
+    reason = models.TextField(default="")
+    note = models.TextField(default="", help_text="why it was not written unattended")
+    before_hash = models.TextField(null=True, help_text="of the file when the model was asked; null: there was none")
+    before_zstd = models.BinaryField(null=True)
+    after_zstd = models.BinaryField(null=True, help_text="what the model would write; gone once it is decided")
+    lines_added = Count(default=0)
+    lines_removed = Count(default=0)
+    step_count = Count(default=0)
+    llm_latency_ms = Count(default=0)
+    audit_id = models.TextField(null=True, help_text="the write that it became")
+    started_by = models.TextField()
+    decided_by = models.TextField(default="")
+    created_at = EpochMs()
+    decided_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "guardian_runs"
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="idx_guardian_run_created"),
+            models.Index(fields=["state", "created_at", "id"], name="idx_guardian_run_state"),
+            models.Index(fields=["decision_id"], name="idx_guardian_run_asked", condition=Q(decision_id__isnull=False)),
+            models.Index(fields=["turn_id"], name="idx_guardian_run_turn", condition=Q(turn_id__isnull=False)),
+            models.Index(fields=["audit_id"], name="idx_guardian_run_audit", condition=Q(audit_id__isnull=False)),
+        ]
+
+    def __str__(self):
+        return f"{self.id} {self.state}"
+
+    def get_absolute_url(self):
+        return reverse("guardian:proposal_detail", args=[self._state.db.removeprefix("agent_"), self.id])
+
+
+class GuardianStep(models.Model):
+    """One call of a model, committed before anything is sent, and the tool that it wanted used."""
+
+    class Outcome(models.TextChoices):
+        SENT = "sent"  # nobody heard how it ended: the process died, or is at it
+        ANSWERED = "answered"
+        FAILED = "failed"
+
+    id = models.TextField(primary_key=True)
+    run = models.ForeignKey(GuardianRun, models.CASCADE, related_name="steps", db_index=False)
+    number = Count()
+    attempt = Count(default=1)
+    outcome = models.TextField(choices=Outcome.choices)
+    tool = models.TextField(default="")
+    arguments_json = models.TextField(default="", help_text="long texts are cut")
+    answer = models.TextField(default="", help_text="what the tool answered; long texts are cut")
+    failure = models.TextField(default="", help_text="what kind of failure, one word")
+    reason = models.TextField(default="", help_text="the same for people")
+    llm_latency_ms = Count(null=True)
+    prompt_tokens = Count(null=True)
+    completion_tokens = Count(null=True)
+    reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent")
+    cost_usd = models.FloatField(null=True)
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "guardian_steps"
+        indexes = [
+            models.Index(fields=["run", "created_at"], name="idx_guardian_step_run"),
+            models.Index(fields=["created_at"], name="idx_guardian_step_created"),
+        ]
+
+    def __str__(self):
+        return f"{self.run_id} {self.number}"

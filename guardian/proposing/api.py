@@ -1,0 +1,132 @@
+"""Our own guardian: how it stands, what a run would send, runs, proposals and what becomes of them."""
+
+from ninja import Query, Status
+
+from agents.decorators import agent_view
+from jobs.schemas import JobOut
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.pages.doors import needs
+
+from ..models import GuardianStep
+from . import approving, plans, retrying, running, shown, state, switch
+from .schemas import (
+    ApproveIn,
+    DeclineIn,
+    GuardianPlanOut,
+    GuardianRunIn,
+    GuardianRunQuery,
+    OwnGuardianOut,
+    ProposalDetail,
+    ProposalOut,
+    ProposalQuery,
+    ProposalWritten,
+    RetryIn,
+    RetryOut,
+    UnattendedIn,
+    UnattendedOut,
+)
+
+router = Operations("guardian_own_api", tags=["guardian"])
+
+
+@router.get("/agents/{agent}/guardian/own", OwnGuardianOut, 404, 503)
+@agent_view
+@needs("viewer")
+def own_guardian(request, agent):
+    """The guardian of this site for an agent: unattended files, what this UTC day used, the latest runs."""
+    found = state.of(agent)
+    names = ("problem", "prompt_version", "proposed", "written_today", "refused_today", "tokens_today", "cost_today")
+    return {
+        "unattended": [_switched(name, one) for name, one in found.switches.items()],
+        "host": found.guardian.endpoint.host,
+        "model": found.guardian.model,
+        "limit_today": found.limit,
+        "left_today": found.left,
+        "runs": found.runs,
+        **{name: getattr(found, name) for name in names},
+    }
+
+
+@router.get("/agents/{agent}/guardian/run", GuardianPlanOut, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_plan(request, agent, wanted: Query[GuardianRunQuery]):
+    """What a run of the guardian of this site would send, where to, and its estimated tokens. Nothing is sent."""
+    return plans.plan(agent, wanted.asked).as_json()
+
+
+@router.post("/agents/{agent}/guardian/run", {202: JobOut}, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_run(request, agent, wanted: GuardianRunIn):
+    """Have facts of decisions proposed for the memory files; returns the job. These files leave this machine."""
+    return Status(202, running.start(agent, wanted.asked, by=request.user.username))
+
+
+@router.post("/agents/{agent}/guardian/unattended", UnattendedOut, 400, 404, 409, 503)
+@agent_view
+@needs("admin")
+def guardian_unattended(request, agent, wanted: UnattendedIn):
+    """Write new facts into a memory file without a person, or no longer."""
+    if wanted.is_on:
+        return _switched(wanted.file, switch.turn_on(agent, wanted.file, by=request.user.username))
+    switch.turn_off(agent, wanted.file, by=request.user.username)
+    return _switched(wanted.file, None)
+
+
+@router.get("/agents/{agent}/guardian/proposals", Page[ProposalOut], 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_proposal_list(request, agent, filters: Query[ProposalQuery]):
+    """Proposals that wait, newest first; with `waiting=false` every fact that our guardian handled."""
+    return listed(shown.page(agent, is_waiting=filters.waiting, **filters.place))
+
+
+@router.get("/agents/{agent}/guardian/proposals/{proposal_id}", ProposalDetail, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_proposal_detail(request, agent, proposal_id: str):
+    """One proposal: what it would change in the file as it is now, and every step of the model."""
+    run = approving.find(agent.db, proposal_id)
+    looked = shown.look(agent, run)
+    columns = {name: getattr(run, name) for name in ProposalOut.model_fields}
+    return {
+        **columns,
+        "diff": looked.patch if looked.has_change else None,
+        "seen": looked.made.seen if looked.made else None,
+        "is_merged": bool(looked.made and looked.made.is_merged),
+        "problem": looked.problem,
+        "steps": list(GuardianStep.objects.using(agent.db).filter(run=run).order_by("created_at", "id")),
+    }
+
+
+@router.post("/agents/{agent}/guardian/proposals/{proposal_id}/approve", ProposalWritten, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_proposal_approve(request, agent, proposal_id: str, told: ApproveIn):
+    """Write a proposal into the file as it was looked at. The file must be as it was then."""
+    return approving.approve(agent, proposal_id, by=request.user.username, seen=told.seen)
+
+
+@router.post("/agents/{agent}/guardian/proposals/{proposal_id}/decline", ProposalOut, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_proposal_decline(request, agent, proposal_id: str, told: DeclineIn):
+    """Leave a proposal unwritten: a refused write, with the reason."""
+    return approving.decline(agent, proposal_id, by=request.user.username, reason=told.reason)
+
+
+@router.post("/agents/{agent}/guardian/writes/{audit_id}/retry", {202: RetryOut}, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_retry(request, agent, audit_id: str, told: RetryIn):
+    """Have a write proposed again, with another fact or file; returns the job."""
+    by = request.user.username
+    run = retrying.wanted(agent, audit_id, fact=told.fact, file=told.file, by=by)
+    return Status(202, {"proposal_id": run.id, "job": retrying.start(agent, run, by=by)})
+
+
+def _switched(name, one):
+    told = {"since": one.since, "by": one.by, "host": one.host} if one else dict.fromkeys(("since", "by", "host"))
+    return {"file": name, "is_on": one is not None, **told}

@@ -1,0 +1,167 @@
+"""Proposals of our guardian, decided: looked at as the file is now, written by the only writer, or declined."""
+
+import hashlib
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from openclaw_web.disk import locks, packing
+from openclaw_web.errors import Refused
+from openclaw_web.pages import states
+from people.audit import log as audit
+
+from ..changes import Change, change_of
+from ..exact import bytes_of, text_of
+from ..models import GuardianRun, WriteGuardianAudit
+from ..rollbacks import exchanging, places, planning
+from ..rollbacks.exchanging import Changed
+from ..rollbacks.merging import Conflict, take_out
+from ..rollbacks.planning import hash_of
+from ..rollbacks.steps import Own, Step
+from . import ending, waiting
+
+State, Status = GuardianRun.State, WriteGuardianAudit.Status
+
+
+class NoSuchProposal(Refused):
+    """The agent has no such proposal."""
+
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What approving a proposal would do: `now` is what the file holds (None: no file), `wanted` what it will hold.
+
+    With `is_merged` the file has changed since the model read it, and only the lines of the proposal go in. While there
+    are `conflicts` nobody can tell what the file should hold, and nothing is written.
+    """
+
+    run: GuardianRun
+    now: bytes | None
+    wanted: bytes
+    is_merged: bool = False
+    conflicts: list[Conflict] = field(default_factory=list)
+
+    @property
+    def seen(self) -> str:
+        """What tells it from the preview of a file that was changed afterwards."""
+        return hashlib.sha256(f"{hash_of(self.now)} {hash_of(self.wanted)}".encode()).hexdigest()
+
+    @property
+    def change(self) -> Change:
+        """What it changes in the file as it is now."""
+        return change_of(self.now, self.wanted, self.run.target_file)
+
+
+@dataclass(slots=True)
+class Written:
+    """A proposal that was written. `meanwhile`: versions that somebody else wrote at that moment, kept."""
+
+    audit_id: str | None
+    meanwhile: list[str] = field(default_factory=list)
+
+
+def find(db: str, run_id: str) -> GuardianRun:
+    """A run of our guardian. Raises NoSuchProposal."""
+    run = GuardianRun.objects.using(db).filter(id=run_id).first()
+    if run is None:
+        raise NoSuchProposal(_("This agent has no proposal %(id)s.") % {"id": run_id})
+    return run
+
+
+def contents(run: GuardianRun) -> tuple[bytes | None, bytes | None]:
+    """What the file held when the model was asked (None: no file), and what the model would write (None: nothing)."""
+    before, after = (None if one is None else packing.unpack(bytes(one)) for one in (run.before_zstd, run.after_zstd))
+    return before, after
+
+
+def preview(agent: Agent, run: GuardianRun) -> Preview:
+    """What approving would do to the file as it is now. Nothing is changed.
+
+    Raises Refused for a run that is no proposal, MayNotWrite and NotWritten for the file itself.
+    """
+    check_open(run)
+    before, after = contents(run)
+    return previewed(run, before, after or b"", planning.current(agent, run.target_file))
+
+
+def previewed(run: GuardianRun, before: bytes | None, after: bytes, now: bytes | None) -> Preview:
+    """The same for a file that holds `now`."""
+    if now == before:
+        return Preview(run, now, after)
+    # The proposal turned round and taken out of what the file holds now: that puts it in.
+    merged = take_out(*(text_of(one or b"") for one in (after, before, now)))
+    return Preview(run, now, bytes_of(merged.text), is_merged=True, conflicts=merged.conflicts)
+
+
+def approve(agent: Agent, run_id: str, *, by: str, seen: str) -> Written:
+    """Write a proposal as it was previewed: `seen` is `Preview.seen`.
+
+    Raises NoSuchProposal, Refused for one that was decided, Changed when the file is another one by now, MayNotWrite
+    and NotWritten when nothing may be written.
+    """
+    places.check_writes()
+    with writing_alone(agent):
+        made = preview(agent, find(agent.db, run_id))
+        if made.seen != seen:
+            raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % _named(made.run))
+        if made.conflicts:
+            raise Changed(out_of_date())
+        found = write(agent, made, by=by)
+    _log(agent, "proposal_approved", run_id, by)
+    return found
+
+
+def write(agent: Agent, made: Preview, *, by: str) -> Written:
+    """Write what was previewed; the caller holds `writing_alone`."""
+    run = made.run
+    if made.wanted == made.now:
+        run.reason = _("The file holds it already.")
+        return Written(ending.end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by).audit_id)
+    own = Own(run.id, ending.columns_of(run))
+    step = Step(run.target_file, made.now, made.wanted, (), (), own)
+    meanwhile = exchanging.carry_out(agent, [step], by=by, reason="")
+    run.refresh_from_db(using=agent.db)
+    return Written(run.audit_id, meanwhile)
+
+
+def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
+    """Leave a proposal unwritten, which is a refused write. Raises NoSuchProposal, Refused for one that was decided."""
+    if not reason.strip():
+        raise Refused(_("Say why this is declined."))
+    with writing_alone(agent):
+        run = find(agent.db, run_id)
+        check_open(run)
+        run.reason = reason.strip()
+        ending.end_without_write(agent.db, run, State.DECLINED, Status.REFUSED, by=by)
+    _log(agent, "proposal_declined", run_id, by)
+    return run
+
+
+def check_open(run: GuardianRun) -> None:
+    """Raises Refused unless a run is a proposal that waits."""
+    if run.state != State.PROPOSED:
+        words = {"state": str(states.word(run.state)).lower()}
+        raise Refused(_("This proposal does not wait any more: %(state)s.") % words)
+
+
+def writing_alone(agent: Agent) -> AbstractContextManager[bool]:
+    """Hold off everybody else who writes to the files of an agent: rollbacks as well."""
+    return locks.lock(f"rollback-{agent.agent_id}.lock")
+
+
+def out_of_date() -> str:
+    """Why a proposal with conflicts is not written, in a sentence."""
+    return _("Out of date: somebody changed the same lines since. Decline this, or have it proposed again.")
+
+
+def _log(agent, action, run_id, by):
+    audit.record(by, action, object_type="proposal", object_id=run_id, agent_id=agent.agent_id)
+    waiting.note(agent)
+
+
+def _named(run):
+    return {"file": run.target_file}

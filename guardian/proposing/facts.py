@@ -1,0 +1,157 @@
+"""Which facts our guardian is to write down: those of decisions that count for their turn, and nobody acted on yet."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from django.db.models import Count, Exists, OuterRef
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from gate import decisions
+from gate.models import MemoryGateDecision
+from gate.recording import consent, matching
+from ledger.models import ConversationTurn
+from openclaw_web.errors import Refused
+
+from ..models import GuardianRun, WriteGuardianAudit
+from .memory import Memory
+
+TARGETS = {
+    "UPDATE_MEMORY": "MEMORY.md",
+    "UPDATE_USER": "USER.md",
+    "UPDATE_SOUL": "SOUL.md",
+    "UPDATE_IDENTITY": "IDENTITY.md",
+    "UPDATE_TOOLS": "TOOLS.md",
+}
+BATCH = 200
+State = GuardianRun.State
+
+
+class NoSuchSession(Refused):
+    """An id or key that no session of the agent has."""
+
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which facts somebody wants written down. Of more than `limit`, the newest; times are milliseconds.
+
+    `files`: only facts for these, each of decisions since a moment. `before_at`: decisions since then are as if they
+    were not there yet. `give_up_after`: runs about one fact that stopped.
+    """
+
+    session: str | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: int | None = None
+    before_at: int | None = None
+    files: tuple[tuple[str, int], ...] = ()
+    give_up_after: int | None = None
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Decisions whose facts are to be written down, the oldest first; how many more are withheld."""
+
+    decisions: list[MemoryGateDecision] = field(default_factory=list)
+    withheld: int = 0
+
+
+def choose(agent: Agent, asked: Asked) -> Chosen:
+    """The decisions whose facts our guardian is to write down. Raises NoSuchSession."""
+    memory, chosen = Memory(agent), Chosen()
+    rows = _wanted(agent.db, asked).iterator(chunk_size=BATCH)
+    for row, is_withheld in _told(agent.db, _for_us(agent.db, rows, asked), memory):
+        if is_withheld:
+            chosen.withheld += 1
+        else:
+            chosen.decisions.append(row)
+        if len(chosen.decisions) == asked.limit:
+            break
+    chosen.decisions.reverse()
+    return chosen
+
+
+def is_withheld(db: str, turn_id: str | None) -> bool:
+    """Whether the words of a turn may not be used today: somebody has opted out, and it is theirs or nobody knows."""
+    if not consent.opted_out():
+        return False
+    turn = ConversationTurn.objects.using(db).filter(id=turn_id).first() if turn_id else None
+    return turn is None or bool(consent.withheld(db, [turn]))
+
+
+def target_of(decision: MemoryGateDecision) -> str:
+    """The file that a decision to write is about."""
+    return TARGETS[decision.decision]
+
+
+def is_open(db: str, decision: MemoryGateDecision) -> bool:
+    """Whether nobody has acted on a decision by now."""
+    return next(_for_us(db, _open(db).filter(id=decision.id), Asked()), None) is not None
+
+
+def _open(db):
+    rows = MemoryGateDecision.objects.using(db).filter(decision__in=TARGETS, candidate_fact__gt="")
+    runs = GuardianRun.objects.using(db).filter(decision_id=OuterRef("id")).exclude(state=State.STOPPED)
+    audits = WriteGuardianAudit.objects.using(db).filter(decision_id=OuterRef("id"))
+    return rows.exclude(Exists(audits)).exclude(Exists(runs)).defer("raw_response")
+
+
+def _wanted(db, asked):
+    """The rows of the decisions, newest first."""
+    rows = _open(db)
+    if asked.session is not None:
+        rows = rows.filter(session_id__in=_sessions(db, asked.session))
+    if asked.since is not None:
+        rows = rows.filter(created_at__gte=asked.since)
+    if untils := [moment for moment in (asked.until, asked.before_at) if moment is not None]:
+        rows = rows.filter(created_at__lt=min(untils))
+    if asked.give_up_after is not None:
+        runs = GuardianRun.objects.using(db).filter(decision_id=OuterRef("id"), state=State.STOPPED)
+        many = runs.values("decision_id").annotate(number=Count("id")).filter(number__gte=asked.give_up_after)
+        rows = rows.exclude(Exists(many))
+    return rows.placed().order_by("-created_at", "-place")
+
+
+def _sessions(db, name):
+    found = matching.sessions_called(db, db.removeprefix("agent_"), [name])
+    if not found:
+        raise NoSuchSession(_("This agent has no session %(session)s.") % {"session": name})
+    return found
+
+
+def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGateDecision]:
+    """Those that count for their turn, and whose turn has no write to that file under the name of another decision."""
+    since = dict(asked.files)
+    for some in _in_pieces(rows):
+        turn_ids = {row.turn_id for row in some if row.turn_id}
+        counting = decisions.of_turns(db, turn_ids) if turn_ids else {}
+        acted = set(
+            WriteGuardianAudit.objects.using(db).filter(turn_id__in=turn_ids).values_list("turn_id", "target_file")
+        )
+        for row in some:
+            is_counting = row.turn_id is None or counting[row.turn_id].id == row.id
+            is_chosen = not since or row.created_at >= since.get(target_of(row), row.created_at + 1)
+            if is_counting and is_chosen and (row.turn_id, target_of(row)) not in acted:
+                yield row
+
+
+def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
+    """Each with whether it is withheld: its turn is, or lines of the file are."""
+    names = consent.opted_out()
+    for some in _in_pieces(rows):
+        turns = {}
+        if names:
+            turns = ConversationTurn.objects.using(db).in_bulk([row.turn_id for row in some if row.turn_id])
+        hidden = consent.withheld(db, list(turns.values()))
+        for row in some:
+            is_theirs = bool(names) and (row.turn_id not in turns or row.turn_id in hidden)
+            yield row, is_theirs or target_of(row) in memory.hidden
+
+
+def _in_pieces(rows: Iterable[MemoryGateDecision]) -> Iterator[list[MemoryGateDecision]]:
+    rows = iter(rows)
+    while piece := list(islice(rows, BATCH)):
+        yield piece

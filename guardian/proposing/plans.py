@@ -1,0 +1,107 @@
+"""What a run of our guardian would send, where to, and about what it would cost; nothing is sent for it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agents.models import Agent
+from openclaw_web.errors import Refused
+from openclaw_web.llm import prices
+from people.configuration import keys as configuration
+
+from ..exact import text_of
+from ..rollbacks import places
+from . import facts
+from .asking import guardians, prompts, steps
+from .facts import Asked
+from .memory import Memory
+
+USUAL_ANSWER = 60  # tokens beside the content of the file
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be sent. `problem` says why nothing can be, and is empty when something can.
+
+    `files` counts the facts for each file; what these hold is sent with them. `tokens` and `cost_usd` are estimates for
+    two steps, read and write; the cost is None when no price is set. `left_today`: see steps.left.
+    """
+
+    agent: str
+    facts: int
+    withheld: int
+    files: dict[str, int]
+    host: str
+    model: str
+    prompt_version: str
+    tokens: int
+    cost_usd: float | None
+    limit_today: int
+    left_today: int | None
+    problem: str
+
+    @property
+    def is_beyond_limit(self) -> bool:
+        """Whether the limit of today is likely to end a run before its last fact."""
+        return self.left_today is not None and self.tokens > self.left_today
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "is_beyond_limit": self.is_beyond_limit}
+
+
+def plan(agent: Agent, asked: Asked) -> Plan:
+    """What handling these facts of an agent would mean. Raises NoSuchSession, and Refused for files nobody may read."""
+    chosen = facts.choose(agent, asked)
+    told = [(decision.candidate_fact or "", facts.target_of(decision)) for decision in chosen.decisions]
+    return _plan(agent, told, chosen.withheld)
+
+
+def plan_one(agent: Agent, fact: str, target_file: str) -> Plan:
+    """The same for one fact and the file that it belongs to."""
+    return _plan(agent, [(fact, target_file)], 0)
+
+
+def problem_of(agent: Agent) -> str:
+    """Why nothing of an agent may be sent now, in a sentence; empty when something may be."""
+    if problem := guardians.problem_of():
+        return problem
+    try:
+        places.workspace_of(agent)
+    except Refused as refused:
+        return refused.sentence
+    return ""
+
+
+def _plan(agent, told: Sequence[tuple[str, str]], withheld) -> Plan:
+    guardian, problem = guardians.as_set(), problem_of(agent)
+    sizes = {name: _tokens_of(agent, name) if not problem else 0 for name in {name for _fact, name in told}}
+    asked, answered = _tokens(told, sizes)
+    return Plan(
+        agent=agent.agent_id,
+        facts=len(told),
+        withheld=withheld,
+        files=dict(sorted(Counter(name for _fact, name in told).items())),
+        host=guardian.endpoint.host,
+        model=guardian.model,
+        prompt_version=prompts.VERSION,
+        tokens=asked + answered,
+        cost_usd=guardian.cost(asked, answered),
+        limit_today=configuration.get(steps.SETTING),
+        left_today=steps.left(agent.db),
+        problem=problem,
+    )
+
+
+def _tokens_of(agent, name):
+    return prices.estimate_tokens(text_of(Memory(agent).reads(name) or b""))
+
+
+def _tokens(told, sizes):
+    """About how many tokens are asked and answered: a fact is sent twice, the file once, and comes back once."""
+    asked = answered = 0
+    for fact, name in told:
+        begin = prompts.tokens(prompts.opening(fact, name))
+        asked += 2 * begin + sizes[name] + USUAL_ANSWER
+        answered += sizes[name] + 2 * USUAL_ANSWER
+    return asked, answered

@@ -1,0 +1,139 @@
+"""One fact, from the rule that may speak about it to what became of it: a proposal, or a write that was none."""
+
+from collections.abc import Callable
+
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from openclaw_web import clock
+from openclaw_web.disk import packing
+from openclaw_web.errors import Refused
+from openclaw_web.llm.client import CallFailed
+
+from ..changes import change_of
+from ..correcting import rules
+from ..models import GuardianRun, WriteGuardianAudit
+from ..rollbacks.planning import hash_of
+from . import facts, unattended, waiting
+from .asking import loop, prompts
+from .asking.guardians import Guardian
+from .asking.steps import LimitReached
+from .asking.tools import End, Ended, Tools, why_unreadable
+from .ending import BY, end_without_write
+from .memory import Memory
+
+State, Status = GuardianRun.State, WriteGuardianAudit.Status
+
+
+def of_decision(decision: MemoryGateDecision, *, by: str) -> GuardianRun:
+    """The run for the fact of a decision, not stored yet."""
+    return GuardianRun(
+        id=str(ULID()),
+        decision_id=decision.id,
+        turn_id=decision.turn_id,
+        session_id=decision.session_id,
+        session_key=decision.session_key,
+        target_file=facts.target_of(decision),
+        candidate_fact=decision.candidate_fact,
+        state=State.QUEUED,
+        started_by=by,
+        created_at=clock.now_ms(),
+    )
+
+
+def handle(
+    agent: Agent, guardian: Guardian, run: GuardianRun, *, wait: Callable[[float], object], is_unattended: bool = False
+) -> GuardianRun | None:
+    """Have our guardian handle a fact; None when it is withheld. `is_unattended`: where that is on, write at once.
+
+    Raises LimitReached and CallFailed, and Refused for a file that nobody may touch: the fact can be asked about again.
+    """
+    run.state, run.prompt_version, run.llm_model = State.RUNNING, prompts.VERSION, guardian.model
+    if facts.is_withheld(agent.db, run.turn_id):
+        return _withheld(agent.db, run)
+    if _is_refused_by_rule(agent.db, run):
+        run.llm_model = run.prompt_version = ""
+        return end_without_write(agent.db, run, State.REFUSED, Status.REFUSED, by=BY)
+    memory = Memory(agent)
+    if run.target_file in memory.hidden:
+        return _withheld(agent.db, run)
+    run.save(using=agent.db)
+    ended, why = None, None
+    try:
+        held = memory.reads(run.target_file)
+        ended = _ended(agent, guardian, run, memory, held, wait)
+    except (Refused, CallFailed) as failed:
+        why = failed
+        raise
+    finally:
+        if ended is None:
+            _stop(agent.db, run, why)
+    return _settled(agent, run, held, ended, is_unattended)
+
+
+def interrupted(db: str) -> int:
+    """Say of runs whose process died that they stopped: their facts are asked about again."""
+    runs = GuardianRun.objects.using(db).filter(state=State.RUNNING)
+    return runs.update(state=State.STOPPED, reason=_("The process ended before the model had answered."))
+
+
+def _is_refused_by_rule(db, run):
+    """Have the rules speak about a fact: they may change it, or its file."""
+    said = rules.ruling(db, fact=run.candidate_fact, target_file=run.target_file)
+    if said is None or not said.differs(fact=run.candidate_fact, target_file=run.target_file):
+        return False
+    run.rule_id = said.rule_id
+    if said.status == Status.REFUSED:
+        run.reason = said.reason
+        return True
+    run.candidate_fact, run.target_file = said.fact, said.target_file
+    return False
+
+
+def _stop(db, run, why: Refused | CallFailed | None):
+    """Keep that a run came to no end; one for which nobody was asked because of the limit was none."""
+    if isinstance(why, LimitReached) and not run.step_count and not run.retry_of:
+        run.delete(using=db)
+        return
+    run.state, run.reason = State.STOPPED, why.sentence if why else ""
+    run.save(using=db, force_update=True)
+
+
+def _withheld(db, run):
+    sentence = _("Withheld: somebody of this conversation, or of this file, has opted out.")
+    GuardianRun.objects.using(db).filter(id=run.id).update(state=State.STOPPED, reason=sentence)
+
+
+def _ended(agent, guardian, run, memory, held, wait) -> Ended:
+    if held is not None and why_unreadable(held):
+        raise Refused(_("%(file)s is too large, or no plain text: it is not sent.") % {"file": run.target_file})
+    tools = Tools(run.target_file, held, memory.reads, memory.hidden)
+    return loop.ask(agent.db, guardian, run, tools, wait=wait)
+
+
+def _settled(agent, run, held, ended: Ended, is_unattended):
+    run.reason = ended.reason
+    if ended.end == End.REFUSE:
+        return end_without_write(agent.db, run, State.REFUSED, Status.REFUSED, by=BY)
+    if ended.end == End.NOTHING:
+        run.reason = _("The model neither wrote nor refused.")
+        return end_without_write(agent.db, run, State.FAILED, Status.FAILED, by=BY)
+    if ended.content == held:
+        run.reason = _("The file would not have changed.")
+        return end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=BY)
+    _propose(agent.db, run, held, ended.content)
+    if is_unattended:
+        unattended.write(agent, run)
+    waiting.note(agent)
+    return run
+
+
+def _propose(db, run, held, content):
+    change = change_of(held, content, run.target_file)
+    run.lines_added, run.lines_removed = change.added, change.removed
+    run.before_hash = hash_of(held) or None
+    run.before_zstd = None if held is None else packing.pack(held)
+    run.after_zstd, run.state = packing.pack(content), State.PROPOSED
+    run.save(using=db, force_update=True)

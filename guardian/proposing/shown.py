@@ -1,0 +1,77 @@
+"""Proposals as pages and the API read them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from agents.models import Agent
+from openclaw_web.diffs import comparing, unified
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import Page, page_of
+
+from ..models import GuardianRun
+from ..rollbacks import places
+from . import approving
+from .approving import Preview
+
+SIZE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A proposal with what approving it would do (None: nothing can be done), and why it cannot be written now."""
+
+    run: GuardianRun
+    made: Preview | None
+    problem: str
+
+    @property
+    def texts(self) -> tuple[str | None, str]:
+        """What the file holds and would hold; for what waits no more, what it held when the model was asked."""
+        if self.made:
+            now, wanted = self.made.now, self.made.wanted
+        else:
+            now, after = approving.contents(self.run)
+            wanted = after or b""
+        old = None if now is None else now.decode("utf-8", "replace")
+        return old, wanted.decode("utf-8", "replace")
+
+    @property
+    def patch(self) -> str:
+        """The change as `patch` takes it."""
+        old, new = self.texts
+        return unified.text(comparing.view(comparing.compare(old, new)), self.run.target_file, is_new=old is None)
+
+    @property
+    def has_change(self) -> bool:
+        """Whether there is a change to be shown."""
+        return self.run.after_zstd is not None
+
+
+def page(agent: Agent, *, is_waiting: bool = True, **place: Any) -> Page:
+    """The proposals that wait, or all runs, the newest first."""
+    rows = GuardianRun.objects.using(agent.db).defer("before_zstd", "after_zstd")
+    rows = rows.filter(state=GuardianRun.State.PROPOSED) if is_waiting else rows
+    return page_of(rows, order=("-created_at", "-id"), **place)
+
+
+def look(agent: Agent, run: GuardianRun) -> Looked:
+    """One proposal as the file is now."""
+    if run.state != GuardianRun.State.PROPOSED:
+        return Looked(run, None, "")
+    try:
+        made = approving.preview(agent, run)
+    except Refused as refused:
+        return Looked(run, None, refused.sentence)
+    if made.conflicts:
+        return Looked(run, None, approving.out_of_date())
+    return Looked(run, made, "" if settings.WORKSPACE_WRITES else _no_writes())
+
+
+def _no_writes():
+    try:
+        places.check_writes()
+    except places.MayNotWrite as refused:
+        return refused.sentence
+    return ""

@@ -1,0 +1,119 @@
+"""Writing without a person: what speaks against it, and otherwise the write."""
+
+import unicodedata
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents.models import Agent
+from artifacts.contents import secrets
+from jobs.kinds import DAY_MS
+from openclaw_web import clock
+from openclaw_web.diffs.comparing import lines_of
+from openclaw_web.errors import Refused
+from openclaw_web.llm import endpoint
+from openclaw_web.pages.glyphs import HIDDEN
+from people.configuration import keys as configuration
+
+from ..changes import Change
+from ..exact import text_of
+from ..models import GuardianRun, WriteGuardianAudit
+from . import approving, switch
+from .approving import Preview
+from .ending import BY
+
+ADDED, REMOVED, WRITES = (f"writeGuardian.unattended{name}" for name in ("LinesAdded", "LinesRemoved", "WritesPerDay"))
+PLUGIN_DAYS = 7
+Audit = WriteGuardianAudit
+# Letters and marks that are drawn as nothing, beside those of the categories below.
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
+    *map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+}
+UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp")
+
+
+def write(agent: Agent, run: GuardianRun) -> None:
+    """Write a proposal now, or note in it why it waits for a person."""
+    try:
+        with approving.writing_alone(agent):
+            made = approving.preview(agent, run)
+            if note := why_not(agent, made):
+                _keep(agent.db, run, note)
+                return
+            approving.write(agent, made, by=BY)
+    except Refused as refused:  # somebody writes to the file at this moment, or it is none that may be written
+        _keep(agent.db, run, refused.sentence)
+
+
+def limits() -> dict[str, int]:
+    """How much may be written unattended: added and removed lines of one write, and writes a day."""
+    values = configuration.several(ADDED, REMOVED, WRITES)
+    return {"added": values[ADDED], "removed": values[REMOVED], "writes": values[WRITES]}
+
+
+def why_not(agent: Agent, made: Preview) -> str:
+    """Why a proposal waits for a person, in a sentence; empty when nothing speaks against writing it."""
+    if sentence := _why_not_here(agent, made.run.target_file):
+        return sentence
+    if made.is_merged:
+        return _("The file changed while the model worked.")
+    change = made.change
+    return _why_not_so_much(change) or _why_not_these(change, made.wanted) or _why_not_again(agent.db)
+
+
+def _why_not_here(agent, name):
+    if name in switch.NEVER:
+        return _("%(file)s is never written unattended.") % {"file": name}
+    switched = switch.of(agent.agent_id, name)
+    if switched is None:
+        return _("Unattended writing is off for %(file)s.") % {"file": name}
+    if switched.host != endpoint.from_environment().host:
+        return _("The endpoint is another one than when unattended writing was turned on.")
+    if not settings.WORKSPACE_WRITES:
+        return _("This site does not write into workspaces.")
+    week = clock.now_ms() - PLUGIN_DAYS * DAY_MS
+    told = Audit.objects.using(agent.db).filter(
+        created_at__gte=week, origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED), status=Audit.Status.WRITTEN
+    )
+    return _("The plugin wrote here in the last 7 days.") if told.exists() else ""
+
+
+def _why_not_so_much(change: Change):
+    most = configuration.several(ADDED, REMOVED)
+    if change.added > most[ADDED]:
+        text = ngettext("More than %(count)s added line.", "More than %(count)s added lines.", most[ADDED])
+        return text % {"count": f"{most[ADDED]:,}"}
+    if change.removed > most[REMOVED]:
+        text = ngettext("More than %(count)s removed line.", "More than %(count)s removed lines.", most[REMOVED])
+        return text % {"count": f"{most[REMOVED]:,}"}
+    return ""
+
+
+def _why_not_these(change: Change, wanted):
+    lines = lines_of(text_of(wanted))
+    added = "".join(line for hunk in change.hunks for line in lines[hunk[2] : hunk[3]])
+    if secrets.kinds_in(added):
+        return _("The added lines may hold a secret.")
+    if _any_unseen(added.replace("\r\n", "\n")):
+        return _("The added lines hold characters that are not seen, or that reorder text.")
+    return ""
+
+
+def _any_unseen(text):
+    plain = text.replace("\n", "").replace("\t", "")
+    return HIDDEN.search(plain) is not None or any(one in BLANK or unicodedata.category(one) in UNSEEN for one in plain)
+
+
+def _why_not_again(db):
+    most, now = configuration.get(WRITES), clock.now_ms()
+    today = now - now % DAY_MS
+    runs = GuardianRun.objects.using(db).filter(state=GuardianRun.State.WRITTEN, created_at__gte=today - DAY_MS)
+    if runs.filter(decided_by=BY, decided_at__gte=today).count() < most:
+        return ""
+    return _("The limit of unattended writes of today is reached.")
+
+
+def _keep(db, run, note):
+    run.note = note
+    GuardianRun.objects.using(db).filter(id=run.id).update(note=note)

@@ -1,0 +1,195 @@
+"""Our own guardian of an agent: how it stands, its runs, its proposals, and writes that are asked for again."""
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from agents.decorators import agent_view
+from jobs import ticking
+from jobs.notices import after_start
+from openclaw_web.diffs import comparing
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
+
+from ..models import GuardianStep
+from . import approving, plans, retrying, running, shown, state, switch
+from .asking import guardians
+from .forms import RetryForm, RunForm
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def own_guardian(request, agent):
+    """What is written unattended, what today has cost, and for operators a plan of the facts that they name."""
+    is_asked = "limit" in request.GET and request.user.has_role("operator")
+    form = RunForm(request.GET) if is_asked else RunForm()
+    return _page(request, agent, form, _plan(agent, form) if is_asked else None)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def own_guardian_run(request, agent):
+    """Queue a run over the facts that were planned."""
+    form = RunForm(request.POST)
+    if not form.is_valid():
+        return _page(request, agent, form, None)
+    try:
+        job = running.start(agent, form.asked, by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=state.address(agent))
+    return after_start(request, job, to=state.address(agent))
+
+
+@require_POST
+@agent_view
+@needs("admin")
+def own_guardian_switch(request, agent):
+    """Write a file unattended from now on, or no longer."""
+    name = request.POST.get("file", "")
+    words = {"file": name}
+    if request.POST.get("to") == "on":
+        try:
+            switch.turn_on(agent, name, by=request.user.username)
+        except Refused as refused:
+            return refuse_post(request, refused, to=state.address(agent))
+        said = _("New facts are written to %(file)s unattended from now on.") % words
+        return after_post(request, said, to=state.address(agent))
+    switch.turn_off(agent, name, by=request.user.username)
+    said = _("Nothing is written to %(file)s unattended any more.") % words
+    return after_post(request, said, to=state.address(agent))
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def proposal_list(request, agent):
+    """The proposals that wait, or with `all` every fact that was handled."""
+    is_waiting = "all" not in request.GET
+    page = shown.page(agent, is_waiting=is_waiting, **places(request))
+    return render_page(request, "guardian/proposal_list.html", {"agent": agent, "page": page, "is_waiting": is_waiting})
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def proposal_detail(request, agent, run_id):
+    """One proposal: its change of the file as it is now, and every step of the model."""
+    return _proposal(request, agent, run_id)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def proposal_approve(request, agent, run_id):
+    """Write a proposal as it was shown."""
+    address = _address(agent, run_id)
+    try:
+        found = approving.approve(agent, run_id, by=request.user.username, seen=request.POST.get("seen", ""))
+    except approving.NoSuchProposal as refused:
+        raise Http404 from refused
+    except Refused as refused:
+        return refuse_post(request, refused, to=address)
+    if found.meanwhile:
+        said = _("Written. Somebody else wrote to the file at that moment: that version is kept.")
+    else:
+        said = _("The proposal was written.")
+    return after_post(request, said, to=address)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def proposal_decline(request, agent, run_id):
+    """Leave a proposal unwritten."""
+    address, reason = _address(agent, run_id), request.POST.get("reason", "")[:2_000]
+    try:
+        approving.decline(agent, run_id, by=request.user.username, reason=reason)
+    except approving.NoSuchProposal as refused:
+        raise Http404 from refused
+    except Refused as refused:
+        return refuse_post(request, refused, to=address)
+    return after_post(request, _("The proposal was declined."), to=address)
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def proposal_patch(request, agent, run_id):
+    """The change of a proposal, for `patch`."""
+    looked = shown.look(agent, _found(agent, run_id))
+    if not looked.has_change:
+        raise Http404
+    response = HttpResponse(looked.patch, content_type="text/x-patch; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{looked.run.target_file}.patch"'
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@agent_view
+@needs("operator")
+def write_retry(request, agent, audit_id):
+    """Have a write proposed again, with another fact or file."""
+    audit = retrying.find(agent.db, audit_id)
+    initial = {"fact": audit.candidate_fact, "file": audit.target_file}
+    form = RetryForm(request.POST) if request.method == "POST" else RetryForm(initial=initial)
+    if form.is_valid():
+        try:
+            run = retrying.wanted(agent, audit_id, **form.cleaned_data, by=request.user.username)
+            job = retrying.start(agent, run, by=request.user.username)
+        except Refused as refused:
+            form.add_error(None, refused.sentence)
+        else:
+            return after_start(request, job, to=_address(agent, run.id))
+    context = {"agent": agent, "audit": audit, "form": form, "own": state.of(agent)}
+    return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)
+
+
+def _found(agent, run_id):
+    try:
+        return approving.find(agent.db, run_id)
+    except approving.NoSuchProposal as refused:
+        raise Http404 from refused
+
+
+def _proposal(request, agent, run_id):
+    looked = shown.look(agent, _found(agent, run_id))
+    diff = comparing.compare(*looked.texts) if looked.has_change else None
+    context = {
+        "agent": agent,
+        "looked": looked,
+        "run": looked.run,
+        "diff": diff,
+        "view": comparing.view(diff) if diff else None,
+        "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
+    }
+    return render_page(request, "guardian/proposal_detail.html", context)
+
+
+def _address(agent, run_id):
+    return reverse("guardian:proposal_detail", args=[agent.agent_id, run_id])
+
+
+def _page(request, agent, form, plan):
+    context = {
+        "agent": agent,
+        "form": form,
+        "plan": plan,
+        "own": state.of(agent),
+        "tasks": ticking.states({guardians.ENABLED}),
+    }
+    return render_page(request, "guardian/own_guardian.html", context, status=422 if form.errors else 200)
+
+
+def _plan(agent, form):
+    if not form.is_valid():
+        return None
+    try:
+        return plans.plan(agent, form.asked)
+    except Refused as refused:
+        form.refuse(refused)
+        return None

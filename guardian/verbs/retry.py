@@ -1,0 +1,38 @@
+"""`reflection guardian retry`: have a write proposed again, with another fact or file."""
+
+import sys
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gate.verbs import agent_of
+from jobs.progress import listener_on
+
+from ..files import MEMORY_FILES
+from ..proposing import plans, retrying
+from .propose import BY, sent, shown
+
+HELP = gettext_lazy("Have a write proposed again by the guardian of this site. Without --yes, only show what is sent.")
+EXAMPLES = (
+    'reflection guardian retry ID --fact "Likes tea." --yes',
+    "reflection guardian retry ID --file USER.md",
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("audit", metavar="AUDIT", help=_("ID of a write"))
+    parser.add_argument("--fact", metavar="FACT", help=_("another fact (that of the write)"))
+    parser.add_argument("--file", metavar="FILE", choices=MEMORY_FILES, help=_("another file (that of the write)"))
+    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
+    how.add_argument("--yes", action="store_true", help=_("send it"))
+
+
+def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
+    found = agent_of(agent)
+    made = retrying.wanted(found, audit, fact=fact, file=file, by=BY)
+    if not yes:
+        return shown(plans.plan_one(found, made.candidate_fact, made.target_file), is_all=dry_run)
+    with listener_on(sys.stderr, is_quiet=quiet) as listener:
+        return sent(retrying.run_here(found, made, by=BY, listener=listener))

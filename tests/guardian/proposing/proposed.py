@@ -1,0 +1,86 @@
+"""Facts for our own guardian, answers of its model, and what is stored; the endpoint is tests.llm_endpoint."""
+
+import json
+
+from guardian.models import GuardianRun, GuardianStep, WriteGuardianAudit
+from guardian.proposing import approving, running
+from guardian.proposing.facts import Asked
+from tests import factories
+from tests.factories import T0
+from tests.llm_endpoint import uses
+
+DB = "agent_ada"
+USED = {"prompt_tokens": 700, "completion_tokens": 40}
+HELD = "# User\n\n- Lives in Bonn.\n"
+NEW = HELD + "- Likes tea.\n"
+
+
+def decided(number=0, *, fact="Likes tea.", decision="UPDATE_USER", turn=True, **more):
+    """A decision to write, on a turn of its own."""
+    session = factories.SessionFactory(db=DB, id=f"s{number}", session_key=f"agent:ada:main:s{number}")
+    if turn:
+        factories.TurnFactory(
+            db=DB, id=f"s{number}:u", session=session, turn_number=1, created_at=T0, user_message_id="u",
+            user_message_content="I like tea.", agent_message_id="a", agent_message_content="Noted.",
+            first_seq=1, last_seq=2,
+        )  # fmt: skip
+    columns = {"turn_id": f"s{number}:u" if turn else None, "created_at": T0 + number}
+    return factories.DecisionFactory(
+        db=DB, id=f"d{number}", session_id=session.id, decision=decision, candidate_fact=fact, **(columns | more)
+    )
+
+
+def read(name="USER.md"):
+    """A model that reads a file."""
+    return uses(("read", {"file": name}), **USED)
+
+
+def write(content=NEW, name="USER.md"):
+    """A model that writes a file."""
+    return uses(("write", {"file": name, "content": content}), **USED)
+
+
+def refuse(reason="Not lasting."):
+    return uses(("refuse", {"reason": reason}), **USED)
+
+
+def writes(content=NEW, name="USER.md"):
+    """The two answers with which a file is written."""
+    return read(name), write(content, name)
+
+
+def run(agent, listener=None, **asked):
+    """A run in this process; its job."""
+    return running.run_here(agent, running.params(agent, Asked(**asked)), by="root", listener=listener)
+
+
+def runs():
+    return list(GuardianRun.objects.using(DB).order_by("created_at", "id"))
+
+
+def steps():
+    return list(GuardianStep.objects.using(DB).order_by("created_at", "id"))
+
+
+def audits():
+    return list(WriteGuardianAudit.objects.using(DB).order_by("created_at", "id"))
+
+
+def told(request):
+    """What the last message of a request tells the model about its last tool."""
+    return json.loads(request.words)
+
+
+def proposal(agent, *script, endpoint, **decision):
+    """The run of a proposal that waits."""
+    decided(**decision)
+    if script:
+        endpoint.then(*script)
+    run(agent)
+    return runs()[-1]
+
+
+def approve(agent, one, by="otto"):
+    """Approve a proposal as its preview shows it."""
+    seen = approving.preview(agent, approving.find(agent.db, one.id)).seen
+    return approving.approve(agent, one.id, by=by, seen=seen)

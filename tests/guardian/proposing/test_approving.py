@@ -1,0 +1,128 @@
+"""Proposals, decided: written as previewed by the only writer, or declined; and rolled back like any write."""
+
+import pytest
+
+from guardian.exact import data_of
+from guardian.models import GuardianStatus, RollbackIntent
+from guardian.proposing import approving, waiting
+from guardian.rollbacks import performing, places, planning, recording, recovering
+from guardian.rollbacks.exchanging import Changed
+from guardian.rollbacks.steps import Own, Step
+from openclaw_web.errors import Refused
+
+from .proposed import DB, HELD, NEW, approve, audits, proposal, read, runs, write
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_works(ada, workspace, endpoint):
+    one = proposal(ada, endpoint=endpoint)
+    assert waiting.of_all() == {"ada": 1}
+    found = approve(ada, one)
+    assert (workspace / "USER.md").read_text() == NEW and len(list(workspace.iterdir())) == 1
+    [audit] = audits()
+    assert (found.audit_id, found.meanwhile) == (audit.id, [])
+    assert (audit.status, audit.origin, audit.sources, audit.decision_id) == ("written", "own", 16, "d0")
+    assert (audit.turn_id, audit.session_id, audit.session_key) == ("s0:u", "s0", runs()[0].session_key)
+    assert (audit.llm_model, audit.agent_steps, audit.candidate_fact) == ("small", 2, "Likes tea.")
+    assert audit.llm_latency_ms is not None and (audit.lines_added, audit.lines_removed) == (1, 0)
+    assert data_of(audit.before_snapshot) == HELD.encode() and data_of(audit.after_snapshot) == NEW.encode()
+    assert "+- Likes tea." in audit.diff
+    [status] = GuardianStatus.objects.using(DB).all()
+    assert (status.status, status.given_by) == ("written", "otto")
+    [one] = runs()
+    assert (one.state, one.audit_id, one.decided_by, one.after_zstd) == ("written", audit.id, "otto", None)
+    assert RollbackIntent.objects.using(DB).get().state == "done"
+    assert waiting.of_all() == {}
+
+
+def test_a_write_of_ours_is_rolled_back(ada, workspace, endpoint):
+    audit_id = approve(ada, proposal(ada, endpoint=endpoint)).audit_id
+    seen = planning.plan(ada, audit_id).now_hash
+    performing.perform(ada, audit_id, by="otto", reason="no", seen=seen)
+    assert (workspace / "USER.md").read_text() == HELD
+    assert [one.origin for one in audits()] == ["own", "rollback"]
+
+
+def test_a_new_file(ada, workspace, endpoint):
+    one = proposal(ada, write("# Tools\n", "TOOLS.md"), endpoint=endpoint, decision="UPDATE_TOOLS")
+    approve(ada, one)
+    assert (workspace / "TOOLS.md").read_text() == "# Tools\n"
+    assert audits()[0].before_snapshot is None
+
+
+def test_lines_that_came_meanwhile_stay(ada, workspace, endpoint):
+    one = proposal(ada, endpoint=endpoint)
+    (workspace / "USER.md").write_text("# User\n\nNew here.\n\n- Lives in Bonn.\n")
+    made = approving.preview(ada, one)
+    assert made.is_merged and not made.conflicts
+    approve(ada, one)
+    assert (workspace / "USER.md").read_text() == "# User\n\nNew here.\n\n- Lives in Bonn.\n- Likes tea.\n"
+
+
+def test_a_file_that_changed_since_the_preview_is_left_alone(ada, workspace, endpoint):
+    one = proposal(ada, endpoint=endpoint)
+    seen = approving.preview(ada, one).seen
+    (workspace / "USER.md").write_text("other\n")
+    with pytest.raises(Changed, match="new preview"):
+        approving.approve(ada, one.id, by="otto", seen=seen)
+    assert (workspace / "USER.md").read_text() == "other\n" and runs()[0].state == "proposed"
+
+
+def test_the_same_lines_changed_meanwhile(ada, workspace, endpoint):
+    one = proposal(ada, read(), write("# User\n\n- Lives in Berlin.\n"), endpoint=endpoint)
+    (workspace / "USER.md").write_text("# User\n\n- Lives in Cologne.\n")
+    made = approving.preview(ada, one)
+    assert [conflict.current for conflict in made.conflicts] == [("- Lives in Cologne.\n",)]
+    with pytest.raises(Changed, match="Out of date"):
+        approving.approve(ada, one.id, by="otto", seen=made.seen)
+
+
+def test_what_the_file_holds_by_now_is_skipped(ada, workspace, endpoint):
+    one = proposal(ada, endpoint=endpoint)
+    (workspace / "USER.md").write_text(NEW)
+    assert approve(ada, one).audit_id == audits()[0].id
+    assert (audits()[0].status, runs()[0].state) == ("skipped", "skipped")
+
+
+def test_a_declined_proposal_is_a_refused_write(ada, workspace, endpoint):
+    one = proposal(ada, endpoint=endpoint)
+    with pytest.raises(Refused, match="Say why"):
+        approving.decline(ada, one.id, by="otto", reason=" ")
+    approving.decline(ada, one.id, by="otto", reason="Too personal.")
+    [audit] = audits()
+    assert (audit.status, audit.reason, audit.origin) == ("refused", "Too personal.", "own")
+    assert GuardianStatus.objects.using(DB).get().given_by == "otto"
+    assert (runs()[0].state, waiting.of_all()) == ("declined", {})
+    for act in (lambda: approve(ada, one), lambda: approving.decline(ada, one.id, by="otto", reason="again")):
+        with pytest.raises(Refused, match="does not wait any more: declined"):
+            act()
+    assert (workspace / "USER.md").read_text() == HELD
+
+
+def test_without_writes_into_workspaces_nothing_is_written(ada, workspace, endpoint, settings):
+    one = proposal(ada, endpoint=endpoint)
+    settings.WORKSPACE_WRITES = False
+    with pytest.raises(places.MayNotWrite, match="OPENCLAW_WEB_WORKSPACE_WRITES"):
+        approve(ada, one)
+    assert (workspace / "USER.md").read_text() == HELD
+    assert approving.preview(ada, one).change.added == 1  # for the patch
+
+
+@pytest.mark.parametrize("is_exchanged", [True, False])
+def test_a_write_that_was_killed_is_finished_or_undone(ada, workspace, endpoint, is_exchanged):
+    one = proposal(ada, endpoint=endpoint)
+    own = Own(one.id, {"candidate_fact": "Likes tea.", "decision_id": "d0"})
+    step = Step("USER.md", HELD.encode(), NEW.encode(), (), (), own)
+    [intent] = recording.intend(DB, [step], "otto", "")
+    (workspace / intent.draft_name).write_bytes(HELD.encode() if is_exchanged else NEW.encode())
+    if is_exchanged:
+        (workspace / "USER.md").write_bytes(NEW.encode())
+    recovering.recover(ada)
+    assert len(list(workspace.iterdir())) == 1
+    assert (workspace / "USER.md").read_text() == (NEW if is_exchanged else HELD)
+    assert [audit.origin for audit in audits()] == (["own"] if is_exchanged else [])
+    assert runs()[0].state == ("written" if is_exchanged else "proposed")
+    if not is_exchanged:
+        approve(ada, one)
+        assert (workspace / "USER.md").read_text() == NEW

@@ -1,0 +1,141 @@
+"""Our own guardian, killed in runs, unattended writes and approvals: file and database agree afterwards."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests import processes
+from tests.homes import Home, assistant, user
+from tests.llm_endpoint import Endpoint, answer, sends
+from tests.processes import Killer, until_met, wait_for
+
+pytestmark = pytest.mark.kill
+SETTINGS = {
+    "writeGuardian.enabled": True,
+    "llm.model": "small",
+    "writeGuardian.tokensPerDay": 0,
+    "writeGuardian.unattendedWritesPerDay": 1_000,
+}
+SET = """
+from agents.models import Agent
+from people.configuration import keys
+from guardian.proposing import switch
+keys.put_all({values!r})
+switch.turn_on(Agent.objects.get(), "MEMORY.md", by="root")
+print("set")
+"""
+# New facts for ever: those for MEMORY.md are written unattended, those for USER.md are proposed and then approved.
+WORK = """
+import itertools, time
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from guardian.models import GuardianRun
+from guardian.proposing import approving, automatic, running
+from guardian.proposing.facts import Asked
+from guardian.rollbacks import exchanging, recovering
+from guardian.rollbacks.exchanging import Changed
+from jobs.progress import Progress
+from openclaw_web import clock
+exchanging.LOOKS = (0.0,)
+main = Agent.objects.get()
+
+def decide(number, decision):
+    MemoryGateDecision.objects.using(main.db).create(
+        id=f"d{number}", session_id="s", decision=decision, reason="r", candidate_fact=f"fact {number}",
+        created_at=clock.now_ms(), origin="own")
+
+def approve():
+    for one in GuardianRun.objects.using(main.db).filter(state="proposed", target_file="USER.md"):
+        try:
+            approving.approve(main, one.id, by="otto", seen=approving.preview(main, one).seen)
+        except Changed:  # a fact whose run was killed was handled together with a new one
+            approving.decline(main, one.id, by="otto", reason="out of date")
+
+print("working", flush=True)
+for number in itertools.count(MemoryGateDecision.objects.using(main.db).count()):
+    decide(number, "UPDATE_MEMORY" if number % 2 else "UPDATE_USER")
+    if number % 2:
+        automatic.run({}, Progress())
+    else:
+        running.run({"agent": "main", "before_at": clock.now_ms() + 1}, Progress())
+        approve()
+"""
+RECOVER = """
+from agents.models import Agent
+from guardian.rollbacks import exchanging, recovering
+exchanging.LOOKS = (0.0,)
+print(len(recovering.recover(Agent.objects.get())))
+"""
+LAST = """SELECT f.content FROM write_guardian_audit a JOIN file_snapshots f ON f.id = a.after_snapshot_id
+          WHERE a.target_file = '{name}' ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
+
+
+def model(handler):
+    """Reads the file of the fact, and then writes it with one line more."""
+    messages = handler.request_read.question["messages"]
+    asked = json.loads(messages[1]["content"])
+    tool, arguments = "read", {"file": asked["targetFile"]}
+    if messages[-1]["role"] == "tool":
+        held = json.loads(messages[-1]["content"]).get("content", "")
+        tool, arguments = "write", arguments | {"content": f"{held}- {asked['candidateFact']}\n"}
+    value = answer(None, prompt_tokens=100, completion_tokens=20)
+    called = {"id": "c", "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}
+    value["choices"][0]["message"]["tool_calls"] = [called]
+    sends(value)(handler)
+
+
+@pytest.fixture
+def site(tmp_path, migrated):
+    source = Home(tmp_path.resolve() / "openclaw")
+    source.transcript(user("Hello"), assistant("Hello"))
+    (source.root / "workspace").mkdir(exist_ok=True)
+    home = processes.Home.copied(migrated, tmp_path / "home")
+    home.env["OPENCLAW_WEB_WORKSPACE_WRITES"] = "1"
+    collected = home.start("collect", "--source", str(source.root), "--quiet")
+    assert collected.end() == 0, collected.said
+    home.folder = source.root / "workspace"
+    with Endpoint(model) as endpoint:
+        home.env["OPENCLAW_WEB_LLM_URL"] = endpoint.url
+        assert "set" in home.python(SET.format(values=SETTINGS))
+        yield home
+        home.close()
+
+
+def rows(site, sql):
+    with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
+        return store.execute(sql).fetchall()
+
+
+def check(site):
+    """That each file holds what the last write left there, line by line, and every write is of a run that says so."""
+    names = {"MEMORY.md", "USER.md"}
+    assert [one.name for one in site.folder.iterdir() if one.name not in names] == []
+    assert rows(site, "SELECT count(*) FROM rollback_intents WHERE ended_at IS NULL") == [(0,)]
+    for name in sorted(names):
+        file = site.folder / name
+        last = rows(site, LAST.format(name=name))
+        assert (file.read_text() if file.exists() else None) == (last[0][0] if last else None)
+    written = "SELECT id FROM write_guardian_audit WHERE status = 'written' AND origin = 'own' ORDER BY id"
+    assert rows(site, written) == rows(
+        site, "SELECT audit_id FROM guardian_runs WHERE state = 'written' ORDER BY audit_id"
+    )
+    twice = """SELECT decision_id FROM write_guardian_audit WHERE decision_id IS NOT NULL
+               GROUP BY decision_id HAVING count(*) > 1"""
+    assert rows(site, twice) == []
+    assert rows(site, "SELECT count(*) FROM guardian_steps WHERE outcome = 'failed'") == [(0,)]
+
+
+def test_thirty_kills_leave_file_and_database_in_agreement(site):
+    killer = Killer(14, 0.8)
+    for _number in until_met(killer, kills=30):
+        process = site.start("shell", "--no-imports", "-c", WORK)
+        wait_for(lambda process=process: "working" in process.said or process.popen.poll() is not None)
+        assert killer.kill(process.popen), process.said
+        site.python(RECOVER)
+        check(site)
+    by = dict(rows(site, "SELECT decided_by, count(*) FROM guardian_runs WHERE state = 'written' GROUP BY 1"))
+    assert by["guardian"] > 10 and by["otto"] > 10
+    met = rows(site, "SELECT count(*) FROM guardian_runs WHERE state = 'stopped'")[0][0]
+    assert met + rows(site, "SELECT count(*) FROM rollback_intents WHERE state = 'undone'")[0][0] > 0

@@ -1,0 +1,71 @@
+"""The page of our own guardian, and the same in the API: how it stands, plans, runs, the switches."""
+
+import pytest
+
+from guardian.proposing import switch
+from jobs.models import JobRun
+from people.configuration import keys as configuration
+from people.models import AuditEntry
+
+from .proposed import decided
+
+pytestmark = pytest.mark.django_db
+PAGE = "/agents/ada/writes/own/"
+API = "/api/v1/agents/ada/guardian"
+JSON = {"content_type": "application/json"}
+
+
+def text_of(answer):
+    return " ".join(answer.content.decode().split())
+
+
+def test_an_empty_page_says_what_is_missing(ada, as_stranger):
+    page = text_of(as_stranger.get(PAGE))
+    assert "No endpoint for language models is configured" in page
+    assert "No runs yet" in page and "Preview" not in page and "Turn on" not in page
+    assert as_stranger.get(f"{API}/own").json()["problem"].startswith("No endpoint")
+
+
+def test_an_operator_sees_facts_host_and_tokens_before_the_button(ada, workspace, endpoint, as_operator):
+    decided(0)
+    decided(1, decision="UPDATE_TOOLS")
+    configuration.put("llm.prices", ["small: 1 10"])
+    page = text_of(as_operator.get(f"{PAGE}?limit=5"))
+    assert "<p>2 facts</p>" in page and "Send 2 facts" in page
+    assert endpoint.url.split("/")[2] in page and "USER.md" in page
+    plan = as_operator.get(f"{API}/run?limit=5").json()
+    assert (plan["facts"], plan["files"], plan["problem"]) == (2, {"TOOLS.md": 1, "USER.md": 1}, "")
+    assert plan["tokens"] > 1_000 and plan["cost_usd"] > 0
+    assert not endpoint.requests and not JobRun.objects.exists()
+    assert as_operator.get(f"{API}/run?session=nobody").status_code == 404
+    assert "no session nobody" in text_of(as_operator.get(f"{PAGE}?limit=5&session=nobody"))
+
+
+def test_sending_starts_a_job(ada, workspace, endpoint, as_operator):
+    decided()
+    as_operator.post(f"{PAGE}run/", {"limit": "2"})
+    job = JobRun.objects.get()
+    assert (job.kind, job.started_by, job.state) == ("guardian", "otto", "queued")
+    again = as_operator.post(f"{API}/run", {"limit": 1}, **JSON)
+    assert (again.status_code, "is running" in again.json()["detail"]) == (409, True)
+    assert as_operator.post(f"{API}/run", {"limit": 0}, **JSON).status_code == 422
+
+
+def test_the_switches(ada, workspace, endpoint, as_admin):
+    page = text_of(as_admin.post(f"{PAGE}switch/", {"file": "USER.md", "to": "on"}, follow=True))
+    assert "unattended from now on" in page and f"for {endpoint.url.split('/')[2]}" in page
+    assert switch.of("ada", "USER.md").by == "root"
+    as_admin.post(f"{PAGE}switch/", {"file": "USER.md", "to": "off"})
+    assert switch.all_on() == {}
+    assert "never written" in text_of(as_admin.post(f"{PAGE}switch/", {"file": "SOUL.md", "to": "on"}, follow=True))
+    told = as_admin.post(f"{API}/unattended", {"file": "TOOLS.md", "is_on": True}, **JSON).json()
+    assert (told["is_on"], told["by"]) == (True, "root")
+    assert as_admin.post(f"{API}/unattended", {"file": "SOUL.md", "is_on": True}, **JSON).status_code == 422
+    assert as_admin.post(f"{API}/unattended", {"file": "TOOLS.md", "is_on": False}, **JSON).json()["since"] is None
+    actions = AuditEntry.objects.filter(object_type="file").order_by("id").values_list("action", "object_id")
+    assert [action for action, _name in actions] == ["guardian_turned_on", "guardian_turned_off"] * 2
+
+
+def test_a_switch_needs_an_endpoint_to_name(ada, as_admin):
+    told = as_admin.post(f"{API}/unattended", {"file": "TOOLS.md", "is_on": True}, **JSON)
+    assert (told.status_code, "No endpoint" in told.json()["detail"]) == (409, True)

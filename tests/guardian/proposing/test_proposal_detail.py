@@ -1,0 +1,44 @@
+"""The page of a proposal: its change, approving it, declining it."""
+
+import pytest
+
+from .proposed import NEW, audits, proposal
+
+pytestmark = pytest.mark.django_db
+PAGE = "/agents/ada/writes/own/"
+API = "/api/v1/agents/ada/guardian"
+JSON = {"content_type": "application/json"}
+
+
+def text_of(answer):
+    return " ".join(answer.content.decode().split())
+
+
+def test_a_proposal_on_its_page_is_approved(ada, workspace, endpoint, as_operator, settings):
+    one = proposal(ada, endpoint=endpoint)
+    assert "Likes tea." in text_of(as_operator.get(f"{PAGE}proposals/"))
+    address = f"{PAGE}proposals/{one.id}/"
+    settings.WORKSPACE_WRITES = False
+    assert "apply the patch" in text_of(as_operator.get(address))
+    patch = as_operator.get(f"{address}patch/")
+    assert b"\n+- Likes tea.\n" in patch.content and "USER.md.patch" in patch["Content-Disposition"]
+    settings.WORKSPACE_WRITES = True
+    page = as_operator.get(address)
+    assert "Approve and write" in text_of(page) and "read" in text_of(page)
+    seen = page.context["looked"].made.seen if page.context else None
+    seen = seen or as_operator.get(f"{API}/proposals/{one.id}").json()["seen"]
+    done = as_operator.post(f"{address}approve/", {"seen": seen}, follow=True)
+    assert "The proposal was written." in text_of(done)
+    assert (workspace / "USER.md").read_text() == NEW
+    assert "does not wait any more" in text_of(as_operator.post(f"{address}approve/", {"seen": seen}, follow=True))
+    assert "Likes tea." in text_of(as_operator.get(f"{PAGE}proposals/?all"))
+    assert as_operator.get(f"{address}patch/").status_code == 404
+    assert as_operator.get(f"{PAGE}proposals/nothing/").status_code == 404
+    assert as_operator.post(f"{PAGE}proposals/nothing/approve/", {"seen": ""}).status_code == 404
+
+
+def test_a_proposal_is_declined(ada, workspace, endpoint, as_operator):
+    one = proposal(ada, endpoint=endpoint)
+    as_operator.post(f"{PAGE}proposals/{one.id}/decline/", {"reason": "No."})
+    assert (audits()[0].status, audits()[0].reason) == ("refused", "No.")
+    assert "Declined" in text_of(as_operator.get(f"{PAGE}proposals/{one.id}/"))

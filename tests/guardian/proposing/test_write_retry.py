@@ -1,0 +1,63 @@
+"""A write that is asked for again, on its page and in the API."""
+
+import pytest
+
+from guardian.models import GuardianRun
+from guardian.proposing import running
+from jobs.progress import Progress
+from people.configuration import keys as configuration
+from tests.guardian.written import wrote
+
+from .proposed import DB, HELD, audits, runs, writes
+
+pytestmark = pytest.mark.django_db
+PAGE = "/agents/ada/writes/own/"
+API = "/api/v1/agents/ada/guardian"
+JSON = {"content_type": "application/json"}
+
+
+def text_of(answer):
+    return " ".join(answer.content.decode().split())
+
+
+def retried(as_operator, **body):
+    return as_operator.post(f"{API}/writes/w1/retry", body, **JSON)
+
+
+def test_a_write_is_asked_for_again(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md", decision_id="d9")
+    told = retried(as_operator, fact="Likes green tea.")
+    assert told.status_code == 202
+    [one] = runs()
+    assert (one.id, one.state, one.retry_of, one.candidate_fact) == (
+        told.json()["proposal_id"], "queued", "w1", "Likes green tea.",
+    )  # fmt: skip
+    endpoint.then(*writes(HELD + "- Likes green tea.\n"))
+    running.run({"agent": "ada", "run": one.id, "before_at": one.created_at}, Progress())
+    one = GuardianRun.objects.using(DB).get()
+    assert (one.state, one.decision_id) == ("proposed", "d9")
+    seen = as_operator.get(f"{API}/proposals/{one.id}").json()["seen"]
+    as_operator.post(f"{API}/proposals/{one.id}/approve", {"seen": seen}, **JSON)
+    assert audits()[-1].retry_of == "w1"
+
+
+def test_retrying_on_its_page(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    address = f"{PAGE}retry/w1/"
+    assert "Likes tea." in text_of(as_operator.get(address))
+    answer = as_operator.post(address, {"fact": "x", "file": "TOOLS.md"})
+    assert answer.status_code == 302 and answer["Location"] == f"{PAGE}proposals/{runs()[0].id}/"
+    assert as_operator.post(address, {"fact": "", "file": "TOOLS.md"}).status_code == 422
+    assert as_operator.get(answer["Location"]).status_code == 200
+    assert as_operator.get(f"{PAGE}retry/nothing/").status_code == 404
+
+
+def test_what_cannot_be_retried(ada, workspace, as_operator, settings):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    told = retried(as_operator)
+    assert (told.status_code, "No endpoint" in told.json()["detail"]) == (409, True)
+    assert retried(as_operator, file="AGENTS.md").status_code == 422
+    assert as_operator.post(f"{API}/writes/nothing/retry", {}, **JSON).status_code == 404
+    configuration.put("collector.optedOutSenders", ["mallory"])
+    assert "opted out" in retried(as_operator).json()["detail"]
+    assert runs() == []
