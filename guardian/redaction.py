@@ -67,6 +67,8 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
         "after_snapshot_id": NONE,
         "draft_name": NONE,
         "told_json": OWN,  # and who asked
+        "meanwhile_json": NONE,  # ids of versions
+        "settled_by": WHO,
         "state": NONE,
     },
     BehaviorCorrection: {

@@ -41,7 +41,6 @@ ROUTERS = (
     "guardian.api",
     "guardian.correcting.api",
     "guardian.looking.api",
-    "guardian.recording.api",
     "guardian.rollbacks.api",
     "guardian.proposing.api",
     "datasets.review.api",

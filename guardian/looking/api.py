@@ -4,13 +4,13 @@ from django.http import Http404
 from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.pages.doors import needs
 
 from ..files import MEMORY_FILES
 from ..lists.audit_list import WRITES
 from ..lists.schemas import GuardianWriteOut, GuardianWriteQuery
+from ..recording.api import router  # one address, one router
 from . import history, telling, weeks
 from .schemas import (
     GuardianBlameOut,
@@ -20,7 +20,6 @@ from .schemas import (
     GuardianWriteDetail,
 )
 
-router = Operations("guardian_looking_api", tags=["guardian"])
 MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
 
 
