@@ -72,6 +72,7 @@ class CollectorSource(models.Model):
         ARTIFACT = "artifact"
         REFLECTION_LOG = "reflection_log"
         GUARDIAN_LOG = "guardian_log"
+        GUARDIAN_WRITES = "guardian_writes"
 
     source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path")
     kind = models.TextField(choices=Kind.choices)

@@ -147,6 +147,38 @@ def fill_gate(db, count):
     insert(db, GateReplay, count, id="printf('%08d', i)", **about, **ended)
 
 
+def fill_guardian(db, count):
+    """Writes about the turns of `fill_agent`: every fifth refused, every twentieth unannounced, few with a rule."""
+    from guardian.models import WriteGuardianAudit
+
+    session = "printf('%08d', i / 10)"
+    is_told = "i % 20 != 11"
+    name = "CASE i % 4 WHEN 0 THEN 'MEMORY.md' WHEN 1 THEN 'USER.md' WHEN 2 THEN 'SOUL.md' ELSE 'TOOLS.md' END"
+    origin = f"CASE WHEN NOT ({is_told}) THEN 'unattributed' WHEN i % 3 THEN 'imported' ELSE 'recorded' END"
+    insert(
+        db,
+        WriteGuardianAudit,
+        count,
+        id="printf('%026d', i)",
+        session_id=f"CASE WHEN {is_told} THEN {session} END",
+        session_key=f"CASE WHEN {is_told} THEN 'agent:main:direct:' || (i / 10) END",
+        turn_id=f"CASE WHEN {is_told} AND i % 100 != 7 THEN {session} || ':r' || i END",
+        decision_id=f"CASE WHEN {is_told} THEN printf('%026d', i) END",
+        target_file=name,
+        candidate_fact=f"CASE WHEN {is_told} THEN 'prefers answer number ' || i END",
+        reason=f"'The user said: ' || {WORDS}",
+        status="CASE WHEN i % 5 = 2 THEN 'refused' WHEN i % 1000 = 3 THEN 'failed' ELSE 'written' END",
+        origin=origin,
+        match=f"CASE WHEN {is_told} AND i % 100 != 7 THEN 'near' ELSE 'none' END",
+        sources="4",
+        lines_added="1 + i % 4",
+        lines_removed="i % 3",
+        lines_modified="i % 2",
+        rule_id="CASE WHEN i % 500 = 4 THEN 'rule-' || (i % 3) END",
+        created_at=f"{T0} + i * 6000 + 4000",
+    )
+
+
 def samples(*, agent):
     """The columns of samples of one agent: ten to a session, every fourth approved, every third of a heartbeat."""
     return {

@@ -32,7 +32,7 @@ from . import report as collect_report
 from . import still_held
 from .runs import ignored_sessions
 from .stages import agent as collect_agent
-from .stages import mem_store, reflection, state
+from .stages import mem_store, reflection, state, writes
 from .stages import schedules as collect_schedules
 
 
@@ -188,12 +188,13 @@ def _collect(collection):
     state.collect(collection, schedules)
     collection.begin(others[1])
     artifacts = mem_store.collect(collection)
-    gate = reflection.collect(collection)
-    if schedules["rejected"] or artifacts["rejected"] or gate["rejected"]:  # they are counted in the sums of agents
+    plugin = {"gate": reflection.collect(collection), "guardian": writes.collect(collection)}
+    told = (schedules, artifacts, *plugin.values())
+    if any(counts["rejected"] for counts in told):  # they are counted in the sums of agents
         for found in here:
             summaries.refresh(collection.agents[found.home_name])
     collection.begin(0)
-    return _result(collection, schedules, artifacts, gate)
+    return _result(collection, schedules, artifacts, plugin)
 
 
 def _is_chosen(collection, found):
@@ -201,10 +202,10 @@ def _is_chosen(collection, found):
     return agent is not None and collection.only in (None, agent.agent_id)
 
 
-def _result(collection, schedules, artifacts, gate):
+def _result(collection, schedules, artifacts, plugin):
     reports = collection.reports.values()
     records = sum(report.records.total() for report in reports)
-    elsewhere = sum(counts["rejected"] for counts in (schedules, artifacts, gate))
+    elsewhere = sum(counts["rejected"] for counts in (schedules, artifacts, *plugin.values()))
     rejected = sum(report.rejected.total() for report in reports) + elsewhere
     counts = {"records": amounts.of("new records", records), "agents": amounts.of("agents", len(reports))}
     counts["rejected"] = amounts.of("rejected lines", rejected)
@@ -217,7 +218,7 @@ def _result(collection, schedules, artifacts, gate):
         "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
         "schedules": schedules,
         "artifacts": artifacts,
-        "gate": gate,
+        **plugin,
         "notes": collection.home.notes,
         "lost": collection.lost,
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},

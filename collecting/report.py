@@ -59,6 +59,21 @@ GATE = {
     "rejected": ngettext_lazy("%(count)s rejected line", "%(count)s rejected lines", "count"),
 }
 
+GUARDIAN = {
+    "writes": ngettext_lazy("%(count)s write", "%(count)s writes", "count"),
+    "unattributed": ngettext_lazy(
+        "%(count)s change that nobody told of", "%(count)s changes that nobody told of", "count"
+    ),
+    "merged": ngettext_lazy("%(count)s already known", "%(count)s already known", "count"),
+    "matched_later": ngettext_lazy("%(count)s turn found later", "%(count)s turns found later", "count"),
+    "rollbacks": ngettext_lazy("%(count)s rollback", "%(count)s rollbacks", "count"),
+    "corrections": ngettext_lazy("%(count)s correction", "%(count)s corrections", "count"),
+    "withheld": ngettext_lazy(
+        "%(count)s withheld because somebody opted out", "%(count)s withheld because somebody opted out", "count"
+    ),
+    "rejected": ngettext_lazy("%(count)s rejected line", "%(count)s rejected lines", "count"),
+}
+
 
 def result_of(job) -> dict | None:
     """What a finished collect found; None for one that was refused or failed."""
@@ -92,17 +107,18 @@ def in_words(result: dict) -> str:
         )
         words += _(", %(withheld)s withheld because somebody opted out") if artifacts["withheld"] else ""
         lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
-    lines += _gate_lines(result.get("gate") or {})
+    lines += _plugin_lines(_("  memory_gate: %(parts)s"), GATE, result.get("gate") or {})
+    lines += _plugin_lines(_("  write_guardian: %(parts)s"), GUARDIAN, result.get("guardian") or {})
     lines += [f"  {note}" for note in result["notes"]]
     lines += _held_lines(result["still_held"])
     lines += _problems(result)
     return "\n".join(lines)
 
 
-def _gate_lines(gate):
-    """What came of decisions of memory_gate, if anything."""
-    parts = [words % {"count": gate[name]} for name, words in GATE.items() if gate.get(name)]
-    return [_("  memory_gate: %(parts)s") % {"parts": ", ".join(map(str, parts))}] if parts else []
+def _plugin_lines(sentence, words, counts):
+    """What came of decisions or writes of the Reflection plugin, if anything."""
+    parts = [some % {"count": counts[name]} for name, some in words.items() if counts.get(name)]
+    return [sentence % {"parts": ", ".join(map(str, parts))}] if parts else []
 
 
 def is_partly(result: dict) -> bool:
@@ -157,6 +173,7 @@ def _held_lines(held):
     words = {
         "samples": _("Samples that still contain withheld text: %(what)s"),
         "decisions": _("Decisions of memory_gate that still contain withheld text: %(what)s"),
+        "writes": _("Writes to memory files that still contain withheld text: %(what)s"),
         "artifacts": _(
             "Artifacts that still contain withheld text, until “openclaw-web artifact gc” removes them: %(what)s"
         ),

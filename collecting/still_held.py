@@ -12,25 +12,28 @@ from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
 from gate.recording import holding
+from guardian.recording import speakers
 
 LISTED = 500
 
 
 def tell(made_again: Mapping[str, Any]) -> dict[str, Any]:
-    """Samples, decisions, artifacts and backups that hold what was withheld or taken out now, at most 500 of each.
+    """What holds words that were withheld or taken out now, at most 500 of each kind.
 
     `made_again` is what collecting again came to, by agent. Artifacts are contents no record of theirs uses any more;
     `artifact gc` removes those that nobody else uses. Each backup there is was made before and counts.
     """
-    samples, decisions, handles = [], [], set()
+    samples, decisions, writes, handles = [], [], [], set()
     for agent_id, made in made_again.items():
         samples += _samples(agent_id, made)
         decisions += [f"{agent_id}/{one}" for one in _decisions(databases.alias(agent_id), made)]
+        writes += [f"{agent_id}/{one}" for one in _writes(databases.alias(agent_id), made)]
         handles |= made.artifacts
     is_any = any(made.withheld or made.taken_out for made in made_again.values())
     return {
         "samples": samples[:LISTED],
         "decisions": decisions[:LISTED],
+        "writes": writes[:LISTED],
         "artifacts": [{"handle": one, "used_by": _users(one)} for one in sorted(handles)[:LISTED]],
         "backups": import_string(settings.BACKUPS_THAT_ARE_THERE)(LISTED) if is_any else [],
     }
@@ -51,6 +54,14 @@ def _decisions(db, made):
     found = list(holding.of_sessions(db, made.taken_out)) if made.taken_out else []
     for session_id, record_ids in made.withheld.items():
         found += holding.of_messages(db, session_id, record_ids, made.words[session_id])
+    return found
+
+
+def _writes(db, made):
+    """Writes to memory files from turns that were withheld or taken out: their facts were made of those words."""
+    found = list(speakers.of_sessions(db, made.taken_out)) if made.taken_out else []
+    for session_id, record_ids in made.withheld.items():
+        found += speakers.of_messages(db, session_id, record_ids)
     return found
 
 

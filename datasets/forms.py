@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 
+from .exporters import writes
 from .models import PART_LABELS, DatasetSample
 from .review import parts
 from .review.parts import PartVerdict
@@ -57,6 +58,16 @@ def _as_guardian_output(said):
     return {"status": said["status"], "targetFile": said["file"], "reason": said["reason"]} if said else {}
 
 
+def _held(body):
+    """What a file held after a write, else before it: what a correction of its content starts from."""
+    return (body.get("writtenContent") or body.get("currentFileContent")) if body.get("type") == writes.WRITE else None
+
+
+def _content(text):
+    """The lines of a file as a browser sends them back."""
+    return text.replace("\r\n", "\n")
+
+
 def _part_verdict(label, corrected):
     return PartVerdict(label, corrected if label == "corrected" else None) if label else None
 
@@ -72,6 +83,13 @@ class PartsForm(forms.Form):
     guardian_status = _part(forms.ChoiceField, _("Result"), choices=states.choices(parts.GUARDIAN_STATUSES))
     guardian_file = _part(forms.CharField, _("File"), max_length=500)
     guardian_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
+    guardian_content = forms.CharField(
+        label=_("The whole file as it should be"),
+        required=False,
+        strip=False,
+        max_length=LONGEST_REPLY,
+        widget=forms.Textarea(attrs={"form": "verdict", "rows": 8, "spellcheck": "false"}),
+    )
 
     @classmethod
     def about(cls, sample, typed=NOTHING):
@@ -88,6 +106,7 @@ class PartsForm(forms.Form):
             "guardian_status": written.get("status"),
             "guardian_file": written.get("targetFile"),
             "guardian_reason": written.get("reason"),
+            "guardian_content": written.get("content") or _held(sample.body),
         }
         return cls(initial=initial | {name: typed[name] for name in initial if name in typed})
 
@@ -100,6 +119,8 @@ class PartsForm(forms.Form):
             "targetFile": said["guardian_file"],
             "reason": said["guardian_reason"],
         }
+        if said["guardian_content"] and done["status"] == writes.WRITTEN:
+            done["content"] = _content(said["guardian_content"])
         return {
             "gate": _part_verdict(said["gate_label"], gate),
             "guardian": _part_verdict(said["guardian_label"], done),

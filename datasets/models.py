@@ -314,6 +314,7 @@ class DatasetExport(models.Model):
     class Task(models.TextChoices):
         REPLY = "reply"
         GATE = "gate"
+        GUARDIAN = "guardian"
 
     class State(models.TextChoices):
         WAITING = "waiting"

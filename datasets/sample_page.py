@@ -18,6 +18,7 @@ from . import sample_order, word_diff
 from .as_typed import as_typed
 from .exporters.samples import GATE_TYPES, own_messages
 from .forms import PartsForm, VerdictForm
+from .from_writes import shown as write_shown
 from .models import DatasetSample
 from .review import drafts, parts, reasons
 from .review.drafts import Draft
@@ -44,6 +45,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "sample": sample,
         "body": body,
         "gate": gate,
+        "write": write_shown.of(body),
         "guardian": guardian,
         "parts_form": (form.parts or PartsForm.about(sample, fields)) if may_label and (gate or guardian) else None,
         "gate_corrected": parts.stored(sample.gate_corrected_output),

@@ -54,6 +54,9 @@ class GuardianOutput(Schema):
     status: Literal[GUARDIAN_STATUSES]
     targetFile: str = Field("", max_length=500, pattern=NO_NUL)
     reason: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+    content: str | None = Field(
+        None, max_length=LONGEST_REPLY, pattern=NO_NUL, description="of a write: the whole file as it should be"
+    )
 
 
 class PartsOut(Schema):
@@ -168,5 +171,7 @@ class LabelIn(Body):
 
 def _part(said, name):
     label, corrected = said[f"{name}_label"], said[f"{name}_corrected_output"]
+    if corrected:
+        corrected = {key: value for key, value in corrected.items() if value is not None}
     # A correction without a label is refused as what it is, not lost.
     return PartVerdict(label or "", corrected) if label or corrected else None

@@ -33,4 +33,8 @@ FORMAT_NAMES = {
     DatasetExport.Format.RAW: _("Raw samples"),
     DatasetExport.Format.CSV: "CSV",
 }
-TASK_NAMES = {DatasetExport.Task.REPLY: _("Reply"), DatasetExport.Task.GATE: _("Memory gate")}
+TASK_NAMES = {
+    DatasetExport.Task.REPLY: _("Reply"),
+    DatasetExport.Task.GATE: _("Memory gate"),
+    DatasetExport.Task.GUARDIAN: _("Write guardian"),
+}

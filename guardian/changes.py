@@ -39,7 +39,10 @@ def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
     hunks = tuple(
         (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
     )
-    text = unified.text(comparing.view(diff), name, is_new=before is None)
+    view = comparing.view(diff, room=0)
+    text = unified.text(view, name, is_new=before is None)
+    if view.left:  # as `patch` marks what is no line of a file
+        text += f"\\ {view.left} more changed lines are not in this diff\n"
     return Change(
         diff=text.encode("utf-8", "replace").decode(),
         added=diff.added,

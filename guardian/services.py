@@ -31,6 +31,11 @@ def snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
         return _kept(db, name, data, moment)[0]
 
 
+def add_version(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
+    """A version of a memory file of this moment, among those that are there, in the caller's transaction."""
+    return _kept(db, name, data, moment)[0]
+
+
 def is_latest(db: str, name: str, data: bytes) -> bool:
     """Whether this is what the latest version of a file holds that was kept."""
     latest = _latest(db, name)

@@ -3,12 +3,50 @@ from django.urls import path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
+from .correcting import views as correcting_views
+from .lists import views as list_views
+from .looking import file_views
+from .looking import views as looking_views
 from .proposing import views as own_views
+from .rollbacks import views as rollback_views
 
 app_name = "guardian"
 urlpatterns = [
+    path("agents/<str:agent>/writes/rollback/do/<anything:audit_id>/", rollback_views.rollback_do, name="rollback_do"),
+    path(
+        "agents/<str:agent>/writes/rollback/settle/<anything:audit_id>/",
+        rollback_views.rollback_settle,
+        name="rollback_settle",
+    ),
+    path("agents/<str:agent>/writes/rollback/of/<anything:audit_id>/", rollback_views.rollback, name="rollback"),
+    path(
+        "agents/<str:agent>/writes/session/do/<anything:session_id>/",
+        rollback_views.session_rollback_do,
+        name="session_rollback_do",
+    ),
+    path(
+        "agents/<str:agent>/writes/session/of/<anything:session_id>/",
+        rollback_views.session_rollback,
+        name="session_rollback",
+    ),
     path("agents/<str:agent>/files/", views.file_list, name="file_list"),
     path("agents/<str:agent>/files/<anything:name>/", views.file_detail, name="file_detail"),
+    path("agents/<str:agent>/writes/rules/", correcting_views.rule_list, name="rule_list"),
+    path("agents/<str:agent>/writes/rules/try/", correcting_views.rule_try, name="rule_try"),
+    path("agents/<str:agent>/writes/rules/<str:rule_id>/switch/", correcting_views.rule_switch, name="rule_switch"),
+    path("agents/<str:agent>/writes/correct/<anything:audit_id>/", correcting_views.correct, name="correct"),
+    # Not below the writes: an id there may be any text, and so it may here.
+    path("agents/<str:agent>/corrections/<anything:audit_id>/", correcting_views.corrections, name="corrections"),
+    path("agents/<str:agent>/correct/<anything:audit_id>/", correcting_views.correct_save, name="correct_save"),
+    path(
+        "agents/<str:agent>/sessions/<str:session_id>/writes/of/", looking_views.session_writes, name="session_writes"
+    ),
+    path("agents/<str:agent>/writes/", list_views.audit_list, name="audit_list"),
+    path("agents/<str:agent>/writes/of/<anything:decision_id>/", looking_views.decision_writes, name="decision_writes"),
+    path("agents/<str:agent>/writes/chart/", file_views.chart, name="chart"),
+    path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
+    path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),
+    path("agents/<str:agent>/writes/blame/<anything:name>/", file_views.blame, name="blame"),
     path("agents/<str:agent>/writes/own/", own_views.own_guardian, name="own_guardian"),
     path("agents/<str:agent>/writes/own/run/", own_views.own_guardian_run, name="own_guardian_run"),
     path("agents/<str:agent>/writes/own/switch/", own_views.own_guardian_switch, name="own_guardian_switch"),
@@ -28,4 +66,6 @@ urlpatterns = [
         "agents/<str:agent>/writes/own/proposals/<str:run_id>/patch/", own_views.proposal_patch, name="proposal_patch"
     ),
     path("agents/<str:agent>/writes/own/retry/<anything:audit_id>/", own_views.write_retry, name="write_retry"),
+    # The last one: an id may be any text.
+    path("agents/<str:agent>/writes/<anything:audit_id>/", looking_views.audit_detail, name="audit_detail"),
 ]

@@ -14,6 +14,8 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
 from . import forms, versions, writes
+from .files import MEMORY_FILES
+from .looking import around
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50
@@ -52,6 +54,7 @@ def file_detail(request, agent, name):
     if asked.line > max(piece.count, 1):
         raise Http404
     rows = versions.of_file(agent, name)
+    page = page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN)
     written = writes.of_file(agent, name, after=request.GET.get("older"))
     diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
     context = {
@@ -67,7 +70,9 @@ def file_detail(request, agent, name):
         "writes": written,
         "writers": writes.by_version(written),
         "searched": writes.WINDOW,
-        "versions": page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN),
+        "versions": page,
+        "audits": around.of_versions(agent.db, [version.id for version in page]),
+        "is_memory": name in MEMORY_FILES,
     }
     return render_page(request, "guardian/file_detail.html", context)
 

@@ -103,6 +103,7 @@ REJECT_WORDS = {
     "absurd_number": _("A number too large to read"),
     "too_deep": _("Nested too deeply for a record"),
     "bad_decision": _("Not a usable decision of memory_gate"),
+    "bad_write": _("Not a usable write to a memory file"),
     "bad_index": _("The session index cannot be read"),
     "bad_run": _("Not a record of a scheduled run"),
     "duplicate_id": _("Another record has the same id"),

@@ -173,6 +173,7 @@ TEMPLATES = [
                 "artifacts.words.FILTERS",
                 "ledger.markup.filters.FILTERS",
                 "gate.words.FILTERS",
+                "guardian.words.FILTERS",
                 "datasets.filters.FILTERS",
                 "operations.doctor.words.FILTERS",
             ],

@@ -1,12 +1,16 @@
-"""What ended long ago: runs of jobs, and receipts that nothing refers to, go after so many days."""
+"""What ended long ago: runs of jobs, and receipts that nothing refers to, go after so many days; versions by number."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from agents import databases
+from agents.models import Agent
 from collecting.models import MigrationRun, MigrationSource
 from datasets.models import DatasetExport
+from guardian.recording import pruning as pruning_of_versions
 from jobs import kinds as job_kinds
 from jobs.models import JobRun
 from openclaw_web import clock
@@ -24,12 +28,26 @@ NO_ARCHIVE = (BackupRun.Status.FAILED, BackupRun.Status.GONE)
 
 
 def prune() -> int:
-    """Remove what ended more days ago than the setting says; how many rows that were. With 0 nothing is removed."""
-    days = configuration.get(SETTING)
+    """Remove what ended more days ago than the setting says, and versions that nobody needs; how many rows that were.
+
+    With 0 days only versions are removed.
+    """
+    days, versions = configuration.get(SETTING), _versions()
     if not days:
-        return 0
+        return versions
     before = clock.now_ms() - days * DAY_MS
-    return _remove(_jobs(before)) + _remove(_doctor_runs(before)) + _remove(_backups(before))
+    return versions + _remove(_jobs(before)) + _remove(_doctor_runs(before)) + _remove(_backups(before))
+
+
+def _versions():
+    """Versions of memory files beyond those that are kept of each, of agents whose file can be used."""
+    removed = 0
+    for agent in Agent.objects.order_by("agent_id"):
+        with suppress(databases.UnknownAgent, databases.OldAgentFile):
+            db = databases.alias(agent.agent_id)
+            removed += pruning_of_versions.prune(db)
+            connections[db].close()
+    return removed
 
 
 def _jobs(before):

@@ -60,9 +60,10 @@ document.addEventListener("click", (event) => {
   }
 });
 
-/* Keys: j and k walk through rows, data-key="/ f" is pressed by / and by f, data-row-key="r" by r in its row, ? lists what does something here. Enter is the browser's own. */
+/* Keys: j and k walk through rows, n and p through the changed places of a diff, data-key="/ f" is pressed by / and by f, data-row-key="r" by r in its row, ? lists what does something here. Enter is the browser's own. */
 
 const ROWS = "[data-rows] > :not(tbody, thead):has(a[href]), table[data-rows] > tbody > tr:has(a[href])";
+const STEPS = { j: [1, ROWS], k: [-1, ROWS], n: [1, "[data-hunk]", "start"], p: [-1, "[data-hunk]", "start"] };
 const pressedBy = (key) => `[data-key~="${CSS.escape(key)}"]`;
 
 function reach(target, shown = target, block = "nearest") {
@@ -74,11 +75,11 @@ function openFolds(node) {
   for (let fold = node.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
 }
 
-function walk(step) {
-  const all = [...document.querySelectorAll(ROWS)];
+function walk(step, rows, block) {
+  const all = [...document.querySelectorAll(rows)];
   const here = all.findIndex((row) => row.contains(document.activeElement));
   const row = all[here < 0 ? (step > 0 ? 0 : all.length - 1) : here + step];
-  if (row) reach(row.querySelector("a[href]"), row);
+  if (row) reach(row.querySelector("a[href]"), row, block);
 }
 
 function isTyping(target) {
@@ -113,8 +114,7 @@ document.addEventListener("keydown", (event) => {
     if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
     if (control.matches("input, textarea, select")) control.focus();
     else control.click();
-  } else if (event.key === "j") walk(1);
-  else if (event.key === "k") walk(-1);
+  } else if (event.key in STEPS) walk(...STEPS[event.key]);
 });
 
 /* After a swap: focus stays, or goes to what asks for it; what changed is said aloud. */

@@ -245,8 +245,9 @@ def without_stem(stem, view):
     place = f"{view.__module__.replace('.', '/')}.py:{view.__code__.co_firstlineno}"
     if view.__name__ != stem:
         yield f"{place}  the view of the page {stem} is called {view.__name__}"
-    found = (path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.name != "templates")
-    template = next(found, None)
+    found = [path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.name != "templates"]
+    own = [path for path in found if path.parent.name == view.__module__.partition(".")[0]]  # apps may share a stem
+    template = next(iter([*own, *found]), None)
     if template is None:
         yield f"{place}  the page {stem} has no template {stem}.html"
     elif f'"{template.relative_to(ROOT / "templates")}' not in inspect.getsource(inspect.getmodule(view)):

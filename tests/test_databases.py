@@ -29,6 +29,10 @@ GATE_TABLES = (
     *("gate_session_sums", "gate_windows", "memory_gate_decisions", "memory_gate_stats", "gate_days"),
     "gate_sums_state",
 )
+GUARDIAN_TABLES = (
+    *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),
+    *("rollback_intents", "rollbacks", "write_guardian_audit"),
+)
 
 
 def test_rows_stay_in_their_agents_file():
@@ -170,6 +174,7 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "file_snapshots",
         "indexed_files",
         *GATE_TABLES,
+        *GUARDIAN_TABLES,
         "prompt_reports",
         "rejected_records",
         "removed_sessions",
@@ -216,6 +221,16 @@ SPEC_COLUMNS = {
     "file_size_bytes:integer checksum:text exported_by:text exported_at:integer",
     "subagent_runs": "run_id:text child_session_key:text requester_session_key:text controller_session_key:text "
     "created_at:integer ended_at:integer cleanup_handled:bool payload_json:text",
+    "file_snapshots": "id:text file_name:text content:text content_hash:text created_at:integer",
+    "write_guardian_audit": "id:text decision_id:text turn_id:text session_id:text target_file:text "
+    "candidate_fact:text before_snapshot_id:text after_snapshot_id:text diff:text lines_added:integer "
+    "lines_removed:integer lines_modified:integer status:text reason:text llm_model:text llm_latency_ms:integer "
+    "agent_steps:integer created_at:integer",
+    "rollbacks": "id:text audit_id:text rolled_back_at:integer rolled_back_by:text reason:text "
+    "restored_snapshot_id:text previous_status:text",
+    "behavior_corrections": "id:text audit_id:text original_status:text original_candidate_fact:text "
+    "original_target_file:text corrected_status:text corrected_candidate_fact:text corrected_target_file:text "
+    "correction_reason:text apply_to_future:boolean correction_pattern:text corrected_by:text corrected_at:integer",
 }
 
 

@@ -42,6 +42,7 @@ PAGES = {
     "samples": "/samples/",
     "sessions": "/agents/ada/sessions/",
     "turns": "/agents/ada/turns/",
+    "writes": "/agents/ada/writes/",
 }
 # Pages with a list that has no filters, or only tabs.
 PLAIN_PAGES = (
@@ -60,6 +61,10 @@ PLAIN_PAGES = (
     "/agents/ada/gate/statistics/?by=day&model=gate-small&prompt=prompt-1",
     "/agents/ada/gate/statistics/?by=session&from=2026-01-05&to=2026-04-30",
     "/agents/ada/lint/",
+    "/agents/ada/writes/rules/",
+    "/agents/ada/writes/chart/",
+    "/agents/ada/writes/chart/?file=USER.md&weeks=52",
+    "/agents/ada/writes/history/MEMORY.md/",
     "/agents/ada/stored/",
     "/agents/ada/subagents/",
     "/operations/artifacts/",
@@ -95,6 +100,8 @@ NO_LISTS = {
     "datasets:sample_detail",
     "datasets:samples_bulk",
     "datasets:session_samples",
+    "datasets:write_verdict",
+    "datasets:write_verdicts",
     "gate:call_detail",
     "gate:decision_detail",
     "gate:own_gate",
@@ -102,7 +109,14 @@ NO_LISTS = {
     "gate:replay_detail",
     "gate:replay_new",
     "gate:session_decisions",
+    "guardian:correct",
+    "guardian:corrections",
+    "guardian:audit_detail",
+    "guardian:audit_lines",
+    "guardian:blame",
+    "guardian:decision_writes",
     "guardian:file_detail",
+    "guardian:session_writes",
     "guardian:own_guardian",
     "guardian:proposal_detail",
     "guardian:proposal_patch",
@@ -147,6 +161,9 @@ VALUES = {
     "handle": "x",
     "kind": "user",
     "exported_by": "user1",
+    "decision": "00000000000000000000000001",
+    "rule": "rule-1",
+    "turn": "00000001:r12",
     "name": "MEMORY.md",
     "model": "claude-opus-4-5",
     "object_id": "nowhere",
@@ -162,7 +179,14 @@ VALUES = {
     "tool": "exec",
     "types": "user",
 }
-IDS = {"agent": "ada", "session_id": "00000001", "job_id": "x", "run_id": "x", "replay_id": "00000001"}
+IDS = {
+    "agent": "ada",
+    "session_id": "00000001",
+    "job_id": "x",
+    "name": "MEMORY.md",
+    "run_id": "x",
+    "replay_id": "00000001",
+}
 # Filters of the API that do not go with others of theirs: asked for in an address of their own.
 APART = {"/api/v1/agents/ada/gate/statistics": {"session": "by=session&session=00000001"}}
 NOT_FILTERS = {"after", "before", "limit", "sort", "format"}
@@ -170,6 +194,7 @@ NOT_FILTERS = {"after", "before", "limit", "sort", "format"}
 SMALL = {
     "agent_summaries": "a row for each agent, sorted by any of its columns",
     "agents": "filters offer all of them",
+    "behavior_corrections": "people make them one by one",
     "api_tokens": "people make them one by one",
     "cron_run_logs": "the last 100 runs of each job of a page; OpenClaw keeps some thousand of a job",
     "django_migrations": "whether a file is up to date",
@@ -204,6 +229,7 @@ def rows(as_admin, ada):
     many_rows.fill_sessions("agent_ada", ROWS)
     many_rows.fill_agent("agent_ada", ROWS)
     many_rows.fill_gate("agent_ada", ROWS)
+    many_rows.fill_guardian("agent_ada", ROWS)
     sums.rebuild("agent_ada")
     many_rows.fill_artifacts("agent_ada", ROWS)
     many_rows.fill_site(ROWS, agent="ada")

@@ -13,6 +13,7 @@ from gate.collectors import guardian_log, plugin_log, reflection_db
 from gate.collectors.found import FoundDecision, Problem
 from gate.models import MemoryGateDecision
 from gate.recording import imported, recorded
+from guardian.recording import unattributed
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import storing
@@ -69,8 +70,9 @@ def _logs(collection, counts):
     if not _is_being_written(states):
         found += [one for one in reader.finish() if isinstance(one, FoundDecision)]
     counts["unknown_lines"] += sum(reader.unknown.values())
-    facts = [one for file in written for one in _written(collection, file, states, counts)]
+    facts = [one for file in written for one in _written(collection, file, states)]
     _store(collection, guardian_log.with_facts(found, facts), Source.LOG, counts)
+    _note_consolidations(collection, reader.consolidations)
     _remember(collection, states)
 
 
@@ -122,8 +124,8 @@ def _ready(reader, line):
     yield from reader.ready()
 
 
-def _written(collection, file, states, counts):
-    """What write_guardian was asked to write, with the facts."""
+def _written(collection, file, states):
+    """What write_guardian was asked to write, with the facts; lines that are no use are shown with the writes."""
     try:
         with open_regular(file.parents[1], file) as handle:
             stat = os.fstat(handle.fileno())
@@ -133,7 +135,6 @@ def _written(collection, file, states, counts):
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return []
     states.append((Kind.GUARDIAN_LOG, file, stat))
-    counts["rejected"] += sum(isinstance(one, Problem) for one in found)
     return [one for one in found if not isinstance(one, Problem)]
 
 
@@ -175,6 +176,21 @@ def _store(collection, found, source, counts):
     for agent_id, some in imported.by_agent(found, names, workspaces, default).items():
         if collection.only in (None, agent_id):
             _count(counts, imported.store(agents[agent_id], some, source))
+
+
+def _note_consolidations(collection, moments):
+    """When the plugin rewrote memory files unasked, for the agent of its workspace."""
+    for agent, workspace in _agents_with_workspaces(collection):
+        own = [at for at, folder in moments if (folder or "").rstrip("/") == workspace]
+        if own and collection.only in (None, agent.agent_id):
+            unattributed.note_consolidations(agent.db, own)
+
+
+def _agents_with_workspaces(collection):
+    for one in collection.home.agents:
+        agent = collection.agents.get(one.home_name)
+        if agent is not None and one.workspace:
+            yield agent, str(one.workspace)
 
 
 def _count(counts, result):

@@ -6,6 +6,9 @@ from typing import Any
 
 import orjson
 
+from . import writes
+from .writes import WRITE, WriteAnswer, WriteAsked
+
 Pair = tuple[str, str]  # role (user or agent), text
 # What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
 # envelope, images or files came with a message; the turn was gone before anybody looked.
@@ -47,6 +50,9 @@ class ExportSample:
     is_approved: bool = False
     stored: dict[str, Any] | None = None  # its row, for the formats that write a sample as it is
     traits: frozenset[str] = frozenset()
+    write: WriteAsked | None = None  # what write_guardian was asked, of a sample that is a write
+    guardian: WriteAnswer | None = None  # what it did, or should have done
+    is_guardian_wrong: bool = False  # as of the gate
     is_duplicate: bool = False  # the export has another sample that says the same
 
     @property
@@ -73,6 +79,8 @@ def is_cut(context: list[Pair]) -> bool:
 def read_sample(row: dict[str, Any]) -> ExportSample:
     """The sample in a row of `dataset_samples`. Raises Unreadable when its content is no object."""
     body = _object(row["content"])
+    if body.get("type") == WRITE:
+        return _write(row, body)
     is_decision = body.get("type") in GATE_TYPES
     said, before = _parted(body) if is_decision else (_turn(body), body.get("context"))
     sample = ExportSample(
@@ -95,6 +103,26 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
         label, corrected = _judged_gate(row, gate)
         sample.gate = corrected or _gate_answer(gate.get("output"))
         sample.is_gate_wrong = label == "incorrect" and not corrected
+    return sample
+
+
+def _write(row, body):
+    """A sample that is a write. Its words are what was asked and what was done, whatever people say of it."""
+    asked, done = writes.asked(body), writes.done(body)
+    label, output = row.get("guardian_label"), row.get("guardian_corrected_output")
+    right = writes.corrected(_object(output), body) if label == "corrected" and output else None
+    sample = ExportSample(
+        sample_id=row["id"],
+        agent_id=row["agent_id"],
+        session_id=row["session_id"],
+        turn_number=row["turn_number"],
+        user_text=writes.question(asked),
+        agent_reply=writes.answer(done) if done else "",
+        quality_score=row["quality_score"],
+        traits=frozenset((row.get("turn_traits") or "").split()),
+    )
+    sample.write, sample.guardian = asked, right or done
+    sample.is_guardian_wrong = right is None and label in ("incorrect", "corrected")
     return sample
 
 

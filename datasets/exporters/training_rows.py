@@ -11,12 +11,15 @@ from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
 from .made import DUPLICATE, RESTS_ON_TOOLS, Made, Row
 from .prompts import Given, nothing
 from .samples import GATE_TYPES, GONE, TOOLS, ExportSample
+from .writes import REFUSED, WRITE, WRITTEN
 
 CONVERSATIONS: dict[str, Any] = {"sharegpt": sharegpt, "openai": openai}
 STORED: dict[str, Callable[[ExportSample], Row]] = {"raw": raw.row, "csv": table.row}  # samples, and no training rows
 TURN = "annotated_turn"
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
 OVERRULED = "overruled"
+WRITE_UNKNOWN, WRITE_INCORRECT, CONTENT_UNKNOWN = "write_unknown", "write_incorrect", "content_unknown"
+REPLY, GATE, GUARDIAN = "reply", "gate", "guardian"
 # Replies that rest on what tools returned, in rows without messages: no row, or the results in `input`.
 LEAVE_OUT, INPUT = TOOL_RESULTS = ("leave_out", "input")
 
@@ -57,19 +60,31 @@ class Shape:
 
 
 def is_taught(shape: Shape, sample_type: str) -> bool:
-    """Whether samples of a type can have rows: turns, and as decisions also those that are nothing else."""
-    return shape.is_stored or sample_type == TURN or (shape.task == "gate" and sample_type in GATE_TYPES)
+    """Whether samples of a type can have rows: turns, as decisions also those that are nothing else; writes as such."""
+    if shape.task == GUARDIAN:
+        return sample_type == WRITE
+    return shape.is_stored or sample_type == TURN or (shape.task == GATE and sample_type in GATE_TYPES)
 
 
 def unfit(shape: Shape, sample: ExportSample) -> str | None:
     """Why a sample has nothing to teach for this task; None when it has."""
-    if shape.task != "gate":
+    if shape.task == GUARDIAN:
+        return _unfit_write(sample)
+    if shape.task != GATE:
         return None
     if sample.is_gate_wrong:
         return DECISION_INCORRECT
     if not sample.gate:
         return NO_DECISION
     return None if sample.gate.decision in gate.DECISIONS else DECISION_UNKNOWN
+
+
+def _unfit_write(sample):
+    if sample.is_guardian_wrong:
+        return WRITE_INCORRECT
+    if sample.guardian is None or sample.guardian.status not in (WRITTEN, REFUSED):
+        return WRITE_UNKNOWN
+    return CONTENT_UNKNOWN if sample.guardian.status == WRITTEN and sample.guardian.content is None else None
 
 
 def rows_of(
@@ -97,7 +112,7 @@ def _made(shape, samples, messages, given):
     if shape.is_stored:
         found = (Made(sample, STORED[shape.format](sample)) for sample in kept)
     else:
-        found = _replies(shape, kept, messages) if shape.task == "reply" else _decisions(shape, kept)
+        found = _replies(shape, kept, messages) if shape.task == REPLY else _decisions(shape, kept)
     for made in found:
         yield from kept.passed()
         yield made
@@ -127,7 +142,9 @@ def _decisions(shape, samples):
     exporter = CONVERSATIONS.get(shape.format, alpaca)
     wanted = {"characters": shape.row_characters, "output": shape.gate_output}
     for sample in samples:
-        if sample.gate:
+        if shape.task == GUARDIAN and sample.guardian:
+            yield Made(sample, *exporter.guardian_row(sample, sample.guardian, characters=shape.row_characters))
+        elif sample.gate:
             yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
 
 

@@ -23,6 +23,8 @@ FORMATS = DatasetExport.Format
 TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 GATE_TYPES = (*DEFAULT_TYPES, DatasetSample.Type.MEMORY_GATE_POSITIVE, DatasetSample.Type.MEMORY_GATE_NEGATIVE)
+GUARDIAN_TYPES = (DatasetSample.Type.WRITE_GUARDIAN_DECISION,)
+TAUGHT_BY = {TASKS.REPLY: DEFAULT_TYPES, TASKS.GATE: GATE_TYPES, TASKS.GUARDIAN: GUARDIAN_TYPES}
 BY_TASK: tuple[str, ...] = ("",)  # the types of samples that a task is taught by
 LONGEST_NAME, LONGEST_SEED = 120, 64
 BLANKS = re.compile(" +")
@@ -60,7 +62,8 @@ class Options:
 
     def __post_init__(self):
         if self.sample_types is BY_TASK:
-            object.__setattr__(self, "sample_types", GATE_TYPES if self.task == TASKS.GATE else DEFAULT_TYPES)
+            types: dict[str, tuple[str, ...]] = {name.value: types for name, types in TAUGHT_BY.items()}
+            object.__setattr__(self, "sample_types", types.get(self.task, DEFAULT_TYPES))
 
     @property
     def shape(self) -> Shape:
@@ -115,7 +118,7 @@ def unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> set[s
         "parallel_calls": kind == FORMATS.SHAREGPT and is_reply,
         "tool_results": kind == FORMATS.ALPACA and is_reply,
         "gate_output": is_gate,
-        "row_characters": is_gate or shape.needs_branch,
+        "row_characters": (task != TASKS.REPLY and not shape.is_stored) or shape.needs_branch,
     }
     return {name for name, is_used in used.items() if not is_used}
 

@@ -16,7 +16,7 @@ from .options import LONGEST_NAME, LONGEST_SEED, PROMPT_CHARACTERS, ROW_CHARACTE
 class ExportQuery(PageQuery):
     state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
     kind: Literal["alpaca", "sharegpt", "openai", "raw", "csv"] | None = Field(None, description="format of the files")
-    task: Literal["reply", "gate"] | None = None
+    task: Literal["reply", "gate", "guardian"] | None = None
     exported_by: str | None = Field(None, max_length=150, description="user name")
 
 
@@ -25,7 +25,7 @@ class ExportIn(Body):
 
     name: str = Field(max_length=LONGEST_NAME)
     format: Literal["alpaca", "sharegpt", "openai", "raw", "csv"]
-    task: Literal["reply", "gate"] = "reply"
+    task: Literal["reply", "gate", "guardian"] = "reply"
     only_approved: bool = Field(
         True, description="false: also samples not reviewed yet; rejected samples are never included"
     )
@@ -42,7 +42,7 @@ class ExportIn(Body):
         None,
         max_length=len(DatasetSample.Type),
         description="leave out for those that the task is taught by: `annotated_turn`, and for the task gate "
-        "`memory_gate_positive` and `memory_gate_negative` as well",
+        "`memory_gate_positive` and `memory_gate_negative` as well; for the task guardian `write_guardian_decision`",
     )
     min_quality: float | None = Field(None, ge=0, le=1)
     row_characters: int = Field(

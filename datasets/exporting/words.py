@@ -16,12 +16,15 @@ from ..exporters.conversations.turns import LIST, SPLIT
 from ..exporters.formats import gate, openai, readers
 from ..exporters.made import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
 from ..exporters.training_rows import (
+    CONTENT_UNKNOWN,
     DECISION_INCORRECT,
     DECISION_UNKNOWN,
     INPUT,
     LEAVE_OUT,
     NO_DECISION,
     OVERRULED,
+    WRITE_INCORRECT,
+    WRITE_UNKNOWN,
 )
 from ..likeness.fates import KEEP, ONE
 from ..models import DatasetExport
@@ -36,6 +39,7 @@ FORMAT_WORDS = {
 TASK_WORDS = {
     DatasetExport.Task.REPLY: gettext_lazy("Reply: what the agent should answer"),
     DatasetExport.Task.GATE: gettext_lazy("Gate: what memory_gate should decide"),
+    DatasetExport.Task.GUARDIAN: gettext_lazy("Guardian: what write_guardian should write or refuse"),
 }
 HISTORY_WORDS = {
     histories.EDITED: gettext_lazy("Approved turns only, with edited replies"),
@@ -103,6 +107,9 @@ EXCLUSIONS = {
     DECISION_INCORRECT: gettext_lazy("With a wrong memory_gate decision that nobody corrected"),
     OVERRULED: gettext_lazy("With a memory_gate decision that somebody judged otherwise on the decision itself"),
     DECISION_UNKNOWN: gettext_lazy("With an unknown memory_gate decision"),
+    WRITE_INCORRECT: gettext_lazy("With a wrong write that nobody corrected"),
+    WRITE_UNKNOWN: gettext_lazy("With a write that was neither written nor refused"),
+    CONTENT_UNKNOWN: gettext_lazy("With a write of which nobody knows what the file should hold"),
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),

@@ -8,6 +8,7 @@ from django.db.models.lookups import Exact
 from openclaw_web.sqlite.fields import FromEnd
 
 from ..exporters.samples import GATE_TYPES
+from ..exporters.writes import WRITE
 
 BODY = Cast("content", JSONField())
 
@@ -15,7 +16,8 @@ BODY = Cast("content", JSONField())
 def user() -> Case:
     """What the user said in the turn, if the gate was given it; of a sample of a turn in any case."""
     count = Exact(Cast(KeyTextTransform("turnMessages", BODY), IntegerField()), 2)
-    return _either(Case(_said("user", 1), _said("user", 2, count), output_field=TextField()), "userMessage")
+    of_decision = Case(_said("user", 1), _said("user", 2, count), output_field=TextField())
+    return _either(of_decision, "userMessage", "candidateFact")
 
 
 def reply() -> Case:
@@ -24,13 +26,16 @@ def reply() -> Case:
 
 
 def decided(what: str) -> Case:
-    """What memory_gate said: `Decision` or `Fact`. Nothing of a sample of a turn."""
+    """What memory_gate said: `Decision` or `Fact`; of a write what was done, and the file. Nothing of a turn."""
     found = Coalesce(KeyTextTransform(f"incorrect{what}", BODY), KeyTextTransform(f"correct{what}", BODY))
-    return Case(When(_is_decision(), then=found), output_field=TextField())
+    of_write = KeyTextTransform({"Decision": "decision", "Fact": "targetFile"}[what], BODY)
+    return Case(When(_is_decision(), then=found), When(_is_write(), then=of_write), output_field=TextField())
 
 
-def _either(of_decision: Expression, key: str) -> Case:
-    return Case(When(_is_decision(), then=of_decision), default=KeyTextTransform(key, BODY), output_field=TextField())
+def _either(of_decision: Expression, key: str, key_of_write: str = "") -> Case:
+    cases = [When(_is_decision(), then=of_decision)]
+    cases += [When(_is_write(), then=KeyTextTransform(key_of_write, BODY))] if key_of_write else []
+    return Case(*cases, default=KeyTextTransform(key, BODY), output_field=TextField())
 
 
 def _said(role: str, place: int, *conditions: Exact) -> When:
@@ -43,3 +48,7 @@ def _said(role: str, place: int, *conditions: Exact) -> When:
 
 def _is_decision() -> Q:
     return Q(sample_type__in=GATE_TYPES)
+
+
+def _is_write() -> Q:
+    return Q(sample_type=WRITE)

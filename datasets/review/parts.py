@@ -18,7 +18,12 @@ GUARDIAN_STATUSES = ("written", "refused", "failed")
 # Of each part: what a corrected output holds, and the field of the form that says it.
 FIELDS = {
     "gate": {"decision": "gate_decision", "candidateFact": "gate_fact", "reason": "gate_reason"},
-    "guardian": {"status": "guardian_status", "targetFile": "guardian_file", "reason": "guardian_reason"},
+    "guardian": {
+        "status": "guardian_status",
+        "targetFile": "guardian_file",
+        "reason": "guardian_reason",
+        "content": "guardian_content",  # of a sample that is a write: the whole file as it should be
+    },
 }
 
 
@@ -53,7 +58,7 @@ def gate_of(body: Any) -> dict[str, str] | None:
 def guardian_of(body: Any) -> dict[str, str] | None:
     """What write_guardian did in a sample: status, file, reason; None where it did nothing."""
     if _text(body, "type") == "write_guardian_decision":
-        reason = _text(_inside(body, "userCorrection"), "reason")
+        reason = _text(body, "decisionReason") or _text(_inside(body, "userCorrection"), "reason")
         return _said(status=_text(body, "decision"), file=_text(body, "targetFile"), reason=reason)
     output = _inside(body, "writeGuardian", "output")
     if not output:

@@ -15,6 +15,7 @@ from people.audit import log as audit
 
 from ..as_typed import as_typed
 from ..exporters.samples import GATE_TYPES
+from ..exporters.writes import WRITE
 from ..from_decisions import bodies
 from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleLabel
@@ -203,7 +204,7 @@ def overtaken(sample: DatasetSample) -> str:
 
 def _edited(sample, output):
     """The reply to store: None when it is the agent's own."""
-    if sample.sample_type in GATE_TYPES:
+    if sample.sample_type in (*GATE_TYPES, WRITE):
         raise Refused(_("This sample is a decision and teaches no reply. Leave the reply out."))
     output = as_typed(output)
     if not output.strip():

@@ -25,6 +25,7 @@ STARTING = ("PluginLifecycle", "Plugin starting")
 HOOKS = frozenset({"message:received", "message:sent", "before_message_write"})
 ASKED, EVALUATED = "Starting memory_gate analysis", "memory_gate decision evaluated"
 GENERATED, CALL_FAILED = "memory_gate decision generated", "memory_gate LLM request failed"
+CONSOLIDATING = frozenset({"Consolidator", "ConsolidationScheduler"})
 GATE = frozenset({ASKED, GENERATED, CALL_FAILED, EVALUATED})
 # Lines between a message and the question that it leads to.
 BETWEEN = frozenset({"Creating new session buffer", "Evicted oldest message", "Skipped duplicate agent message event"})
@@ -45,10 +46,12 @@ class LogReader:
     """Reads the lines of one plugin's logs in order, file after file: conversations go on after midnight.
 
     `unknown` counts what this version does not know: events, roles, hooks, and messages that cannot be read.
+    `consolidations` are the moments of lines about rewriting memory files unasked, each with the plugin's workspace.
     """
 
     def __init__(self) -> None:
         self.unknown: Counter[str] = Counter()
+        self.consolidations: list[tuple[int, str | None]] = []
         self._held = Held()
         self._originals: dict[str, str] = {}
         self._pending: list[Generated] = []
@@ -98,6 +101,8 @@ class LogReader:
                 self._same.clear()
             self._held.tick(at)
             self._release([one for one in self._pending if abs(at - one.at) > PATIENCE_MS])
+            if component in CONSOLIDATING:
+                self.consolidations.append((at, self._held.workspace))
         if event in GATE:
             self._held = self._held.active()
         if take := TAKES.get((component, event)):

@@ -1,9 +1,9 @@
 """Whether decisions still have what they name: their windows, responses and turns. Nothing is changed."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Exists, F, Func, Model, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Length, StrIndex
 
 from artifacts import handles
@@ -22,16 +22,21 @@ KINDS = {
     "IntegerField": ("integer",),
     "BooleanField": ("integer",),
     "FloatField": ("real", "integer"),
+    "BinaryField": ("blob",),
 }
 
 
-def of_other_types(db: str) -> list[str]:
-    """Ids of decisions and calls with values that their columns do not have: nothing can be counted with them."""
+def of_other_types(db: str, models: Iterable[type[Model]] = (MemoryGateDecision, GateCall)) -> list[str]:
+    """Ids of decisions and calls with values that their columns do not have: nothing can be counted with them.
+
+    With `models`: of rows of these tables.
+    """
     found = []
-    for model in (MemoryGateDecision, GateCall):
+    for model in models:
         wrong = Q()
         for field in model._meta.concrete_fields:
-            kinds = KINDS[field.get_internal_type()] + (("null",) if field.null else ())
+            own = field.target_field if field.is_relation else field
+            kinds = KINDS.get(own.get_internal_type(), ("integer",)) + (("null",) if field.null else ())
             wrong |= ~Q(**{f"type_of_{field.attname}__in": kinds})
         types = {
             f"type_of_{field.attname}": Func(F(field.attname), function="typeof", output_field=TextField())

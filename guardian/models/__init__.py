@@ -1,12 +1,13 @@
 """The tables of an agent's memory files: their versions, every write to them, and what people undid or corrected."""
 
-from .audits import GuardianReceipt, GuardianStatus, WriteGuardianAudit
+from .audits import Consolidation, GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from .proposals import GuardianRun, GuardianStep
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
 from .versions import FileSnapshot, FileVersion, WorkspaceFile
 
 __all__ = [
     "BehaviorCorrection",
+    "Consolidation",
     "FileSnapshot",
     "FileVersion",
     "GuardianReceipt",

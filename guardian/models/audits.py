@@ -1,7 +1,7 @@
 """Every write to a memory file: asked for, carried out or refused; and how its status changed."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
@@ -38,6 +38,7 @@ class WriteGuardianAudit(models.Model):
         DATABASE = 4
         FILES = 8  # two versions of the file
         OWN = 16
+        ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
     id = models.TextField(primary_key=True)
     decision_id = models.TextField(null=True)
@@ -89,8 +90,12 @@ class WriteGuardianAudit(models.Model):
             models.Index(fields=["status", "created_at"], name="idx_audit_status"),
             models.Index(fields=["target_file", "created_at"], name="idx_audit_file"),
             models.Index(fields=["created_at"], name="idx_audit_created"),
-            models.Index(fields=["turn_id"], name="idx_audit_turn"),
-            models.Index(fields=["decision_id"], name="idx_audit_decision"),
+            models.Index(fields=["created_at", "status", "origin", "target_file"], name="idx_audit_chart"),
+            models.Index(fields=["turn_id", "created_at"], name="idx_audit_turn"),
+            models.Index(fields=["decision_id", "created_at"], name="idx_audit_decision"),
+            models.Index(fields=["origin", "created_at"], name="idx_audit_origin"),
+            models.Index(fields=["rule_id", "created_at"], name="idx_audit_rule", condition=Q(rule_id__isnull=False)),
+            models.Index(fields=["retry_of"], name="idx_audit_retry", condition=Q(retry_of__isnull=False)),
             models.Index(fields=["before_snapshot"], name="idx_audit_before"),
             models.Index(fields=["after_snapshot"], name="idx_audit_after"),
         ]
@@ -111,6 +116,10 @@ class GuardianReceipt(models.Model):
 
     class Meta:
         db_table = "guardian_receipts"
+        # Of the few that are called otherwise by now.
+        indexes = [
+            models.Index(fields=["audit_id"], name="idx_receipt_audit", condition=~Q(id=F("audit_id"))),
+        ]
 
     def __str__(self):
         return self.id
@@ -131,3 +140,15 @@ class GuardianStatus(models.Model):
 
     def __str__(self):
         return f"{self.audit_id} {self.status}"
+
+
+class Consolidation(models.Model):
+    """A moment at which the plugin's log says that its consolidation of memory files was at work."""
+
+    at = EpochMs(primary_key=True)
+
+    class Meta:
+        db_table = "guardian_consolidations"
+
+    def __str__(self):
+        return str(self.at)

@@ -63,11 +63,21 @@ class RollbackIntent(models.Model):
     state = models.TextField(choices=State.choices, default=State.PLANNED)
     created_at = EpochMs()
     ended_at = EpochMs(null=True)
+    meanwhile_json = models.TextField(
+        default="[]", help_text="JSON list of versions that somebody wrote while the file was exchanged"
+    )
+    settled_at = EpochMs(null=True, help_text="when a person had said what becomes of them")
+    settled_by = models.TextField(null=True)
 
     class Meta:
         db_table = "rollback_intents"
         indexes = [
             models.Index(fields=["created_at"], name="idx_intent_open", condition=Q(ended_at=None)),
+            models.Index(
+                fields=["ended_at"],
+                name="idx_intent_meanwhile",
+                condition=Q(settled_at=None) & ~Q(meanwhile_json="[]"),
+            ),
             models.Index(fields=["after_snapshot"], name="idx_intent_snapshot"),
         ]
 

@@ -1,52 +1,71 @@
-"""Every write of audits: with the versions before and after, the diff between them, and the status as its history.
+"""Every write of audits: told once or often, by whomever, each write is one row; with versions, diff and statuses.
 
 What takes long, the diff, is made before anybody is held up.
 """
 
+import copy
+import hashlib
 from collections.abc import Sequence
 
-from django.utils.translation import gettext as _
-
-from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
-from .. import services
 from ..changes import Change, change_of
+from ..correcting import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
-from .told import FileChange, Stored, Told
+from . import attributing, history, moving
+from .placing import place
+from .told import CHANGED, FileChange, Source, Stored, Told, columns_of
+from .twins import Conflict, merge, rank, twins_of
 
 SNAPSHOTS = "writeGuardianAuditing.storeFileSnapshots"
 
 
-class Conflict(Refused):
-    """Ids that were used for other writes."""
-
-    status = 409
-
-    def __init__(self, ids):
-        sentence = _("Another write has this ID. Nothing was stored.")
-        super().__init__(sentence, reasons=[{"id": name, "reason": sentence} for name in ids])
-
-
 def store(db: str, told: Sequence[Told]) -> Stored:
-    """Store writes: all, or with a Conflict none. Told again under the same id with the same content: the same one."""
+    """Store writes: all, or with a Conflict none. Told again under the same id with the same content: the same one.
+
+    A write that another source told within two seconds of it, with the same file and fact, is that row.
+    """
     keeps = bool(configuration.get(SNAPSHOTS))
     changes = {one.key: _changed(one.row.target_file, one.change) for one in told if one.change and keeps}
     stored = Stored()
     with writing.in_turn_of(db):
-        fresh = _fresh(db, told, stored)
+        fresh = sorted(_fresh(db, told, stored), key=lambda one: one.row.created_at)
+        twins = twins_of(db, fresh)
+        rules.flag(db, [one.row for one in fresh])
+        since: dict[str, int] = {}
+        statuses: list[GuardianStatus] = []
         for one in fresh:
-            if one.change and (change := changes.get(one.key)):
-                _keep_versions(db, one.row, one.change, change)
-            one.row.sources = one.source
-            stored.new.append(one.key)
-        WriteGuardianAudit.objects.using(db).bulk_create([one.row for one in fresh])
-        GuardianReceipt.objects.using(db).bulk_create(
-            [GuardianReceipt(id=one.key, audit_id=one.key, body_sha256=one.body_sha256) for one in fresh]
-        )
-        GuardianStatus.objects.using(db).bulk_create([_first_status(one) for one in fresh])
+            twin = twins.get(one.key)
+            row = _new(one, stored) if twin is None else _merged(db, one, twin, stored)
+            at = _news_since(db, row, one, changes.get(one.key))
+            if at is not None:
+                since[row.target_file] = min(at, since.get(row.target_file, at))
+            row.save(using=db, force_insert=twin is None)
+            statuses += [_first_status(row, one.told_by)] if twin is None else []
+        GuardianStatus.objects.using(db).bulk_create(statuses)
+        _write_receipts(db, fresh, stored)
+        for name, at in since.items() if keeps else ():
+            stored.unattributed += attributing.settle(db, name, since=at).unattributed
     return stored
+
+
+def known(db: str, told: Sequence[Told]) -> set[str]:
+    """The ids among these under which their source told of a write before."""
+    stored = Stored()
+    _fresh(db, told, stored)
+    return set(stored.ids)
+
+
+def row_id(db: str, told_id: str) -> str | None:
+    """The id of the row of a write that was told under this id; None when there is none."""
+    found = moving.current_id(db, told_id)
+    return found if WriteGuardianAudit.objects.using(db).filter(id=found).exists() else None
+
+
+def digest(body: bytes) -> str:
+    """The hash by which a body that is told again is known."""
+    return hashlib.sha256(body).hexdigest()
 
 
 def _changed(name, sides: FileChange) -> Change:
@@ -54,44 +73,99 @@ def _changed(name, sides: FileChange) -> Change:
 
 
 def _fresh(db, told, stored):
-    """Those that nobody told under their id before. Raises Conflict for an id that means something else."""
+    """Those that their source did not tell of before. Raises Conflict for an id that means something else."""
     receipts = GuardianReceipt.objects.using(db).in_bulk([one.key for one in told])
+    ids = {one.key: receipts[one.key].audit_id if one.key in receipts else one.key for one in told}
+    rows = WriteGuardianAudit.objects.using(db).filter(id__in=set(ids.values()))
+    sources = dict(rows.values_list("id", "sources"))
     fresh: dict[str, Told] = {}
     clashes = []
     for one in told:
-        before = receipts.get(one.key)
-        known = before.body_sha256 if before else fresh[one.key].body_sha256 if one.key in fresh else None
-        if known is None:
-            fresh[one.key] = one
-        elif known != one.body_sha256:
+        told_before = receipts[one.key].body_sha256 if one.key in receipts else ""
+        is_known = one.body_sha256 == told_before if one.body_sha256 else sources.get(ids[one.key], 0) & one.source
+        if one.key in fresh:
+            clashes += [one.key] if one.body_sha256 != fresh[one.key].body_sha256 else []
+        elif is_known:
+            stored.known.append(ids[one.key])
+            stored.ids[one.key] = ids[one.key]
+        elif one.body_sha256 and told_before:
             clashes.append(one.key)
-        elif before:
-            stored.known.append(before.audit_id)
+        else:
+            fresh[one.key] = one
     if clashes:
         raise Conflict(clashes)
     return list(fresh.values())
 
 
-def _keep_versions(db, row, sides: FileChange, change: Change):
-    """The versions of both sides, and what lies between them."""
-    row.before_snapshot = _version(db, row, sides.before, row.created_at - 1)
-    row.after_snapshot = _version(db, row, sides.after, row.created_at)
-    row.diff, row.hunks_json = change.diff, change.hunks_json
-    row.lines_added, row.lines_removed, row.lines_modified = change.added, change.removed, change.modified
+def _new(one: Told, stored):
+    """The row of a write that nobody told of before, not stored yet."""
+    one.row.sources |= one.source
+    stored.new.append(one.key)
+    stored.ids[one.key] = one.key
+    return one.row
 
 
-def _version(db, row, data, moment):
-    return None if data is None else services.snapshot(db, row.target_file, data, moment=moment)
+def _merged(db, one: Told, twin, stored):
+    """The row of a write that another source told of, with what this one knows; under the id of the better source."""
+    is_better = rank(one.source) < rank(twin.sources) and twin.id != one.key
+    merge(twin, one)
+    rules.flag(db, [twin])
+    if is_better and moving.may_move(db, twin.id, one.key):
+        twin = _renamed(db, twin, one)
+    stored.known.append(twin.id)
+    stored.merged.append(twin.id)
+    stored.ids[one.key] = twin.id
+    return twin
 
 
-def _first_status(one: Told):
-    return GuardianStatus(
-        audit_id=one.key,
-        status=one.row.status,
-        given_by=one.told_by,
-        reason=one.row.reason or "",
-        created_at=one.row.created_at,
-    )
+def _renamed(db, twin, one):
+    """The same row under the id that its best source gave it."""
+    row = copy.copy(twin)
+    row._state = copy.copy(twin._state)
+    row.id = one.key
+    row.save(using=db, force_insert=True)
+    _first_status(row, one.told_by).save(using=db)
+    moving.take_over(db, twin, row)
+    return row
 
 
-__all__ = ["Conflict", "FileChange", "store"]
+def _write_receipts(db, fresh, stored):
+    receipts = [
+        GuardianReceipt(id=one.key, audit_id=stored.ids[one.key], body_sha256=one.body_sha256)
+        for one in fresh
+        if one.body_sha256 or stored.ids[one.key] != one.key
+    ]
+    told = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": ["audit_id", "body_sha256"]}
+    GuardianReceipt.objects.using(db).bulk_create(receipts, **told)
+
+
+def _news_since(db, row, one: Told, change: Change | None):
+    """Give a write the versions of both sides and what lies between them, where they were told.
+
+    From when on other writes may lie elsewhere by now, or this one has to be found a place; None where nothing may.
+    """
+    is_known = row.hunks_json is not None and not row.sources & Source.FILES
+    if is_known or row.status not in CHANGED or row.sources & Source.ELSEWHERE:
+        return None
+    of_time = row.created_at - history.LATE_MS - history.EARLY_MS
+    if change is None:
+        return of_time
+    was_elsewhere = bool(row.sources & Source.FILES)
+    placed = place(db, row.target_file, one.change, row.created_at)
+    row.before_snapshot, row.after_snapshot = placed.before, placed.after
+    for name, value in columns_of(change).items():
+        setattr(row, name, value)
+    row.sources &= ~Source.FILES
+    row.is_diff_shared = False
+    if was_elsewhere or placed.is_news:
+        moments = [side.created_at for side in (placed.before, placed.after) if side]
+        return min(moments + ([of_time] if was_elsewhere else []))
+    return None
+
+
+def _first_status(row, told_by):
+    about = {"given_by": told_by, "reason": row.reason or "", "created_at": row.created_at}
+    return GuardianStatus(audit_id=row.id, status=row.status, **about)
+
+
+__all__ = ["Conflict", "FileChange", "digest", "store"]

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from ..changes import Change
 from ..models import WriteGuardianAudit
 
 Status, Origin, Source = WriteGuardianAudit.Status, WriteGuardianAudit.Origin, WriteGuardianAudit.Source
+CHANGED = (Status.WRITTEN, Status.ROLLED_BACK)  # the file was changed, whatever became of that later
+# Whose word counts where several tell of one write: what a plugin sent, then its database, then its log.
+RANK = (Source.API, Source.DATABASE, Source.LOG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,22 @@ class Told:
 
 @dataclass(slots=True)
 class Stored:
-    """What became of writes that were told: ids of new rows and of rows that were there; `withheld` were not stored."""
+    """What became of writes that were told: ids of new rows, of rows that were there, and what was withheld."""
 
     new: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)  # of `known`, those that another source had told of
     withheld: int = 0
+    unattributed: int = 0  # changes that nobody told of, which these writes brought to light
+    ids: dict[str, str] = field(default_factory=dict)  # the row's id, by the id that it was told under
+
+
+def columns_of(change: Change | None) -> dict[str, str | int | None]:
+    """What a write keeps of a change; nothing where it is not known."""
+    return {
+        "diff": change.diff if change else None,
+        "hunks_json": change.hunks_json if change else None,
+        "lines_added": change.added if change else None,
+        "lines_removed": change.removed if change else None,
+        "lines_modified": change.modified if change else None,
+    }

@@ -107,7 +107,7 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
 
     Another file under the name of a draft was put in place between the last look and the exchange.
     """
-    found: list[str] = []
+    found: dict[str, list[str]] = {intent.id: [] for intent, _held, _was in done}
     with ExitStack() as opened:
         looked = []
         for intent, held, was in done:
@@ -119,11 +119,11 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
         for seconds in LOOKS if any(files for _intent, files, _known in looked) else ():
             time.sleep(max(0.0, began + seconds - time.monotonic()))
             for intent, files, known in looked:
-                found += _kept(db, intent, files, known)
+                found[intent.id] += _kept(db, intent, files, known)
     for intent, _held, _was in done:
         folder.remove(intent.draft_name)
-        recording.end(db, intent, State.DONE)
-    return found
+        recording.end(db, intent, State.DONE, found[intent.id])
+    return [one for some in found.values() for one in some]
 
 
 def _kept(db, intent, files, known):

@@ -1,19 +1,31 @@
 """Rolling back a write, or all writes of a session: previewed, then done as it was previewed or not at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 from ulid import ULID
 
 from agents.models import Agent
-from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
+from people.audit import log as audit_log
 
-from . import exchanging, places
+from . import copies, exchanging, places, planning, recovering
 from .exchanging import Changed
 from .planning import Plan, Way, plan
-from .sessions import SessionPlan, plan_session
 from .steps import Step, Take
+from .together import SessionPlan, plan_session
+
+LONGEST_REASON = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Who wants a rollback and why. `keeps_copy`: what the files hold is also kept as files of this site."""
+
+    by: str
+    reason: str
+    keeps_copy: bool = True
 
 
 @dataclass(slots=True)
@@ -23,6 +35,7 @@ class Result:
     `meanwhile` are versions that somebody wrote while files were exchanged: kept, and not in the files.
     """
 
+    audit_id: str
     rollback_id: str
     success: bool = True
     restored_to: int | None = None
@@ -32,21 +45,21 @@ class Result:
 def perform(
     agent: Agent,
     audit_id: str,
+    wish: Wish,
     *,
-    by: str,
-    reason: str,
-    seen: str,
+    seen: str | None,
     hunk: int | None = None,
     chosen: bytes | None = None,
 ) -> Result:
-    """Roll back a write. `seen` is `Plan.now_hash` of the preview; `chosen` is the content where there are conflicts.
+    """Roll back a write. `seen` is `Plan.now_hash` of the preview (None: nobody saw one); `chosen` is the content.
 
     Raises as `planning.plan`, and Changed when the file is another one by now, or a conflict needs a person.
     """
-    _check(reason)
-    with locks.lock(f"rollback-{agent.agent_id}.lock"):
+    _check(wish)
+    with places.alone(agent):
+        recovering.recover_alone(agent)
         made = plan(agent, audit_id, hunk=hunk)
-        if made.now_hash != seen:
+        if seen is not None and made.now_hash != seen:
             raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % {"file": made.name})
         if made.conflicts and chosen is None:
             raise Changed(_("Somebody changed the same lines since. Choose what the file should hold."))
@@ -54,18 +67,20 @@ def perform(
         # One hunk alone leaves the rest of a write in the file: that is a write of its own, and no rollback of it.
         takes = (take,) if made.hunk is None else ()
         step = Step(made.name, made.now, made.wanted if chosen is None else chosen, (audit_id,), takes)
-        meanwhile = exchanging.carry_out(agent, [step], by=by, reason=reason)
+        meanwhile = _carried_out(agent, [step], wish)
+    audit_log.record(
+        wish.by, "write_rolled_back", object_type="write", object_id=audit_id, agent_id=agent.agent_id, way=take.way
+    )
     restored = made.restored.created_at if take.restored_id and made.restored else None
-    return Result(take.rollback_id, restored_to=restored, meanwhile=meanwhile)
+    return Result(audit_id, take.rollback_id, restored_to=restored, meanwhile=meanwhile)
 
 
 def perform_session(
     agent: Agent,
     session_id: str,
+    wish: Wish,
     *,
-    by: str,
-    reason: str,
-    seen: dict[str, str],
+    seen: dict[str, str] | None,
     since: int | None = None,
     until: int | None = None,
 ) -> list[Result]:
@@ -73,22 +88,50 @@ def perform_session(
 
     `seen` is `SessionPlan.hashes` of the preview. Raises as `plan_session`; Changed for conflicts and changed files.
     """
-    _check(reason)
-    with locks.lock(f"rollback-{agent.agent_id}.lock"):
+    _check(wish)
+    with places.alone(agent):
+        recovering.recover_alone(agent)
         made = plan_session(agent, session_id, since=since, until=until)
-        if made.hashes != seen:
+        if seen is not None and made.hashes != seen:
             raise Changed(_("A file has changed since the preview. Look at the new preview."))
         if made.conflicts:
             raise Changed(_("Somebody changed the same lines since. Roll these writes back one by one."))
         steps = _steps(made)
-        meanwhile = exchanging.carry_out(agent, steps, by=by, reason=reason)
-    return [Result(take.rollback_id, meanwhile=meanwhile) for step in steps for take in step.takes]
+        meanwhile = _carried_out(agent, steps, wish)
+    results = [Result(take.audit_id, take.rollback_id, meanwhile=meanwhile) for step in steps for take in step.takes]
+    about = {"object_id": session_id, "agent_id": agent.agent_id, "writes": len(results)}
+    audit_log.record(wish.by, "session_rolled_back", object_type="session", **about)
+    return results
 
 
-def _check(reason):
+def put(agent: Agent, audit_id: str, name: str, data: bytes, wish: Wish, *, seen: str) -> None:
+    """Put a content into a file that belongs to a write, as a write of its own. Raises as `perform`."""
+    _check(wish)
+    with places.alone(agent):
+        recovering.recover_alone(agent)
+        step = Step(name, _as_seen(agent, name, seen), data, (audit_id,), ())
+        _carried_out(agent, [step], wish)
+
+
+def _as_seen(agent, name, seen):
+    now = planning.current(agent, name)
+    if planning.hash_of(now) != seen:
+        raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % {"file": name})
+    return now
+
+
+def _carried_out(agent, steps: Sequence[Step], wish: Wish):
+    if wish.keeps_copy:
+        copies.keep(agent, steps)
+    return exchanging.carry_out(agent, steps, by=wish.by, reason=wish.reason)
+
+
+def _check(wish):
     places.check()
-    if not reason.strip():
+    if not wish.reason.strip():
         raise Refused(_("Say why this is rolled back."))
+    if len(wish.reason) > LONGEST_REASON:
+        raise Refused(_("A reason has at most 1,000 characters."))
 
 
 def _take(made: Plan, chosen=None):

@@ -1,5 +1,7 @@
 """Where the memory files of an agent are, and whether this site may write there."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -7,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from agents.homes import NoHome, read_home
 from agents.models import Agent, CollectorSource
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
@@ -29,6 +32,13 @@ def workspace_of(agent: Agent) -> Path:
         if found is not None:
             return found.resolve()
     raise MayNotWrite(_("The workspace of agent %(agent)s is not known.") % {"agent": agent.agent_id})
+
+
+@contextmanager
+def alone(agent: Agent) -> Iterator[None]:
+    """Nobody else writes to this agent's memory files for the block: waits until then."""
+    with locks.lock(f"rollback-{agent.agent_id}.lock"):
+        yield
 
 
 def check() -> None:

@@ -128,9 +128,10 @@ def _say(db, audit_id, status, asked: Asked):
     )
 
 
-def end(db: str, intent: RollbackIntent, state: str) -> None:
-    """An intent of which nothing is left to do."""
-    RollbackIntent.objects.using(db).filter(id=intent.id).update(state=state, ended_at=clock.now_ms())
+def end(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[str] = ()) -> None:
+    """An intent of which nothing is left to do. `meanwhile`: versions that somebody wrote while it was carried out."""
+    about = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": orjson.dumps(list(meanwhile)).decode()}
+    RollbackIntent.objects.using(db).filter(id=intent.id).update(**about)
 
 
 def data_before(db: str, intent: RollbackIntent) -> bytes | None:

@@ -4,7 +4,6 @@ from itertools import groupby
 from typing import Any
 
 from agents.models import Agent
-from openclaw_web.disk import locks
 
 from ..exact import data_of
 from ..models import RollbackIntent
@@ -17,17 +16,22 @@ def recover(agent: Agent) -> list[dict[str, Any]]:
 
     Files of one rollback are finished when all of them were exchanged, and undone otherwise.
     """
+    with places.alone(agent):
+        return recover_alone(agent)
+
+
+def recover_alone(agent: Agent) -> list[dict[str, Any]]:
+    """The same for whoever holds the lock of `places.alone`: what is open then, nobody works on."""
     intents = RollbackIntent.objects.using(agent.db).filter(ended_at=None).select_related("after_snapshot")
-    with locks.lock(f"rollback-{agent.agent_id}.lock"):
-        waiting = list(intents.order_by("created_at", "group_id", "id"))
-        if not waiting:
-            return []
-        with workspace.opened(places.workspace_of(agent)) as folder:
-            return [
-                one
-                for _group, some in groupby(waiting, key=lambda intent: intent.group_id)
-                for one in _recovered(agent.db, folder, list(some))
-            ]
+    waiting = list(intents.order_by("created_at", "group_id", "id"))
+    if not waiting:
+        return []
+    with workspace.opened(places.workspace_of(agent)) as folder:
+        return [
+            one
+            for _group, some in groupby(waiting, key=lambda intent: intent.group_id)
+            for one in _recovered(agent.db, folder, list(some))
+        ]
 
 
 def _recovered(db, folder, intents):

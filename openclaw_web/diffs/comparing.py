@@ -8,7 +8,7 @@ compared more coarsely: whole runs and whole lines instead of single words, and 
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -58,6 +58,11 @@ class Section:
     count: int = 0
     is_fold: bool = False
 
+    @property
+    def is_hunk(self) -> bool:
+        """Whether something changed here."""
+        return not self.is_fold and any(row.is_changed for row in self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -72,10 +77,19 @@ class Block:
 
 @dataclass(slots=True)
 class View:
-    """A diff as a page shows it; `left` changed lines are not in it because it was getting too long."""
+    """A diff as a page shows it; `left` changed lines are not in it because it was getting too long.
+
+    `is_coarse`: its words were compared less precisely, or not at all.
+    """
 
     sections: list[Section] = field(default_factory=list)
     left: int = 0
+    is_coarse: bool = False
+
+    @property
+    def hunk_count(self) -> int:
+        """How many places it shows that changed."""
+        return sum(section.is_hunk for section in self.sections)
 
 
 @dataclass(slots=True)
@@ -117,12 +131,37 @@ class Diff:
 
 def compare(old: str | None, new: str | None) -> Diff:
     """The diff of two texts; None is a text that is not there."""
-    diff = Diff(lines_of(old or ""), lines_of(new or ""), old is not None, new is not None)
-    characters = len(old or "") + len(new or "")
-    diff.is_coarse = characters > FINE_CHARACTERS or len(diff.old_lines) + len(diff.new_lines) > FINE_LINES
+    diff = _undecided(old, new)
     effort = Effort(0 if diff.is_coarse else 5_000_000)
     diff.blocks = list(_blocks(diff.old_lines, diff.new_lines, effort))
     diff.is_coarse = diff.is_coarse or effort.is_spent
+    return diff
+
+
+def of_hunks(old: str | None, new: str | None, hunks: Sequence[Sequence[int]]) -> Diff:
+    """The diff of two texts whose changed places are known: (first and last line before, the same after), from 0.
+
+    Where these are not the changes of these texts, they are compared.
+    """
+    diff = _undecided(old, new)
+    i = j = 0
+    for old_start, old_end, new_start, new_end in [*hunks, (len(diff.old_lines),) * 2 + (len(diff.new_lines),) * 2]:
+        is_in_order = i <= old_start <= old_end and j <= new_start <= new_end
+        if not is_in_order or diff.old_lines[i:old_start] != diff.new_lines[j:new_start]:
+            return compare(old, new)
+        if i < old_start:
+            diff.blocks.append(Block(i, old_start, j, new_start, is_same=True))
+        if old_start < old_end or new_start < new_end:
+            diff.blocks.append(Block(old_start, old_end, new_start, new_end, is_same=False))
+        i, j = old_end, new_end
+    return diff
+
+
+def _undecided(old, new):
+    """Both texts as lines, before anything is said about what changed."""
+    diff = Diff(lines_of(old or ""), lines_of(new or ""), old is not None, new is not None)
+    characters = len(old or "") + len(new or "")
+    diff.is_coarse = characters > FINE_CHARACTERS or len(diff.old_lines) + len(diff.new_lines) > FINE_LINES
     return diff
 
 
@@ -133,8 +172,11 @@ def lines_of(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-def view(diff: Diff) -> View:
-    """The diff for a page: unchanged runs folded, and an end when it gets too long."""
+def view(diff: Diff, *, room: int = FOLDED_ROWS) -> View:
+    """The diff for a page: unchanged runs folded, and an end when it gets too long.
+
+    `room`: how many folded rows are in it, to be unfolded; the others are only counted.
+    """
     effort = Effort(0 if diff.is_coarse else 5_000_000)
     shown, rows, characters, folded = View([Section()]), 0, 0, 0
     for place, block in enumerate(diff.blocks):
@@ -143,7 +185,7 @@ def view(diff: Diff) -> View:
                 shown.left += max(block.old_end - block.old_start, block.new_end - block.new_start)
             continue
         if block.is_same:
-            folded += _add_same(shown, diff, place, room=FOLDED_ROWS - folded)
+            folded += _add_same(shown, diff, place, room=room - folded)
             continue
         for number, row in enumerate(_changed_rows(diff, block, effort)):
             if rows >= SHOWN_ROWS or characters >= SHOWN_CHARACTERS:
@@ -154,6 +196,7 @@ def view(diff: Diff) -> View:
             rows += 1
             characters += sum(min(len(line.text), SHOWN_CHARACTERS // 40) for line in (row.old, row.new) if line)
     shown.sections = [section for section in shown.sections if section.rows or section.is_fold]
+    shown.is_coarse = diff.is_coarse or effort.is_spent
     return shown
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from .comparing import Row, View
+from .comparing import Row, Section, View
 
 NOT_A_NAME = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -16,6 +16,17 @@ def text(view: View, name: str, *, is_new: bool = False) -> str:
     found = [part for hunk in _hunks(view) for part in _written(hunk)]
     head = [f"--- {'/dev/null' if is_new else f'a/{name}'}\n", f"+++ b/{name}\n"]
     return "".join([*head, *found]) if found else ""
+
+
+def one_column(view: View) -> View:
+    """The same view with both sides below each other: of a changed run the old lines first."""
+    sections = [Section(list(_below(section.rows)), section.count, section.is_fold) for section in view.sections]
+    return View(sections, view.left, view.is_coarse)
+
+
+def _below(rows):
+    for kind, old, new in _in_order(rows):
+        yield Row(old, new, is_changed=kind != "same")
 
 
 def hunks(view: View) -> list[dict[str, Any]]:

@@ -65,7 +65,8 @@ def parts(old: str, new: str, effort: Effort) -> tuple[list[Part], list[Part]]:
 def _alike(old, new, effort):
     """The pairs of lines that are most alike in sum, in order; by place when there are too many to try."""
     if len(old) * len(new) > PAIRINGS or effort.left <= 0:
-        return [(i, i) for i in range(len(old))] if len(old) == len(new) else []
+        effort.is_spent = True
+        return [(i, i) for i in range(len(old)) if _share(old[i], new[i])] if len(old) == len(new) else []
     effort.left -= len(old) * len(new) * 50
     left, right = [_bag(line) for line in old], [_bag(line) for line in new]
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
@@ -77,6 +78,11 @@ def _alike(old, new, effort):
             best[i][j] = max(best[i + 1][j], best[i][j + 1], together)
             taken[i, j] = together >= best[i][j]
     return _way(best, taken, len(old), len(new))
+
+
+def _share(left, right):
+    """Whether two lines have anything in common that is quickly seen."""
+    return left[:4] == right[:4] or not set(left.split()).isdisjoint(right.split())
 
 
 def _way(best, taken, rows, columns):

@@ -45,6 +45,7 @@ FILES = Way("guardian:file_list", ("agent",), _("All files of this agent"))
 DECISIONS = Way("gate:decision_list", ("agent",), _("All decisions of this agent"))
 CALLS = Way("gate:call_list", ("agent",), _("All gate calls of this agent"))
 REPLAYS = Way("gate:replay_list", ("agent",), _("All replays of this agent"))
+WRITES = Way("guardian:audit_list", ("agent",), _("All writes of this agent"))
 TASKS = Way("automation:cron_list", ("agent",), _("All scheduled tasks of this agent"))
 
 # Of each route whose address names a thing in a way of its own: that part of the address, the sentence, where to go on.
@@ -52,6 +53,8 @@ BY_ROUTE = {
     "automation:cron_detail": ("job_id", _("There is no scheduled task %(name)s."), (TASKS,)),
     "datasets:export_file": ("name", _("There is no file %(name)s in this export."), (EXPORTS,)),
     "operations:checkpoint_detail": ("sha256", _("There is no checkpoint %(name)s."), (SESSIONS,)),
+    "guardian:blame": ("name", _("There is no memory file %(name)s."), (FILES,)),
+    "guardian:file_history": ("name", _("There is no memory file %(name)s, or not in this version."), (FILES,)),
     "guardian:file_detail": ("name", _("There is no file %(name)s, or not in this version."), (FILES,)),
 }
 # The same of all others, by the part that names the thing, the innermost first.
@@ -59,6 +62,7 @@ BY_PART = {
     "record_id": ("record_id", _("There is no record %(name)s in this session."), (SESSION, SESSIONS)),
     "step_id": ("step_id", _("There is no step %(name)s in this session."), (SESSION, SESSIONS)),
     "decision_id": ("decision_id", _("There is no decision %(name)s."), (DECISIONS,)),
+    "audit_id": ("audit_id", _("There is no write %(name)s."), (WRITES,)),
     "call_id": ("call_id", _("There is no gate call %(name)s."), (CALLS,)),
     "prompt_id": ("prompt_id", _("There is no prompt version %(name)s."), (DECISIONS,)),
     "replay_id": ("replay_id", _("There is no replay %(name)s."), (REPLAYS,)),

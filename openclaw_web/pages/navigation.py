@@ -28,6 +28,7 @@ AGENT_GROUPS = (
         _("Memory"),
         (
             ("gate", "gate:decision_list", _("Memory gate")),
+            ("writes", "guardian:audit_list", _("Writes")),
             ("files", "guardian:file_list", _("Files")),
             ("stored", "ledger:stored_list", _("Databases")),
         ),

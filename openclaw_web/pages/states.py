@@ -43,6 +43,7 @@ _WORDS = (
     (_("Lost"), BAD, ("lost",)),
     (_("No result"), PLAIN, ("no_result",)),
     (_("Undone"), PLAIN, ("undone",)),
+    (_("Rolled back"), INFO, ("rolled_back",)),
     (_("Replaced"), PLAIN, ("overtaken", "replaced")),
     (_("Decided"), OK, ("decided",)),
     (_("Sent"), INFO, ("sent",)),

@@ -34,11 +34,13 @@ EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
 NO_TEXTS = frozenset({"sample_signatures"})  # whose bytes are numbers
+NOT_PACKED = frozenset({"raw"})  # bytes of a version, whose text is beside them
 # News are not only in new rows.
 CHANGED_IN_PLACE = frozenset(
     {
         *("cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts"),
         *("memory_gate_decisions", "gate_calls", "gate_replay_decisions"),
+        *("write_guardian_audit", "rollback_intents", "behavior_corrections"),
     }
 )
 STEP = 20_000  # rows of one query: a long one would keep the WAL from being reset
@@ -109,7 +111,8 @@ def tables(labels: Iterable[str], names: Iterable[str] = ()) -> list[Table]:
             continue
         if about.managed and not about.proxy and (about.app_label in labels or about.db_table in names):
             texts = [column.name for column in about.concrete_fields if isinstance(column, models.TextField)]
-            packed = [column.name for column in about.concrete_fields if isinstance(column, models.BinaryField)]
+            bytes_ = [column.name for column in about.concrete_fields if isinstance(column, models.BinaryField)]
+            packed = [name for name in bytes_ if name not in NOT_PACKED]
             found.append(Table(model, tuple(name for name in texts if name != "handle"), *packed))
     return [table for table in found if table.columns or table.packed]
 

@@ -17,6 +17,8 @@ from agents.models import Agent
 from artifacts import services as services_of_artifacts
 from gate.recording import checking
 from gate.statistics import sums as gate_sums_of
+from guardian.recording import checking as checking_of_writes
+from guardian.rollbacks import recovering
 from openclaw_web.sqlite import upkeep
 from overview import summaries
 from overview.models import AgentSummary
@@ -127,6 +129,58 @@ def gate_receipts(finding: Finding) -> str:
     return sentence % {"count": f"{count:,}", "agent": finding.agent}
 
 
+def guardian_diffs(finding: Finding) -> str:
+    """Make diffs that do not follow from their versions again."""
+    db = databases.alias(finding.agent)
+    count = checking_of_writes.mend_diffs(db, checking_of_writes.wrong_diffs(db))
+    connections[db].close()
+    sentence = ngettext(
+        "The diff of %(count)s write of agent %(agent)s was made again.",
+        "The diffs of %(count)s writes of agent %(agent)s were made again.",
+        count,
+    )
+    return sentence % {"count": f"{count:,}", "agent": finding.agent}
+
+
+def guardian_receipts(finding: Finding) -> str:
+    """Forget writes that are lost: whoever tells of them again is heard."""
+    db = databases.alias(finding.agent)
+    count = checking_of_writes.lonely_receipts(db).delete()[0]
+    connections[db].close()
+    sentence = ngettext(
+        "%(count)s lost write of agent %(agent)s can be recorded again.",
+        "%(count)s lost writes of agent %(agent)s can be recorded again.",
+        count,
+    )
+    return sentence % {"count": f"{count:,}", "agent": finding.agent}
+
+
+def guardian_statuses(finding: Finding) -> str:
+    """Give writes the status that their rollbacks and histories say."""
+    db = databases.alias(finding.agent)
+    count = checking_of_writes.mend_statuses(db)
+    connections[db].close()
+    sentence = ngettext(
+        "%(count)s write of agent %(agent)s has the status that its history says.",
+        "%(count)s writes of agent %(agent)s have the status that their history says.",
+        count,
+    )
+    return sentence % {"count": f"{count:,}", "agent": finding.agent}
+
+
+def guardian_intents(finding: Finding) -> str:
+    """Finish rollbacks that were broken off, or undo them."""
+    agent = Agent.objects.get(agent_id=finding.agent)
+    done = recovering.recover(agent)
+    connections[agent.db].close()
+    sentence = ngettext(
+        "%(count)s rollback of agent %(agent)s that was interrupted is finished or undone.",
+        "%(count)s rollbacks of agent %(agent)s that were interrupted are finished or undone.",
+        len(done),
+    )
+    return sentence % {"count": f"{len(done):,}", "agent": finding.agent}
+
+
 def _refresh(agent):
     known = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list("last_collected_at", flat=True).first()
     summaries.refresh(agent, collected_at=known)
@@ -142,6 +196,10 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "artifact_metadata": artifact_metadata,
     "gate_sums": gate_sums,
     "gate_receipts": gate_receipts,
+    "guardian_diffs": guardian_diffs,
+    "guardian_intents": guardian_intents,
+    "guardian_receipts": guardian_receipts,
+    "guardian_statuses": guardian_statuses,
     "permissions": permissions,
     "list_copied_notes": copied_notes.list_them,
 }

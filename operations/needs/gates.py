@@ -1,4 +1,4 @@
-"""What the gates of all agents need: asked of an agent's file again when it changed, and sometimes in any case."""
+"""What gates and memory files of all agents need: asked of a file again when it changed, and sometimes in any case."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from agents import databases
 from agents.models import Agent
 from gate.statistics import attention
 from gate.statistics.attention import Notice
+from guardian import attention as of_writes
 from openclaw_web import clock
 
 AGAIN_MS = 30_000  # after a change
@@ -32,7 +33,7 @@ _known: dict[tuple[str, str], _Look] = {}
 
 
 def notices() -> Iterator[tuple[str, Notice]]:
-    """Agents, and what there is to say about their gates. Files that cannot be read are somebody else's to tell."""
+    """Agents, and what to say about their gates and writes. Files that cannot be read are somebody else's to tell."""
     for agent in Agent.objects.select_related("database").order_by("agent_id"):
         try:
             yield from ((agent.agent_id, notice) for notice in _of(agent))
@@ -43,12 +44,16 @@ def notices() -> Iterator[tuple[str, Notice]]:
 def _of(agent):
     state = _state(agent.agent_id)
     if state is None:  # not a file on this disk: what is lost is told elsewhere
-        return attention.notices(agent.db) if f"agent_{agent.agent_id}" in connections else []
+        return _found(agent.db) if f"agent_{agent.agent_id}" in connections else []
     key = (agent.agent_id, get_language() or "")
     known = _known.get(key)
     if known is None or not known.still_counts(state):
-        known = _known[key] = _Look(state, clock.now_ms(), attention.notices(agent.db))
+        known = _known[key] = _Look(state, clock.now_ms(), _found(agent.db))
     return known.notices
+
+
+def _found(db):
+    return [*attention.notices(db), *of_writes.notices(db)]
 
 
 def _state(agent_id):

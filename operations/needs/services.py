@@ -62,7 +62,10 @@ def _gates():
     for agent_id, notice in gates.notices():
         page = url_or_none(notice.route, agent_id) or ""
         href = f"{page}?{notice.query}" if page and notice.query else page
-        yield Need(_("Memory gate of %(agent)s") % {"agent": agent_id}, notice.sentence, href)
+        about = (
+            _("Memory files of %(agent)s") if notice.route.startswith("guardian:") else _("Memory gate of %(agent)s")
+        )
+        yield Need(about % {"agent": agent_id}, notice.sentence, href)
 
 
 def _unproven():

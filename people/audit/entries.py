@@ -49,6 +49,8 @@ ACTIONS = {
     "reason_given": _("gave a reason for the rejection of"),
     "restored": _("restored"),
     "role_changed": _("changed the role of"),
+    "rule_switched_off": _("switched off"),
+    "rule_switched_on": _("switched on"),
     "samples_made": _("created samples"),
     "sessions_archived": _("archived and removed old sessions"),
     "sessions_removed": _("removed old sessions"),
@@ -67,6 +69,7 @@ ACTIONS = {
     "verified": _("verified"),
     "view_kept": _("saved a view of"),
     "view_removed": _("removed a view of"),
+    "write_corrected": _("corrected"),
 }
 # Entries are never rewritten: these words are in logs from when a browser's sign-in was called a session.
 ACTIONS |= {"session_ended": ACTIONS["sign_in_ended"], "sessions_ended": ACTIONS["sign_ins_ended"]}
@@ -86,6 +89,7 @@ OBJECTS = {
     "list": _("list"),
     "migration_run": _("Doctor run"),
     "record": _("record"),
+    "rule": _("rule"),
     "sample": _("sample"),
     "schedule": _("scheduled task"),
     "session": _("session"),
@@ -117,6 +121,7 @@ LIST_NAMES = {
     "samples": _("Samples"),
     "sessions": _("Sessions"),
     "turns": _("Turns"),
+    "writes": _("Writes"),
 }
 # By what means people act (people.audit.log).
 MEANS = {"page": _("Page"), "api": "API", "command": _("Command line"), "job": _("Job")}
@@ -132,9 +137,11 @@ PAGES = {
     "proposal": ("guardian:proposal_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "job": ("jobs:job_detail", lambda entry: [entry.object_id]),
     "record": ("ledger:record_detail", lambda entry: [entry.agent_id, *entry.object_id.split("/", 1)]),
+    "rule": ("guardian:rule_list", lambda entry: [entry.agent_id]),
     "sample": ("datasets:sample_detail", lambda entry: [entry.object_id]),
     "schedule": ("automation:cron_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "session": ("ledger:session_detail", lambda entry: [entry.agent_id, entry.object_id]),
+    "write": ("guardian:audit_detail", lambda entry: [entry.agent_id, entry.object_id]),
 }
 # One page tells of all objects of a type.
 LISTS = {

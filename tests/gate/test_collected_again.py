@@ -12,6 +12,7 @@ from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/agents/main/gate/decisions"
+HELD = ("my secret", "private words")  # of who opted out; what others said may have seen them
 ENVELOPE = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\n%s'
 
 
@@ -34,6 +35,25 @@ def record(client, turns=None):
     answer = client.post(URL, orjson.dumps({"decisions": decisions}), content_type="application/json")
     assert answer.status_code == 201, answer.content
     return [one["id"] for one in decisions]
+
+
+def write(client):
+    """Tell of a write to a memory file from each turn."""
+    writes = [
+        {
+            "id": f"w-{turn.id}",
+            "turn_id": turn.id,
+            "session_id": turn.session_id,
+            "target_file": "USER.md",
+            "candidate_fact": "A fact.",
+            "status": "refused",
+            "created_at": turn.created_at + 2_000,
+        }
+        for turn in ConversationTurn.objects.using(MAIN)
+    ]
+    body = orjson.dumps({"writes": writes})
+    answer = client.post(URL.replace("gate/decisions", "guardian/writes"), body, content_type="application/json")
+    assert answer.status_code == 201, answer.content
 
 
 def evidence():
@@ -97,6 +117,7 @@ def test_decisions_that_hold_words_of_who_opted_out_later_are_named(home, as_ope
     )
     run(home)
     record(as_operator)
+    write(as_operator)
     before = evidence()
     turns = {turn.user_message_content: f"main/d-{turn.id}" for turn in ConversationTurn.objects.using(MAIN)}
     configuration.put("collector.optedOutSenders", ["carol", "dave"])
@@ -105,5 +126,7 @@ def test_decisions_that_hold_words_of_who_opted_out_later_are_named(home, as_ope
     told = {name for name, one in turns.items() if one in found["still_held"]["decisions"]}
     assert told == {"my secret", "What did she say?", "private words"}
     assert len(found["still_held"]["decisions"]) == 3
+    writes = {one.removeprefix("main/w-") for one in found["still_held"]["writes"]}
+    assert writes == {one.removeprefix("main/d-") for name, one in turns.items() if name in HELD}
     assert not ConversationContext.objects.using(MAIN).filter(message__contains="secret").exists()
     assert evidence() == before  # for a person to decide

@@ -54,7 +54,7 @@ def test_it_works(as_stranger, turns):
     session = "/agents/ada/sessions/s1/"
     wanted = {f"{session}?record=u1#r-u1", f"{session}?turn=1", "/agents/ada/gate/prompts/v1/", f"{ADA}d1/"}
     assert wanted <= links(page)
-    assert "Nothing is known yet" in panel(page, "guardian")
+    assert "Writes of this decision" in panel(page, "guardian")
 
 
 def test_what_is_not_known_is_not_nothing(as_stranger, turns):

@@ -1,57 +1,86 @@
-"""Which write put each line there: compared with carrying the writer of every line along, from the first write on."""
+"""The page that says who put each line of a memory file there, and the same in the API."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
-from guardian.blame import blame
-from guardian.changes import change_of
-from guardian.exact import text_of
-from openclaw_web.diffs.comparing import lines_of
+from guardian import services
+from openclaw_web.diffs import pieces
+from tests.guardian.written import T0, wrote
+from tests.ledger.talks import tell, text_of, working_turns
 
-states = st.lists(st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=10).map("".join), max_size=8)
-
-
-def carried(states):
-    """The writer of each line of the last state."""
-    writers, before = [], None
-    for number, state in enumerate(states):
-        hunks = change_of(None if before is None else before.encode(), state.encode(), "MEMORY.md").hunks
-        for old_start, old_end, new_start, new_end in reversed(hunks):
-            writers[old_start:old_end] = [f"w{number}"] * (new_end - new_start)
-        before = state
-    return writers
+DB = "agent_ada"
+URL, API = "/agents/ada/writes/blame/MEMORY.md/", "/api/v1/agents/ada/guardian/files/MEMORY.md/blame"
+pytestmark = pytest.mark.django_db
 
 
-def writes(states):
-    before = [None, *states][: len(states)]
-    for number, (old, new) in enumerate(zip(before, states, strict=True)):
-        yield f"w{number}", change_of(None if old is None else old.encode(), new.encode(), "MEMORY.md").hunks
+@pytest.fixture
+def turn(ada):
+    return tell(*working_turns(1), session_id="s1").turns.get()
 
 
-@given(states)
-def test_it_is_what_each_line_carried_with_it(states):
-    count = len(lines_of(states[-1])) if states else 0
-    assert blame(count, reversed(list(writes(states)))) == (carried(states) if states else [])
+def test_each_line_leads_to_its_write_turn_and_message(as_stranger, turn):
+    wrote(DB, 1, b"old\n", b"old\ntea\n", turn_id=turn.id)
+    page = text_of(as_stranger.get(URL))
+    assert "1 of 2 lines come from 1 known write." in page
+    assert 'id="L2" href="#L2"' in page and 'href="/agents/ada/writes/w1/"' in page and "Likes tea." in page
+    assert f"?record={turn.user_message_id}#r-{turn.user_message_id}" in page
+    assert "Before the first known write" in page
 
 
-@given(states, st.integers(0, 8))
-def test_lines_from_before_the_first_write_are_nobodys(states, known):
-    count = len(lines_of(states[-1])) if states else 0
-    some = list(writes(states))[known:]
-    named = {name for name, _hunks in some}
-    wanted = [name if name in named else None for name in (carried(states) if states else [])]
-    assert blame(count, reversed(some)) == wanted
+def test_what_is_not_known_is_said(as_stranger, ada):
+    services.keep_version(DB, "MEMORY.md", b"one\n", modified_ms=T0)
+    assert "No write is known." in text_of(as_stranger.get(URL))
+    wrote(DB, 1, b"one\n", b"one\ntwo\n")
+    services.keep_version(DB, "MEMORY.md", b"one\ntwo\nthree\n", modified_ms=T0 + 9**9)
+    page = text_of(as_stranger.get(URL))
+    assert "Versions are missing between some writes" in page and "Changed after" in page
+    for number in range(2, 30):
+        wrote(DB, number, b"a %d\n" % number, b"b %d\n" % number)
+    assert "Earlier writes were not followed" in text_of(as_stranger.get(URL))
 
 
-@given(st.binary(max_size=60), st.binary(max_size=60))
-def test_numbers_of_a_change(before, after):
-    change = change_of(before, after, "USER.md")
-    assert change.added - change.removed == len(lines_of(text_of(after))) - len(lines_of(text_of(before)))
-    assert change.modified <= min(change.added, change.removed)
-    assert bool(change.diff) == (before != after)
+def test_the_api_tells_runs(as_stranger, turn):
+    wrote(DB, 1, b"old\n", b"old\ntea\nmilk\n", turn_id=turn.id)
+    services.keep_version(DB, "MEMORY.md", b"old\ntea\nmilk\nnew\n", modified_ms=T0 + 9**9)
+    answer = as_stranger.get(API).json()
+    assert [(run["first"], run["last"], run["known"]) for run in answer["runs"]] == [
+        (1, 1, "before"),
+        (2, 3, "write"),
+        (4, 4, "gap"),
+    ]
+    run, gap = answer["runs"][1:]
+    assert (run["audit_id"], run["turn_id"], run["message_id"]) == ("w1", turn.id, turn.user_message_id)
+    assert (gap["since"], gap["until"], answer["line_count"]) == (T0 + 1000, None, 4)
 
 
-def test_a_file_that_was_not_there():
-    change = change_of(None, b"one\ntwo", "USER.md")
-    assert (change.added, change.removed, change.modified, change.hunks) == (2, 0, 0, ((0, 0, 0, 2),))
-    assert change.diff.startswith("--- /dev/null\n+++ b/USER.md\n")
+def test_a_long_file_is_shown_in_pieces(as_stranger, ada):
+    lines = b"".join(b"line %d\n" % number for number in range(1, pieces.LINES + 3))
+    wrote(DB, 1, None, lines)
+    page = text_of(as_stranger.get(URL))
+    assert f"?line={pieces.LINES + 1}" in page and f'id="L{pieces.LINES + 1}"' not in page
+    rest = text_of(as_stranger.get(f"{URL}?line={pieces.LINES + 1}"))
+    assert rest.count('class="lines__no"') == 2 and f"line {pieces.LINES + 2}</div>" in rest
+    assert as_stranger.get(f"{URL}?line={pieces.LINES + 9}").status_code == 404
+    assert as_stranger.get(f"{URL}?line=x").status_code == 200
+
+
+def test_other_files_and_other_agents_have_none(as_stranger, ada, bob):
+    wrote(DB, 1, None, b"")
+    assert "The file is empty." in text_of(as_stranger.get(URL))
+    for address in (URL.replace("ada", "bob"), URL.replace("MEMORY", "AGENTS"), URL.replace("MEMORY", "USER")):
+        assert as_stranger.get(address).status_code == 404
+    assert as_stranger.get(API.replace("ada", "bob")).status_code == 404
+
+
+def test_hostile_texts_are_texts(as_stranger, ada):
+    evil = "<script>alert(1)</script>\u202e"
+    wrote(DB, 1, None, evil.encode(), candidate_fact=evil, session_id=evil)
+    page = text_of(as_stranger.get(URL))
+    assert "<script>alert" not in page and "\u202e" not in page
+
+
+def test_the_number_of_queries_does_not_grow(as_stranger, turn, django_assert_max_num_queries):
+    for count in (1, 30):
+        for number in range(count):
+            wrote(DB, count * 50 + number, b"a\n" * number, b"a\n" * (number + 1), turn_id=turn.id)
+        with django_assert_max_num_queries(6, using=DB):
+            as_stranger.get(URL)

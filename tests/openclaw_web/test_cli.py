@@ -34,7 +34,7 @@ RECEIPTS = {
     "backup": {"verb", "message", "backup", "backups", "damaged", "missing", "removed", "home", "kept"},
     "collect": {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "notes",
-        "lost", "again", "still_held", "gate",
+        "lost", "again", "still_held", "gate", "guardian",
     },
     "checkpoint": {"checkpoints"},
     "create_token": {"user", "name", "role", "expires_at", "id", "prefix", "token"},

@@ -47,7 +47,7 @@ WRITES = {
     "people:user_unlock": "unlocked",
 }
 # What takes a form and writes nothing.
-COUNTS = {"datasets:export_count", "gate:replay_plan"}
+COUNTS = {"datasets:export_count", "gate:replay_plan", "guardian:rule_try"}
 # Writes whose entries the tests of their own pages look at.
 ELSEWHERE = {
     "artifacts:artifact_remove",
@@ -75,10 +75,14 @@ ELSEWHERE = {
     "datasets:samples_make",
     "datasets:decision_judge",
     "datasets:replay_queue",
+    "datasets:write_judge",
+    "datasets:writes_queue",
     "gate:replay_continue",
     "gate:replay_start",
     "gate:own_gate_run",
     "gate:own_gate_switch",
+    "guardian:correct_save",
+    "guardian:rule_switch",
     "guardian:own_guardian_run",
     "guardian:own_guardian_switch",
     "guardian:proposal_approve",
@@ -169,6 +173,8 @@ NO_CONTENT = {
     "guardian:own_guardian",
     "guardian:proposal_list",
     "datasets:decision_verdict",
+    "datasets:write_verdict",
+    "datasets:write_verdicts",
     "datasets:decision_verdicts",
     "gate:call_list",
     "gate:own_gate",
@@ -176,6 +182,11 @@ NO_CONTENT = {
     "gate:decision_list",
     "gate:prompt_detail",
     "gate:session_decisions",
+    "guardian:audit_list",
+    "guardian:chart",
+    "api:guardian_chart",
+    "guardian:decision_writes",
+    "guardian:session_writes",
     "guardian:file_list",
     "ledger:event_list",
     "ledger:savings",

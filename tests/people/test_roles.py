@@ -7,6 +7,7 @@ from django.urls import get_resolver
 from people.accounts import tokens
 from tests.conftest import ROLES
 from tests.factories import UserFactory
+from tests.people import roles_of_writes
 from tests.people.surface import ROOT, ROUTES, api_address, ask, documented, mounted, page_address, routes
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +45,10 @@ PAGES = {
     "datasets:samples_bulk_label": ("POST", "labeller"),
     "datasets:samples_make": ("POST", "labeller"),
     "datasets:session_samples": ("GET", "viewer"),
+    "datasets:write_judge": ("POST", "labeller"),
+    "datasets:write_verdict": ("GET", "viewer"),
+    "datasets:write_verdicts": ("GET", "viewer"),
+    "datasets:writes_queue": ("POST", "labeller"),
     "gate:call_detail": ("GET", "viewer"),
     "gate:call_list": ("GET", "viewer"),
     "gate:decision_detail": ("GET", "viewer"),
@@ -60,8 +65,14 @@ PAGES = {
     "gate:replay_start": ("POST", "operator"),
     "gate:session_decisions": ("GET", "viewer"),
     "gate:statistics": ("GET", "viewer"),
+    "guardian:correct": ("GET", "labeller"),
+    "guardian:correct_save": ("POST", "labeller"),
+    "guardian:corrections": ("GET", "viewer"),
     "guardian:file_detail": ("GET", "viewer"),
     "guardian:file_list": ("GET", "viewer"),
+    "guardian:rule_list": ("GET", "viewer"),
+    "guardian:rule_switch": ("POST", "operator"),
+    "guardian:rule_try": ("POST", "operator"),
     "guardian:own_guardian": ("GET", "viewer"),
     "guardian:own_guardian_run": ("POST", "operator"),
     "guardian:own_guardian_switch": ("POST", "admin"),
@@ -234,6 +245,7 @@ OPERATIONS = {
     "GET /samples": ("viewer", None),
     "GET /samples/{sample_id}": ("viewer", None),
     "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
+    "POST /agents/{agent}/guardian/writes": ("operator", {"writes": []}),
     "GET /agents/{agent}/gate/own": ("viewer", None),
     "GET /agents/{agent}/guardian/own": ("viewer", None),
     "GET /agents/{agent}/guardian/run": ("operator", None),
@@ -251,6 +263,12 @@ OPERATIONS = {
     "POST /agents/{agent}/gate/replays": ("operator", {"model": "other"}),
     "POST /agents/{agent}/gate/replays/{replay_id}/continue": ("operator", {}),
     "POST /agents/{agent}/gate/switch": ("admin", {"is_on": False}),
+    "GET /agents/{agent}/guardian/rules": ("viewer", None),
+    "POST /agents/{agent}/guardian/samples": ("labeller", {}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/sample": ("labeller", {"verdict": "right"}),
+    "POST /agents/{agent}/guardian/rules/check": ("operator", {"fact": "x", "file": "USER.md"}),
+    "POST /agents/{agent}/guardian/rules/{rule_id}/switch": ("operator", {"is_on": False}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/correction": ("labeller", {"status": "refused", "reason": "x"}),
     "POST /agents/{agent}/sessions/{session_id}/checkpoints": ("labeller", {}),
     "POST /agents/{agent}/artifacts": ("operator", {"text": "x"}),
     "POST /agents/{agent}/artifacts/{handle}/verify": ("admin", {}),
@@ -296,6 +314,8 @@ OPERATIONS = {
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
     "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
 }
+PAGES |= roles_of_writes.PAGES
+OPERATIONS |= roles_of_writes.OPERATIONS
 # Addresses under the API that are no operation: both answer 404 to everybody.
 NO_OPERATIONS = {"api:api-root", "api:None"}
 

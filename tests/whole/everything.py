@@ -5,6 +5,8 @@ from benchmarks import many_rows
 from datasets.review import verdicts
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
+from guardian.files import MEMORY_FILES
+from guardian.models import GuardianStatus
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
 from openclaw_web.lists import declaration
@@ -13,6 +15,8 @@ from people.accounts import invitations, services, tokens
 from people.configuration import kept_views
 from people.models import SignIn
 from tests import factories
+from tests.guardian.correcting.correcting import corrected
+from tests.guardian.written import wrote
 from tests.homes import assistant, result, user
 from tests.ledger.checkpoints.checkpoints import compaction
 from tests.ledger.outputs.stashing import handles, lines
@@ -29,6 +33,7 @@ def fill(count, person):
     many_rows.fill_sessions(DB, count)
     many_rows.fill_agent(DB, count)
     many_rows.fill_gate(DB, count)
+    many_rows.fill_guardian(DB, count)
     sums.rebuild(DB)
     many_rows.fill_artifacts(DB, count)
     many_rows.fill_site(count, agent="ada")
@@ -97,7 +102,29 @@ def _files(count):
         factories.WorkspaceFileFactory(file_name=f"notes/{number}.md", content=f"{number}\n{LINTED}\n")
         IndexedFile.objects.using(DB).create(database="d", source="memory", path=f"{number}.md", chunk_count=1)
         VfsEntry.objects.using(DB).create(namespace="workspace", path=f"{number}.md", bytes=17)
-    return {"file": "MEMORY.md"}
+    _corrected(count)
+    return {"corrected": "w1000", "file": "MEMORY.md", "write": _writes(count)}
+
+
+def _corrected(count):
+    """Writes that were corrected, each with a rule, and the first again and again."""
+    for number in range(count):
+        wrote(DB, 1000 + number, None, b"%d" % number, candidate_fact=f"fact {'x' * number}.", target_file="USER.md")
+        pattern = f"x{{{number}}}[.]" if number else "fact [.]"
+        corrected(f"w{1000 + number}", apply_to_future=True, pattern=pattern)
+        corrected("w1000", status="written", file=MEMORY_FILES[number % 3 + 2], reason=f"Reason {number}.")
+
+
+def _writes(count):
+    """Writes of one turn and decision, one after another, each with statuses and tried again."""
+    decision = MemoryGateDecision.objects.using(DB).filter(turn_id="s1:r1", origin="recorded")[0]
+    about = {"session_id": "s1", "turn_id": "s1:r1", "decision_id": decision.id}
+    for number in range(count):
+        columns = {**about, "earliest_at": factories.T0, "retry_of": f"w{number - 1}" if number else None}
+        write = wrote(DB, number, b"line\n" * number, b"line\n" * (number + 1), **columns)
+        statuses = [GuardianStatus(audit=write, status="written", given_by="root", created_at=n) for n in range(count)]
+        GuardianStatus.objects.using(DB).bulk_create(statuses)
+    return "w0"
 
 
 def _review(count, person):

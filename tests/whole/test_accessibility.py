@@ -40,6 +40,14 @@ ADDRESSES = {
     "gate:replay_new": "/agents/main/gate/replays/new/?decision=NO_WRITE",
     "gate:statistics": "/agents/main/gate/statistics/",
     "datasets:replay_verdicts": "/agents/main/replays/{replay}/verdicts/",
+    "guardian:correct": "/agents/main/writes/correct/{corrected}/",
+    "guardian:corrections": "/agents/main/corrections/{corrected}/",
+    "guardian:rule_list": "/agents/main/writes/rules/",
+    "guardian:audit_detail": "/agents/main/writes/{write}/",
+    "guardian:blame": "/agents/main/writes/blame/{file}/",
+    "guardian:chart": "/agents/main/writes/chart/",
+    "guardian:file_history": "/agents/main/writes/history/{file}/",
+    "guardian:audit_list": "/agents/main/writes/",
     "guardian:file_detail": "/agents/main/files/{file}/",
     "guardian:file_list": "/agents/main/files/",
     "ledger:event_list": "/agents/main/events/",
@@ -89,10 +97,15 @@ NO_PAGES = {
     "artifacts:artifact_download": "a file",
     "datasets:decision_verdict": "a part of a decision's page; tests/datasets/from_decisions looks at it",
     "datasets:decision_verdicts": "verdicts for places in a list",
+    "datasets:write_verdict": "a part of a write's page; tests/datasets/from_writes looks at it",
+    "datasets:write_verdicts": "verdicts for places in a list",
     "datasets:review_waiting": "a number for a script",
     "operations:system_needs": "a number for a script",
     "datasets:session_samples": "links for places on another page",
     "gate:session_decisions": "links for places on another page",
+    "guardian:audit_lines": "lines for a place on another page",
+    "guardian:decision_writes": "links for a place on another page",
+    "guardian:session_writes": "links for places on another page",
     "jobs:job_notice": "what a notice about a job asks for until the job has ended",
     "ledger:session_live": "what a session's page asks for while it is open",
     "operations:backup_file": "a file",
@@ -123,7 +136,14 @@ from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision
 from gate.recording import storing
 from gate.recording.told import MemoryGateDecision, Source, Told
 from gate.recording.windows import Window
+from guardian.models import WriteGuardianAudit
+from guardian.recording import storing as writes
+from guardian.recording.told import FileChange, Source as Teller, Told as Write
 from datasets.models import DatasetExport, DatasetSample
+from guardian.correcting.correcting import correct
+from guardian.models import WriteGuardianAudit
+from guardian.recording import told as tells
+from guardian.recording.storing import store
 from ledger.transcripts import around
 from ledger.collectors.trajectories import Step
 from ledger.models import Session
@@ -152,6 +172,12 @@ failed = GateCall(id="c1", origin="own", outcome="malformed", failure="not_json"
 storing.store_calls(alias("main"), [failed])
 for name, text in (("v1", "Decide."), ("v2", "Decide well.")):
     GatePrompt.objects.using(alias("main")).create(id=name, text=text, created_at=turn.created_at)
+about = {"session_id": session.id, "turn_id": turn.id, "decision_id": "a1", "target_file": "MEMORY.md"}
+about |= {"created_at": turn.created_at + 3000, "candidate_fact": "Likes tea.", "reason": "New.", "match": "exact"}
+sides = b"# Memory\\n" + b"line\\n" * 20, b"# Memories\\n" + b"line\\n" * 20 + b"Likes tea.\\n"
+rows = [WriteGuardianAudit(id=name, status="written", **about) for name in ("m1", "m2")]
+rows[1].is_diff_shared = rows[0].is_diff_shared = True
+writes.store(alias("main"), [Write(row, Teller.API, FileChange(*sides)) for row in rows])
 about = {"llm_model": "gate-2", "prompt_version": "v2", "started_by": "demo", "created_at": turn.created_at}
 replay = GateReplay(id="r1", state="finished", total=2, decided=2, agreed=1, **about)
 replay.save(using=alias("main"))
@@ -159,10 +185,19 @@ for number, (name, decision) in enumerate([("a1", "UPDATE_USER"), ("a2", "NO_WRI
     told = {"original": "UPDATE_USER", "decision": decision, "is_same": decision == "UPDATE_USER", "outcome": "decided"}
     told |= {"reason": "Says so.", "number": number, "llm_latency_ms": 900, "cost_usd": 0.001}
     GateReplayDecision.objects.using(alias("main")).create(replay_id="r1", decision_id=name, **told)
+about = {"session_id": session.id, "turn_id": turn.id, "created_at": turn.created_at + 3000, "status": "written"}
+about |= {"target_file": "USER.md", "candidate_fact": "Likes tea.", "reason": "New."}
+for name in ("k1", "k2"):
+    row = WriteGuardianAudit(id=name, **about)
+    store(alias("main"), [tells.Told(row, tells.Source.API, tells.FileChange(b"", name.encode()))])
+    if name == "k1":
+        correct(main, "k1", status="refused", reason="Said in jest.", apply_to_future=True, by="demo")
 print(json.dumps({
     "call": failed.id,
+    "corrected": "k1",
     "replay": "r1",
     "decision": "a1",
+    "write": "m1",
     "prompt": "v2",
     "artifact": artifact.sha256,
     "checkpoint": next(checkpoints.make(main, compacted, by="demo")).row.sha256,

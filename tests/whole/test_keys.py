@@ -20,6 +20,7 @@ FACTS = """() => {
         ofRows: [...document.querySelectorAll("[data-rows] [data-row-key]")].map((control) => control.dataset.rowKey),
         rows: document.querySelectorAll("[data-rows] > :not(thead) a[href]").length,
         jumps: document.querySelectorAll("#transcript .turn[id], #transcript .call").length,
+        hunks: document.querySelectorAll("[data-hunk]").length,
         search: [...document.querySelectorAll("main input[type=search]")].some((field) => field.checkVisibility()),
     };
 }"""
@@ -36,6 +37,7 @@ def problems(page, name):
     page.keyboard.press("Escape")
     pressed = {ARROWS.get(key, key) for key in found["pressed"] if key}
     jumps = set("npeEcCtT") if found["jumps"] else set()
+    jumps |= set("np") if found["hunks"] else set()
     does = pressed | jumps | set(found["ofRows"]) | (ROW_KEYS if found["rows"] else set())
     yield from (f"{name}  lists {keys}, which do nothing" for keys in found["listed"] if not does & set(keys))
     listed = {key for keys in found["listed"] for key in keys}
@@ -83,3 +85,10 @@ def test_what_is_folded_away_opens(full, page):  # noqa: F811
     assert page.evaluate("document.activeElement.matches('.turn h2 a')")
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.matches('[data-rows] a')")
+
+
+def test_n_and_p_go_through_the_changes_of_a_diff(full, page):  # noqa: F811
+    page.goto(full.address + ADDRESSES["guardian:audit_detail"].format(**full.facts))
+    for key, place in (("n", 1), ("n", 2), ("n", 2), ("p", 1)):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.getAttribute('href')") == f"#hunk-{place}"

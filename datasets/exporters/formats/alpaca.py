@@ -6,7 +6,8 @@ conversations.
 
 from ..changes import REPLY_EDITED, Changes
 from ..samples import ExportSample, GateAnswer
-from . import gate, metadata
+from ..writes import WriteAnswer
+from . import gate, guardian, metadata
 
 COLUMNS = ("instruction", "input", "output", *metadata.PLACE, *metadata.NOTED)
 Row = dict[str, str]
@@ -31,3 +32,9 @@ def gate_row(
         **metadata.place(sample),
     }
     return row, changes | more | metadata.told(sample)
+
+
+def guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The fact and the file as it was, and what write_guardian should do."""
+    asked, answered, changes = guardian.texts(sample, found, characters)
+    return {"instruction": guardian.INSTRUCTION, "input": asked, "output": answered, **metadata.place(sample)}, changes

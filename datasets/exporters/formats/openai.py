@@ -20,7 +20,8 @@ from ..prompts import NOTHING, Given
 from ..prompts import SYSTEM as GIVEN_SYSTEM
 from ..prompts import TOOLS as GIVEN_TOOLS
 from ..samples import ExportSample, GateAnswer
-from . import gate, metadata
+from ..writes import WriteAnswer
+from . import gate, guardian, metadata
 from .tools import is_function
 
 COLUMNS, WITH_TOOLS = ("messages",), ("messages", "tools")
@@ -52,6 +53,13 @@ def gate_row(
     answer, more = gate.answer(decision, output)
     messages = [SPELLING.asked(f"{gate.INSTRUCTION}\n{said}"), SPELLING.answered(answer)]
     return row(sample, [Exchange(messages, done, SPELLING)]), more
+
+
+def guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The fact and the file as it was as one question, and what write_guardian should do as its answer."""
+    asked, answered, done = guardian.texts(sample, found, characters)
+    messages = [SPELLING.asked(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.answered(answered)]
+    return row(sample, [Exchange(messages, done, SPELLING)]), done
 
 
 def row(_sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTHING) -> Row:

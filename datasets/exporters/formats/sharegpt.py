@@ -16,7 +16,8 @@ from ..conversations.spelling import Broken, Call, Message, Step
 from ..made import Row
 from ..prompts import NOTHING, SYSTEM, TOOLS, Given
 from ..samples import ExportSample, GateAnswer
-from . import gate, metadata
+from ..writes import WriteAnswer
+from . import gate, guardian, metadata
 
 COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT, *metadata.NOTED)
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
@@ -37,6 +38,13 @@ def gate_row(
     answer, more = gate.answer(decision, output)
     messages = [SPELLING.asked(f"{gate.INSTRUCTION}\n{said}"), SPELLING.answered(answer)]
     return row(sample, [Exchange(messages, done, SPELLING)]), more | metadata.told(sample)
+
+
+def guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The fact and the file as it was as one question, and what write_guardian should do as its answer."""
+    asked, answered, done = guardian.texts(sample, found, characters)
+    messages = [SPELLING.asked(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.answered(answered)]
+    return row(sample, [Exchange(messages, done, SPELLING)]), done
 
 
 def row(sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTHING) -> Row:

@@ -34,7 +34,7 @@ def planned(source: Source, options: Options, decided: Decided, folder: Path, he
 def _batches(source, shape: Shape, decided: Decided) -> Iterator[list[PlainRow]]:
     """The samples to compare, without those that have nothing to teach for the task."""
     own = len(gathered.COLUMNS)
-    if shape.task != "gate":
+    if shape.task == "reply":
         for batch in source.batches((*gathered.COLUMNS, "sample_type"), gathered.LONG_COLUMN):
             yield [row[:own] for row in batch if is_taught(shape, row[own])]
         return

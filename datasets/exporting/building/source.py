@@ -29,6 +29,8 @@ COLUMNS = (
     "turn_traits",
     "gate_label",
     "gate_corrected_output",
+    "guardian_label",
+    "guardian_corrected_output",
     "decision_id",
 )
 STORED = (*COLUMNS, *(name for name in raw.COLUMNS if name not in COLUMNS))  # all that a sample has

@@ -1,8 +1,7 @@
 """Decisions of memory_gate that lack something they name, and their sums."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.models import Agent
@@ -10,9 +9,7 @@ from gate.recording import checking
 from gate.statistics import checking as whole_checks
 from gate.statistics import quick_checks
 
-from ..findings import FINDING, NOTE, Finding
-
-NAMED = 3
+from ..findings import NOTE, Finding, about_rows
 
 
 def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
@@ -25,7 +22,7 @@ def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
             " Backups contain the right ones. Its decisions were not checked further.",
             len(mistyped),
         )
-        yield _finding("gate_types", sentence, agent, mistyped)
+        yield about_rows("gate_types", sentence, agent, mistyped)
     else:
         yield from _of_decisions(agent, is_deep)
 
@@ -41,28 +38,28 @@ def _of_decisions(agent, is_deep):
             " missing: %(named)s.",
             len(responses),
         )
-        yield _finding("gate_responses", sentence, agent, responses)
+        yield about_rows("gate_responses", sentence, agent, responses)
     if receipts := _ids(checking.lonely_receipts(agent.db)):
         sentence = ngettext(
             "%(count)s memory_gate decision that agent %(agent)s was told of is missing: %(named)s.",
             "%(count)s memory_gate decisions that agent %(agent)s was told of are missing: %(named)s.",
             len(receipts),
         )
-        yield _finding("gate_receipts", sentence, agent, receipts, repair="gate_receipts")
+        yield about_rows("gate_receipts", sentence, agent, receipts, repair="gate_receipts")
     if rows := _wrong_sums(agent.db, is_deep):
         sentence = ngettext(
             "%(count)s total of memory_gate decisions of agent %(agent)s does not match the decisions: %(named)s.",
             "%(count)s totals of memory_gate decisions of agent %(agent)s do not match the decisions: %(named)s.",
             len(rows),
         )
-        yield _finding("gate_sums", sentence, agent, rows, repair="gate_sums")
+        yield about_rows("gate_sums", sentence, agent, rows, repair="gate_sums")
     if turns := _ids(checking.without_turn(agent.db)):
         sentence = ngettext(
             "%(count)s memory_gate decision of agent %(agent)s names a turn that its session does not have: %(named)s.",
             "%(count)s memory_gate decisions of agent %(agent)s name turns that their sessions do not have: %(named)s.",
             len(turns),
         )
-        yield _finding("gate_turns", sentence, agent, turns, level=NOTE)
+        yield about_rows("gate_turns", sentence, agent, turns, level=NOTE)
 
 
 def _wrong_sums(db, is_deep):
@@ -82,22 +79,15 @@ def _windows(agent, is_deep):
             " it.",
             len(gone),
         )
-        yield _finding("gate_window_gone", sentence, agent, gone)
+        yield about_rows("gate_window_gone", sentence, agent, gone)
     if is_deep and (damaged := list(checking.damaged_windows(agent.db))):
         sentence = ngettext(
             "%(count)s window of memory_gate of agent %(agent)s is damaged: %(named)s. Backups contain it.",
             "%(count)s windows of memory_gate of agent %(agent)s are damaged: %(named)s. Backups contain them.",
             len(damaged),
         )
-        yield _finding("gate_window_damaged", sentence, agent, damaged)
+        yield about_rows("gate_window_damaged", sentence, agent, damaged)
 
 
 def _ids(rows) -> list[str]:
     return list(rows.order_by("id").values_list("id", flat=True))
-
-
-def _finding(check, sentence, agent, names: Iterable[str], *, level=FINDING, repair=""):
-    names = list(names)
-    named = names[:NAMED] + ([_("%(count)s more") % {"count": f"{len(names) - NAMED:,}"}] if len(names) > NAMED else [])
-    words = {"count": f"{len(names):,}", "agent": agent.agent_id, "named": ", ".join(named)}
-    return Finding(check, sentence % words, level=level, repair=repair, agent=agent.agent_id)

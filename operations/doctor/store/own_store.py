@@ -21,7 +21,7 @@ from openclaw_web.sqlite import adopted, failures, inspection
 from overview.models import AgentSummary
 
 from ..findings import NOTE, Finding
-from . import contents, copied_notes, decisions, kept_files, sums
+from . import contents, copied_notes, decisions, kept_files, sums, writes
 from .losses import AGAIN
 
 FOLDER, FILE = 0o700, 0o600
@@ -48,6 +48,7 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     for agent in healthy:
         yield from sums.look(agent, is_deep=is_deep)
         yield from decisions.look(agent, is_deep=is_deep)
+        yield from writes.look(agent, is_deep=is_deep)
     yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
     yield from kept_files.look(healthy, is_deep=is_deep)
     yield from copied_notes.look()

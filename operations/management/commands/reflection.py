@@ -2,8 +2,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, figures, find, judge, replay, tell
-from guardian.verbs import propose
+from guardian.verbs import correct, propose, rules, undo
+from guardian.verbs import export as export_of_writes
+from guardian.verbs import find as find_writes
 from guardian.verbs import retry as retry_write
+from guardian.verbs import tell as tell_of_writes
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -26,7 +29,19 @@ class Command(Group):
         ),
         "guardian": Branch(
             gettext_lazy("Writes to the memory files of an agent."),
-            {"retry": retry_write, "run": propose},
+            {
+                "list": find_writes.Listing(),
+                "show": find_writes.Showing(),
+                "diff": find_writes.Diffing(),
+                "history": find_writes.History(),
+                "rollback": undo,
+                "correct": correct,
+                "retry": retry_write,
+                "export": export_of_writes,
+                "record": tell_of_writes,
+                "run": propose,
+                "rules": rules,
+            },
         ),
     }
 

@@ -11,11 +11,13 @@ from guardian.exact import data_of
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
-from guardian.rollbacks import exchanging, performing, places, planning, recording, recovering, sessions, workspace
-from guardian.rollbacks.performing import Changed
+from guardian.rollbacks import exchanging, performing, places, planning, recovering, settling, together, workspace
+from guardian.rollbacks.performing import Changed, Wish
 from people.configuration import keys as configuration
+from tests import faults
 
 DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
+WISH = Wish("otto", "wrong")
 pytestmark = pytest.mark.django_db
 
 
@@ -47,7 +49,7 @@ def wrote(file, number, before, after):
 
 def roll_back(ada, number, **more):
     seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).now_hash
-    return performing.perform(ada, f"w{number}", by="otto", reason="wrong", **({"seen": seen} | more))
+    return performing.perform(ada, f"w{number}", WISH, **({"seen": seen} | more))
 
 
 def row(name):
@@ -81,7 +83,7 @@ def test_a_rollback_is_rolled_back_and_the_write_stays_so(ada, file):
     roll_back(ada, 1)
     own = Rollback.objects.using(DB).get().own_audit
     seen = planning.plan(ada, own.id).now_hash
-    performing.perform(ada, own.id, by="otto", reason="it was right", seen=seen)
+    performing.perform(ada, own.id, Wish("otto", "it was right"), seen=seen)
     assert file.read_bytes() == b"two\n"
     assert row("w1").status == row(own.id).status == "rolled_back"
 
@@ -121,22 +123,25 @@ def test_a_file_that_changed_since_the_preview_is_left_alone(ada, file):
     seen = planning.plan(ada, "w1").now_hash
     file.write_bytes(b"c\n")
     with pytest.raises(Changed, match="since the preview"):
-        performing.perform(ada, "w1", by="otto", reason="wrong", seen=seen)
+        performing.perform(ada, "w1", WISH, seen=seen)
     assert file.read_bytes() == b"c\n" and not RollbackIntent.objects.using(DB).exists()
 
 
-def test_what_an_agent_writes_meanwhile_is_kept(ada, file, monkeypatch):
+def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
     wrote(file, 1, b"a\n", b"b\n")
     agent = os.open(file, os.O_WRONLY)
-    exchange = workspace.Folder.exchange
-    monkeypatch.setattr(
-        workspace.Folder, "exchange", lambda *words: (os.pwrite(agent, b"late\n", 0), exchange(*words))[1]
-    )
-    result = roll_back(ada, 1)
+    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+        result = roll_back(ada, 1)
     os.close(agent)
     assert file.read_bytes() == b"a\n"
     kept = FileSnapshot.objects.using(DB).get(id=result.meanwhile[0])
     assert data_of(kept) == b"late\n"
+    (waiting,) = settling.of_audit(ada, "w1")
+    assert waiting.version == kept
+    settling.settle(ada, "w1", kept.id, by="otto", seen=waiting.seen)
+    assert file.read_bytes() == b"late\n" and not settling.of_audit(ada, "w1")
+    with pytest.raises(Changed, match="already"):
+        settling.settle(ada, "w1", kept.id, by="otto", seen=None)
 
 
 @pytest.mark.parametrize(
@@ -175,11 +180,11 @@ def told(file, number, before, after, **columns):
 
 def session(ada, **more):
     made = planning_of(ada, **more)
-    return performing.perform_session(ada, "s1", by="otto", reason="all wrong", seen=made.hashes, **more)
+    return performing.perform_session(ada, "s1", WISH, seen=made.hashes, **more)
 
 
 def planning_of(ada, **more):
-    return sessions.plan_session(ada, "s1", **more)
+    return together.plan_session(ada, "s1", **more)
 
 
 def test_a_session_is_rolled_back_whole(ada, file):
@@ -224,44 +229,49 @@ def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(ada, file)
     assert list(made.by_file) == [NAME, "USER.md"]
     os.link(user, file.parent.parent / "second-name")  # refused when its turn comes
     with pytest.raises(workspace.NotWritten):
-        performing.perform_session(ada, "s1", by="otto", reason="wrong", seen=made.hashes)
+        performing.perform_session(ada, "s1", WISH, seen=made.hashes)
     assert (file.read_bytes(), user.read_bytes()) == (b"b\n", b"tea\n")
     assert sorted(os.listdir(file.parent)) == [NAME, "USER.md"]
     assert not Rollback.objects.using(DB).exists() and row("w2").status == "written"
 
 
 class Killed(BaseException):
-    """Stands for a kill: nothing of ours runs after it."""
+    """Stands for the end of a process: nothing of ours catches it. Real kills are in test_rollback_kill.py."""
+
+
+def _die():
+    raise Killed
+
+
+STEPS = {
+    "draft": lambda: faults.once("open", lambda path: path.endswith(".rollback"), _die),
+    "write": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "write_guardian_audit"'), _die),
+    "rollback": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), _die),
+    "done": lambda: faults.before(DB, lambda sql: sql.startswith('UPDATE "rollback_intents"'), _die),
+}
 
 
 @pytest.mark.parametrize("before", [b"a\n", None])
-@pytest.mark.parametrize("step", ["write_draft", "exchange", "create", "move_aside", "fsynced", "finish"])
-def test_killed_at_any_step_it_is_finished_or_undone(ada, file, monkeypatch, before, step):
+@pytest.mark.parametrize("step", STEPS)
+def test_ended_at_any_step_it_is_finished_or_undone(ada, file, before, step):
     wrote(file, 1, before, b"b\n")
-    with monkeypatch.context() as patched:
-        _die_at(patched, step)
-        with suppress(Killed):
-            roll_back(ada, 1)
+    if step == "draft" and before is None:
+        step = "write"  # a file that goes has no draft
+    with STEPS[step](), suppress(Killed):
+        roll_back(ada, 1)
     recovered = recovering.recover(ada)
     is_done = row("w1").status == "rolled_back"
-    assert Rollback.objects.using(DB).exists() == is_done
+    assert Rollback.objects.using(DB).exists() == is_done == (step != "draft")
     assert (file.read_bytes() if file.exists() else None) == (before if is_done else b"b\n")
     assert [one.name for one in Path(file.parent).iterdir()] in ([NAME], [])
     assert recovering.recover(ada) == [] and len(recovered) <= 1
 
 
-def _die_at(patched, step):
-    def dying(real):
-        def act(*words):
-            if step != "finish":
-                real(*words)
-            raise Killed
-
-        return act
-
-    if step == "finish":
-        patched.setattr(recording, "finish", dying(recording.finish))
-    elif step == "fsynced":
-        patched.setattr(exchanging, "watch", dying(lambda *_words: None))
-    else:
-        patched.setattr(workspace.Folder, step, dying(getattr(workspace.Folder, step)))
+def test_what_is_displaced_is_copied_unless_nobody_wants_it(ada, file, settings):
+    folder = settings.HOME_DIR / "rollback-copies" / "ada"
+    wrote(file, 1, b"a\n", b"b\n")
+    performing.perform(ada, "w1", Wish("otto", "wrong", keeps_copy=False), seen=None)
+    assert not folder.exists()
+    wrote(file, 2, b"a\n", b"c\n")
+    roll_back(ada, 2)
+    assert [path.read_bytes() for path in folder.iterdir()] == [b"c\n"]

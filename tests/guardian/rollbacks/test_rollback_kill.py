@@ -20,10 +20,11 @@ from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
-from guardian.rollbacks import exchanging, performing, places, planning, sessions
+from guardian.rollbacks import exchanging, performing, places, planning, together
 from openclaw_web import clock
 exchanging.LOOKS = (0.0,)
 main = Agent.objects.get()
+WISH = performing.Wish("otto", "test")
 folder = places.workspace_of(main)
 
 def write(number, name, session):
@@ -46,10 +47,10 @@ for number in itertools.count(WriteGuardianAudit.objects.using(main.db).count())
         name = write(number, "MEMORY.md", "alone")
         if name and number % 3:
             seen = planning.plan(main, name).now_hash
-            performing.perform(main, name, by="otto", reason="test", seen=seen)
+            performing.perform(main, name, WISH, seen=seen)
     elif write(number, "MEMORY.md", f"s{number}") and write(number, "USER.md", f"s{number}"):
-        made = sessions.plan_session(main, f"s{number}")
-        performing.perform_session(main, f"s{number}", by="otto", reason="test", seen=made.hashes)
+        made = together.plan_session(main, f"s{number}")
+        performing.perform_session(main, f"s{number}", WISH, seen=made.hashes)
 """
 RECOVER = """
 from agents.models import Agent

@@ -20,7 +20,7 @@ NO_STATES = {
     "Backup": {"operations/backups/services.py"},  # a kind of job
     "Changed": {
         *("automation/background.py", "ledger/lists/stored.py"),  # when
-        *("templates/operations/doctor_found.html", "templates/guardian/file_detail.html"),
+        *("templates/operations/doctor_found.html", "templates/guardian/file_parts.html"),
     },
     "New": {"templates/operations/doctor_found.html"},  # heads over numbers of sources
     "Unchanged": {"templates/operations/doctor_found.html"},

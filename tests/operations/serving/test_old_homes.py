@@ -50,6 +50,16 @@ GATE_NEW = {
     *("idx_guardian_run_created", "idx_guardian_run_state", "idx_guardian_run_turn"),
     *("idx_guardian_step_created", "idx_guardian_step_run"),
 }
+# What writes to memory files have there: tables of their own, and the bytes of versions that are not UTF-8.
+GUARDIAN_RAW = ', "raw" BLOB NULL'
+GUARDIAN_NEW = {
+    *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),
+    *("idx_apply_to_future", "idx_audit_after", "idx_audit_before", "idx_audit_created"),
+    *("idx_audit_decision", "idx_audit_file", "idx_audit_session_time", "idx_audit_status"),
+    *("idx_audit_turn", "idx_correction_audit", "idx_guardian_statuses", "idx_intent_open"),
+    *("idx_intent_snapshot", "idx_rollback_own", "idx_rollback_snapshot", "idx_rolled_back_at"),
+    *("rollback_intents", "rollbacks", "write_guardian_audit"),
+}
 # Columns by which an export is counted.
 LONGER = ', "sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score", "turn_traits"'
 CREATE = "from agents import databases; databases.create('main')"
@@ -95,8 +105,12 @@ def test_the_schema_is_what_it_was(migrated, tmp_path):
     assert {name for name in now if now[name] != before[name]} == CHANGED
     assert run(tmp_path / "home", "shell", "--no-imports", "-c", CREATE)[0] == 0
     found = schema(tmp_path / "home" / AGENT)
-    assert found.keys() > GATE_NEW
-    own = {name: about for name, about in found.items() if name not in GATE_NEW}
+    assert found.keys() > GATE_NEW | GUARDIAN_NEW
+    own = {name: about for name, about in found.items() if name not in GATE_NEW | GUARDIAN_NEW}
+    for name in ("file_snapshots", "workspace_files"):
+        table, sql = own[name]
+        assert sql.count(GUARDIAN_RAW) == 1
+        own[name] = (table, sql.replace(GUARDIAN_RAW, ""))
     table, sql = own["memory_gate_decisions"]
     for part in GATE:
         assert sql.count(part) == 1

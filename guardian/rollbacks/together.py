@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
@@ -30,11 +31,12 @@ class SessionPlan:
 
 
 def plan_session(agent: Agent, session_id: str, *, since: int | None = None, until: int | None = None) -> SessionPlan:
-    """What rolling back the writes of a session (from `since`, before `until`; milliseconds) would do. Reads only.
+    """What rolling back the writes of a session (its id or key; from `since`, before `until`; ms) would do. Reads only.
 
     Raises NotPossible when there are none, or one of them lacks its versions; else as `planning.plan`.
     """
-    rows = WriteGuardianAudit.objects.using(agent.db).filter(session_id=session_id, status=Status.WRITTEN)
+    named = Q(session_id=session_id) | Q(session_key=session_id)
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(named, status=Status.WRITTEN)
     rows = rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
     rows = rows.filter(created_at__gte=since) if since is not None else rows
     rows = rows.filter(created_at__lt=until) if until is not None else rows

@@ -1,0 +1,225 @@
+"""Collect writes to memory files: what write_guardian logged, what a `reflection.db` says, and what nobody told of."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, look, names_in, open_regular
+from agents.models import Agent, CollectorSource
+from gate.collectors.found import Problem
+from gate.recording.imported import by_agent
+from guardian.collectors import reflection_db, written_log
+from guardian.collectors.found import FoundWrite
+from guardian.files import MEMORY_FILES
+from guardian.recording import attributing, behind, imported, recorded, storing
+from guardian.recording.told import FileChange, Source
+from ledger.collectors.database import Damaged
+from ledger.collectors.jsonl import Line
+from ledger.models import RejectedRecord
+from ledger.transcripts import storing as ledger_storing
+from openclaw_web.clock import now_ms
+from people.configuration import keys as configuration
+
+from . import databases
+from .databases import Unreadable
+
+Kind = CollectorSource.Kind
+OWN = ".openclaw-reflection"
+WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
+WORKSPACE = re.compile("workspace(-.+)?")
+MOST_LINE = 16 * 1024 * 1024
+READER = 1  # raised when readers learn to read more: what has not changed is then read again
+RECENT_MS = 2 * 86_400_000  # writes without a turn that are looked at again at each import
+NAMES = ("writes", "merged", "withheld", "unattributed", "rollbacks", "corrections")
+
+
+def collect(collection: Any) -> dict[str, int]:
+    """Read what is new; how many writes came, how many changes nobody told of, and what was not stored."""
+    counts = Counter(dict.fromkeys((*NAMES, "rejected", "matched_later", "lines"), 0))
+    if configuration.get(recorded.SETTING):
+        for place in _places(collection):
+            _database(collection, place, counts)
+            _log(collection, place, counts)
+        _match_again(collection, counts)
+        if configuration.get(storing.SNAPSHOTS):
+            _attribute(collection, counts)
+    return dict(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A workspace with the agents here that have it, that of the default agent first; or one that no agent has."""
+
+    workspace: Path
+    agents: list[Agent]
+    is_elsewhere: bool = False
+
+    @property
+    def own(self) -> Path:
+        """The folder that the plugin has in it."""
+        return self.workspace / OWN
+
+
+def _places(collection) -> list[Place]:
+    found: dict[Path, list[Agent]] = {}
+    for one in sorted(collection.home.agents, key=lambda one: (one.home_name != "main", one.home_name)):
+        agent = collection.agents.get(one.home_name)
+        if one.workspace and agent is not None:
+            found.setdefault(one.workspace, []).append(agent)
+    taken = {one.workspace for one in collection.home.agents}
+    default = collection.agents.get("main") or collection.agents[min(collection.agents)]
+    others = (name for name in names_in(collection.home.root, []) if WORKSPACE.fullmatch(name))
+    left = [folder for name in others if (folder := collection.home.root / name) not in taken]
+    return [Place(*one) for one in found.items()] + [Place(folder, [default], is_elsewhere=True) for folder in left]
+
+
+def _log(collection, place, counts):
+    """The log of write_guardian, from its start: its lines have no ids, and equal ones are known by their order."""
+    file, agents = place.own / WRITTEN, place.agents
+    stat = look(file)
+    if stat is None or collection.book.was_read(file, stat, _how(collection), kind=Kind.GUARDIAN_WRITES):
+        return
+    found: list[FoundWrite] = []
+    problems: list[Line] = []
+    try:
+        with open_regular(place.workspace, file) as handle:
+            stat = os.fstat(handle.fileno())
+            for one in _lines(handle):
+                (problems if isinstance(one, Line) else found).append(one)
+    except NotReadable as exc:
+        words = {"file": file.name, "reason": exc}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    counts["lines"] += len(found) + len(problems)
+    _reject(collection, agents[0], file, problems, counts)
+    by_owner: dict[str, list[FoundWrite]] = {}
+    for one in found:
+        by_owner.setdefault(_owner(agents, one).agent_id, []).append(one)
+    for agent in agents:
+        if collection.only in (None, agent.agent_id):
+            own = by_owner.get(agent.agent_id, [])
+            result = imported.store(agent, own, Source.LOG, is_elsewhere=place.is_elsewhere)
+            _count(collection, agent, file, result, counts)
+    if collection.only is None or len(agents) == 1:
+        collection.book.save_read(file, stat, _how(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
+
+
+def _lines(handle) -> Iterator[FoundWrite | Line]:
+    reader, offset = written_log.LogReader(), 0
+    while line := handle.readline(MOST_LINE):
+        start, offset = offset, offset + len(line)
+        if not line.endswith(b"\n") and len(line) < MOST_LINE:
+            break  # still being written
+        one = reader.feed(line)
+        if isinstance(one, Problem):
+            yield Line(start, offset, line[:4096], None, one.reason, one.detail)
+        elif one is not None:
+            yield one
+
+
+def _owner(agents, one):
+    """Whose write it is where agents share a workspace: of the decision behind it, else of the first of them."""
+    if len(agents) > 1:
+        about = {"fact": one.fact, "at": one.at, "kind": one.kind, "target_file": one.target_file}
+        return next((agent for agent in agents if behind.by_fact(agent.db, **about)), agents[0])
+    return agents[0]
+
+
+def _database(collection, place, counts):
+    """A `reflection.db` in the folder that the plugin has in a workspace."""
+    source, agents = place.own / DATABASE, place.agents
+    stat, wal = databases.stats_of(source)
+    if stat is None or _is_known(collection, source, stat, wal):
+        return
+    try:
+        with databases.opened(collection, source, reflection_db.TABLES) as database:
+            _rows(collection, database, source, place, counts)
+    except (Unreadable, Damaged) as exc:
+        counts["rejected"] += 1
+        words = {"file": collection.book.name(source), "reason": databases.why(exc)}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    if collection.only is None or len(agents) == 1:
+        for path, one in ((source, stat), (databases.log(source), wal)):
+            if one is not None:
+                collection.book.save_read(path, one, _how(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
+
+
+def _is_known(collection, source, stat, wal):
+    pairs = [(source, stat), *([(databases.log(source), wal)] if wal else [])]
+    how = _how(collection)
+    return all(collection.book.was_read(path, one, how, kind=Kind.GUARDIAN_WRITES) for path, one in pairs)
+
+
+def _rows(collection, database, source, place, counts):
+    found: list[FoundWrite] = []
+    problems: list[Line] = []
+    for number, one in enumerate(reflection_db.read(database)):
+        if isinstance(one, Problem):
+            problems.append(Line(number, number, b"", None, one.reason, one.detail))
+        else:
+            found.append(one)
+    _reject(collection, place.agents[0], source, problems, counts)
+
+    def change(one):
+        before, after = one.snapshots
+        sides = [reflection_db.content(database, one.target_file, name) for name in (before, after)]
+        return FileChange(*sides)
+
+    names = {name: agent.agent_id for name, agent in collection.agents.items()}
+    here = {agent.agent_id: agent for agent in collection.agents.values()}
+    for agent_id, some in by_agent(found, names, {}, place.agents[0].agent_id).items():
+        if collection.only in (None, agent_id):
+            about = {"is_elsewhere": place.is_elsewhere}
+            result = imported.store(here[agent_id], some, Source.DATABASE, change, **about)
+            _count(collection, here[agent_id], source, result, counts)
+
+
+def _count(collection, agent, file, result, counts):
+    for name in NAMES:
+        counts[name] += getattr(result, name)
+    _reject(collection, agent, file, [_refused(*one) for one in result.refused], counts)
+
+
+def _refused(name, why):
+    """A write that is not stored: it has a place of its own, beyond those of rows."""
+    place = 2**40 + int(storing.digest(name.encode())[:8], 16)
+    return Line(place, place, b"", None, "bad_write", f"{name}: {why}")
+
+
+def _reject(collection, agent, file, lines, counts):
+    """Show what cannot be used under Rejected records; counted are those that are new there."""
+    if not lines:
+        return
+    name = collection.book.name(file)
+    known = set(RejectedRecord.objects.using(agent.db).filter(file=name).values_list("byte_offset", flat=True))
+    counts["rejected"] += sum(line.offset not in known for line in lines)
+    ledger_storing.reject(agent.db, name, lines)
+
+
+def _how(collection):
+    """How logs and databases are read: with somebody else opted out, they are read again."""
+    return f"{READER} writes {','.join(sorted(collection.opted_out))}"
+
+
+def _match_again(collection, counts):
+    """Writes without a turn, once more: their transcripts and decisions may have come with this import."""
+    for agent in collection.agents.values():
+        report = collection.reports.get(agent.agent_id)
+        if report is not None:
+            is_whole = bool(report.transcripts["new"]) or collection.is_again
+            counts["matched_later"] += imported.match_again(agent, since=None if is_whole else now_ms() - RECENT_MS)
+
+
+def _attribute(collection, counts):
+    """Versions of memory files that no write leads to: what nobody told of."""
+    for agent in collection.agents.values():
+        if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
+            for name in MEMORY_FILES:
+                counts["unattributed"] += attributing.settle_new(agent.db, name).unattributed

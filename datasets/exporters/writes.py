@@ -1,0 +1,79 @@
+"""A write to a memory file as a sample: what write_guardian was asked, what it did, and what it should have done."""
+
+from dataclasses import dataclass
+from typing import Any
+
+WRITE = "write_guardian_decision"
+WRITTEN, REFUSED = "written", "refused"
+NO_FILE = "There is no such file yet."
+NO_REASON = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAsked:
+    """What write_guardian was given: a fact, and the file as it was; `content` is None where there was none."""
+
+    fact: str
+    file: str
+    content: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAnswer:
+    """What it did or should have done. `content` is the file afterwards; None: not known, or nothing was written."""
+
+    status: str
+    file: str
+    reason: str
+    content: str | None = None
+
+
+def asked(body: dict[str, Any]) -> WriteAsked:
+    """What was asked, of the content of a sample. Samples of others always have a text for the file."""
+    content = _text(body, "currentFileContent")
+    return WriteAsked(_text(body, "candidateFact"), _text(body, "targetFile"), content if _existed(body) else None)
+
+
+def done(body: dict[str, Any]) -> WriteAnswer | None:
+    """What was done, of the content of a sample."""
+    status = _text(body, "decision")
+    if not status:
+        return None
+    content = body.get("writtenContent")
+    is_known = status == WRITTEN and isinstance(content, str)
+    return WriteAnswer(status, _text(body, "targetFile"), _text(body, "decisionReason"), content if is_known else None)
+
+
+def corrected(output: dict[str, Any] | None, body: dict[str, Any]) -> WriteAnswer | None:
+    """What people say should have been done (`guardian_corrected_output`); None: nothing."""
+    if not output or not _text(output, "status"):
+        return None
+    file = _text(output, "targetFile") or _text(body, "targetFile")
+    content = _text(output, "content") or None
+    return WriteAnswer(output["status"], file, _text(output, "reason"), content)
+
+
+def question(asked: WriteAsked) -> str:
+    """What a model is given: the fact, the name of the file, and the file as it is."""
+    held = NO_FILE if asked.content is None else f"Current content:\n{asked.content}"
+    return f"Fact: {on_one_line(asked.fact)}\nFile: {asked.file}\n{held}"
+
+
+def answer(found: WriteAnswer) -> str:
+    """What a model is to learn. What is refused ends with the reason; what is written with the whole file."""
+    said = f"Decision: {found.status}\nReason: {on_one_line(found.reason) or NO_REASON}"
+    return said if found.status != WRITTEN else f"{said}\nFile: {found.file}\nContent:\n{found.content or ''}"
+
+
+def on_one_line(text: str) -> str:
+    """A text without line breaks, and single blanks."""
+    return " ".join(text.split())
+
+
+def _existed(body):
+    return body.get("fileExisted") is not False
+
+
+def _text(body, name):
+    value = body.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,96 @@
+"""Right or wrong: what people say of a write, which makes its sample or changes what is said on it."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from openclaw_web.errors import Refused
+
+from ..from_decisions.making import stored
+from ..likeness import signatures
+from ..models import DatasetSample
+from ..review import verdicts
+from ..review.parts import PartVerdict
+from . import bodies, making, named
+from .seen import STATUSES, Seen, seen_of, write_of
+
+RIGHT, WRONG, NONE = VERDICTS = ("right", "wrong", "none")
+Status = DatasetSample.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What would have been right: written or refused, and why. `content` is the whole file, where it was written."""
+
+    status: str
+    reason: str = ""
+    content: str = ""
+
+
+def say(
+    agent: Agent,
+    audit_id: str,
+    said: str,
+    *,
+    by: str,
+    correction: Correction | None = None,
+    expected: str | None = None,
+) -> DatasetSample:
+    """The sample of a write, with the verdict that the write is RIGHT or WRONG; with NONE, the sample alone.
+
+    A right write, and a wrong one of which somebody says what would have been right, is approved for training by
+    whoever said so: with `correction`, else with what a correction or a rollback of the write says. A wrong one of
+    which nobody does needs review. Said again, it stays said once. `expected` is the id of the verdict in force as the
+    person saw it, empty for none.
+
+    Raises NoSuchWrite; Refused for a write that cannot become a sample, a correction that cannot be, a sample that
+    somebody else has open, and when another verdict than `expected` is in force.
+    """
+    if said not in VERDICTS:
+        raise Refused(_("A write is either right or wrong."))
+    if correction and said != WRONG:
+        raise Refused(_("Only a wrong write takes a correction."))
+    seen = seen_of(agent, write_of(agent, audit_id))
+    if correction:
+        _check(correction, seen)
+    sample_id = named.sample_id(agent, seen.audit.id)
+    is_there = DatasetSample.objects.filter(id=sample_id).exists()
+    new = None if is_there else making.sample_of(agent, seen)
+    with stored(agent, new):
+        sample = DatasetSample.objects.get(id=sample_id)
+        if expected is not None and (sample.label_id or "") != expected:
+            raise Refused(verdicts.overtaken(sample))
+        if said != NONE:
+            verdict = _verdict(said, correction, seen)
+            status = Status.NEEDS_REVIEW if verdict.label == "incorrect" else Status.APPROVED
+            if not _says(sample, verdict, status):
+                sample = verdicts.add_verdict(sample_id, status, by=by, guardian=verdict)
+    signatures.complete(sample_id)
+    return sample
+
+
+def _verdict(said, correction, seen: Seen):
+    if said == RIGHT:
+        return PartVerdict("correct")
+    if correction:
+        output = {"status": correction.status, "targetFile": seen.audit.target_file, "reason": correction.reason}
+        return PartVerdict("corrected", output | ({"content": correction.content} if correction.content else {}))
+    known = bodies.known_right(seen)
+    return PartVerdict("corrected", known) if known else PartVerdict("incorrect")
+
+
+def _check(correction: Correction, seen: Seen):
+    """A correction says something else than what was done."""
+    if correction.status not in STATUSES:
+        raise Refused(_("A write should have been either written or refused."))
+    if correction.content and correction.status != "written":
+        raise Refused(_("What is refused leaves the file as it was: leave its content out."))
+    if correction.status == seen.status and correction.content in ("", seen.after):
+        raise Refused(_("This is what was done. Say what would have been right, or that it is right."))
+
+
+def _says(sample, verdict, status):
+    """Whether this very verdict is in force, and somebody gave it."""
+    known = (sample.annotation_status, sample.guardian_label, sample.guardian_corrected_output)
+    return known == (status, verdict.label, verdict.corrected_json)

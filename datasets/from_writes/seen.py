@@ -1,0 +1,87 @@
+"""What is known of a write that is to become a sample: its turn, the file on both sides; or why it cannot be one."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from guardian import exact
+from guardian.correcting import correcting
+from guardian.correcting.sayable import audit_of, is_withheld
+from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
+from ledger.models import ConversationTurn
+from openclaw_web.errors import Refused
+
+from . import consent
+
+LONGEST_FILE = 100_000  # characters: all of them are on the screen of whoever judges it
+STATUSES = correcting.STATUSES
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A write with its turn, its decision, and what the file held; None: no file, or nothing was written.
+
+    `status` is what was decided. `correction` and `rollback` are what people did about it, the correction that stands.
+    """
+
+    audit: WriteGuardianAudit
+    turn: ConversationTurn
+    decision: MemoryGateDecision | None
+    status: str
+    before: str | None
+    after: str | None
+    correction: BehaviorCorrection | None
+    rollback: Rollback | None
+    restored: str | None
+
+
+def write_of(agent: Agent, audit_id: str) -> WriteGuardianAudit:
+    """A write of an agent. Raises NoSuchWrite."""
+    return audit_of(agent.db, audit_id)
+
+
+def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
+    """What a sample of the write is made of. Raises Refused where it cannot have one."""
+    db, status = agent.db, correcting.original(agent.db, audit).status
+    if status not in STATUSES or not audit.candidate_fact or not audit.target_file:
+        raise Refused(_("Only a write of a known fact that was written or refused can become a sample."))
+    turn = ConversationTurn.objects.using(db).filter(id=audit.turn_id).first() if audit.turn_id else None
+    if turn is None:
+        raise Refused(_("The turn of this write is not known or no longer stored, so it cannot become a sample."))
+    if status == "written" and audit.after_snapshot_id is None and audit.before_snapshot_id is None:
+        raise Refused(_("Nobody knows what the file held before and after this write, so it cannot become a sample."))
+    if is_withheld(db, audit) or consent.is_file_withheld(db, audit):
+        raise Refused(
+            _("Somebody opted out whose words the fact or the file holds, or may hold. It cannot become a sample.")
+        )
+    rollback = Rollback.objects.using(db).filter(audit_id=audit.id).select_related("restored_snapshot").first()
+    decisions = MemoryGateDecision.objects.using(db).defer("raw_response")
+    return Seen(
+        audit=audit,
+        turn=turn,
+        decision=decisions.filter(id=audit.decision_id).first() if audit.decision_id else None,
+        status=status,
+        before=_text(audit.before_snapshot),
+        after=_text(audit.after_snapshot) if status == "written" else None,
+        correction=next(iter(correcting.of_audit(db, audit.id)), None),
+        rollback=rollback,
+        restored=_text(rollback.restored_snapshot) if rollback else None,
+    )
+
+
+def _text(version):
+    """A version as a text, exactly. Raises Refused for one that is none, and NotExact for one without its bytes."""
+    if version is None:
+        return None
+    try:
+        text = exact.data_of(version).decode()
+    except UnicodeDecodeError as exc:
+        raise Refused(_("The file is not UTF-8 text, so this write cannot become a sample.")) from exc
+    if len(text) > LONGEST_FILE or "\0" in text:
+        raise Refused(
+            _("A sample holds files of at most %(most)s characters, without NUL. This one cannot become a sample.")
+            % {"most": f"{LONGEST_FILE:,}"}
+        )
+    return text

@@ -1,0 +1,191 @@
+"""The writes of a `reflection.db` of the shape that Reflection's requirements give it.
+
+Any column but those of a write itself may be missing, and so may the tables beside them. Contents of files are read
+when they are asked for: there may be more of them than memory.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from gate.collectors.found import Problem
+from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database_tables import Tables
+from ledger.collectors.records import MAX_NAME, moment_ms
+
+from ..files import MEMORY_FILES
+from .found import STATUSES, FoundCorrection, FoundRollback, FoundWrite
+
+AUDIT, SNAPSHOT, ROLLBACK, CORRECTION = (
+    "write_guardian_audit",
+    "file_snapshots",
+    "rollbacks",
+    "behavior_corrections",
+)
+TABLES: Tables = {
+    AUDIT: (
+        *("id", "decision_id", "turn_id", "session_id", "target_file", "candidate_fact", "before_snapshot_id"),
+        *("after_snapshot_id", "status", "reason", "llm_model", "llm_latency_ms", "agent_steps", "created_at"),
+    ),
+    SNAPSHOT: ("id", "file_name", "content", "content_hash", "created_at"),
+    ROLLBACK: ("id", "audit_id", "rolled_back_at", "rolled_back_by", "reason"),
+    CORRECTION: (
+        *("id", "audit_id", "original_status", "original_candidate_fact", "original_target_file", "corrected_status"),
+        *("corrected_candidate_fact", "corrected_target_file", "correction_reason", "apply_to_future"),
+        *("correction_pattern", "corrected_by", "corrected_at"),
+    ),
+}
+NEEDED = ("id", "target_file", "status", "created_at")
+MOST_FACT = 20_000
+Row = dict[str, Any]
+
+
+class _Unusable(Exception):
+    """A value is not what its column is for."""
+
+
+def read(database: Database) -> Iterator[FoundWrite | Problem]:
+    """The writes of a database, and what is wrong with the others; nothing where it has no table of them."""
+    if AUDIT not in database.columns:
+        return
+    if not database.has(AUDIT, *NEEDED):
+        yield Problem("bad_write", f"{AUDIT} lacks one of the columns {', '.join(NEEDED)}")
+        return
+    try:
+        for row in _rows(database, AUDIT):
+            yield from _write(database, row)
+    except Damaged as exc:
+        yield Problem("damaged_database", str(exc))
+
+
+def content(database: Database, name: str, snapshot_id: str | None) -> bytes | None:
+    """What a file held, compared with its hash; None: there was no file. Raises Damaged for what is not there."""
+    if snapshot_id is None:
+        return None
+    row = next(_rows(database, SNAPSHOT, "id = ?", (snapshot_id,)), None)
+    if row is None or row["file_name"] not in (None, name.encode()):
+        raise Damaged(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
+    data = row["content"]
+    if not isinstance(data, bytes):
+        raise Damaged(f"the version {snapshot_id[:MAX_NAME]} is no text")
+    told = row["content_hash"]
+    if told is not None and told != hashlib.sha256(data).hexdigest().encode():
+        raise Damaged(f"the version {snapshot_id[:MAX_NAME]} has another hash than its content")
+    return data
+
+
+def _rows(database: Database, table: str, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[Row]:
+    names = TABLES[table]
+    for row in database.rows(table, *names, where=where, values=values, order="" if where else "created_at"):
+        yield dict(zip(names, row, strict=True))
+
+
+def _write(database, row):
+    """A write, and problems: what is beside one may be unusable without harm to the write itself."""
+    try:
+        own = _own(row)
+    except _Unusable as exc:
+        yield Problem("bad_write", str(exc))
+        return
+    rollback, corrections = None, []
+    for table, make in ((ROLLBACK, _rollback), (CORRECTION, _correction)):
+        for found in _rows(database, table, "audit_id = ?", (own["id"],)):
+            try:
+                one = make(found)
+            except _Unusable as exc:
+                yield Problem("bad_write", f"{own['id']}: {exc}")
+                continue
+            if table == ROLLBACK:
+                rollback = one
+            else:
+                corrections.append(one)
+    has_sides = database.has(AUDIT, "before_snapshot_id", "after_snapshot_id")
+    sides = (_text(row, "before_snapshot_id"), _text(row, "after_snapshot_id")) if has_sides else (None, None)
+    snapshots = sides if any(sides) and own["status"] in ("written", "rolled_back") else None
+    yield FoundWrite(**own, snapshots=snapshots, rollback=rollback, corrections=tuple(corrections))
+
+
+def _own(row):
+    """What the row of a write says."""
+    id_, status, target = (_text(row, name) for name in ("id", "status", "target_file"))
+    if not id_ or len(id_) > MAX_NAME:
+        raise _Unusable("no usable id")
+    if status not in STATUSES:
+        raise _Unusable(f"{id_}: unknown status {str(status)[:MAX_NAME]}")
+    if target not in MEMORY_FILES:
+        raise _Unusable(f"{id_}: unknown file {str(target)[:MAX_NAME]}")
+    fact = _text(row, "candidate_fact")
+    if fact is not None and len(fact) > MOST_FACT:
+        raise _Unusable(f"{id_}: a fact of more than {MOST_FACT} characters")
+    if (at := _moment(row, "created_at")) is None:
+        raise _Unusable(f"{id_}: no time")
+    return {
+        "id": id_,
+        "at": at,
+        "target_file": target,
+        "status": status,
+        "fact": fact or None,
+        "reason": _text(row, "reason"),
+        "decision_id": _text(row, "decision_id"),
+        "turn_id": _text(row, "turn_id"),
+        "session_key": _text(row, "session_id"),
+        "model": _text(row, "llm_model"),
+        "latency_ms": _count(row, "llm_latency_ms"),
+        "agent_steps": _count(row, "agent_steps"),
+    }
+
+
+def _rollback(row):
+    id_, at = _text(row, "id"), _moment(row, "rolled_back_at")
+    if not id_ or at is None:
+        raise _Unusable("a rollback without id or time")
+    return FoundRollback(id_, at, _text(row, "rolled_back_by") or "", _text(row, "reason") or "")
+
+
+def _correction(row):
+    id_, at = _text(row, "id"), _moment(row, "corrected_at")
+    names = ("status", "candidate_fact", "target_file")
+    original = tuple(_text(row, f"original_{name}") for name in names)
+    corrected = tuple(_text(row, f"corrected_{name}") for name in names)
+    if not id_ or at is None:
+        raise _Unusable("a correction without id or time")
+    if original[0] not in STATUSES or corrected[0] not in STATUSES:
+        raise _Unusable("a correction of an unknown status")
+    if any(target is not None and target not in MEMORY_FILES for target in (original[2], corrected[2])):
+        raise _Unusable("a correction of an unknown file")
+    pattern = _text(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
+    by, reason = _text(row, "corrected_by") or "", _text(row, "correction_reason") or ""
+    return FoundCorrection(id_, at, by, original, corrected, reason, pattern or None)
+
+
+def _text(row, name):
+    value = row[name]
+    if value is None:
+        return None
+    if not isinstance(value, bytes):
+        raise _Unusable(f"{name} is no text")
+    try:
+        text = value.decode()
+    except UnicodeDecodeError as exc:
+        raise _Unusable(f"{name} is not UTF-8") from exc
+    if "\x00" in text:
+        raise _Unusable(f"{name} holds a NUL")
+    return text
+
+
+def _count(row, name):
+    value = row[name]
+    if value is None:
+        return None
+    if isinstance(value, bytes) or not 0 <= value < 2**53 or value != int(value):
+        raise _Unusable(f"{name} is no count")
+    return int(value)
+
+
+def _moment(row, name):
+    value = row[name]
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if value is not None and moment_ms(value) is None:
+        raise _Unusable(f"{name} is no time")
+    return None if value is None else moment_ms(value)

@@ -1,0 +1,174 @@
+"""What a write should have been: people say so, and nothing that somebody said is ever changed. The last word stands.
+
+With a pattern, a correction is a rule for facts to come (rules.py).
+"""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents.models import Agent
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing
+from people.audit import log
+
+from ..files import MEMORY_FILES
+from ..models import BehaviorCorrection, Rollback, WriteGuardianAudit
+from . import patterns, rules
+from .sayable import audit_of, is_withheld
+
+LONGEST = 10_000  # characters of a fact or a reason
+Status = WriteGuardianAudit.Status
+STATUSES = (Status.WRITTEN.value, Status.REFUSED.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a write was, or should have been. Refused is a fact that stays out of every file."""
+
+    status: str
+    fact: str
+    file: str
+
+    def is_other_than(self, other: "Said") -> bool:
+        """Whether something else would be in a file. Of what is refused, fact and file make no difference."""
+        if self.status == other.status == Status.REFUSED:
+            return False
+        return self != other
+
+
+def correct(
+    agent: Agent,
+    audit_id: str,
+    *,
+    status: str,
+    fact: str | None = None,
+    file: str | None = None,
+    reason: str,
+    apply_to_future: bool = False,
+    pattern: str = "",
+    by: str,
+) -> BehaviorCorrection:
+    """Say what a write should have been. A fact or file that is left out (None or empty) stays as it was.
+
+    With `apply_to_future` it is a rule for facts that match `pattern`; without one the proposed pattern is taken. A
+    rule of an earlier correction of the same write ends.
+
+    Raises NoSuchWrite; Refused for what is no correction, when it says what stands already, for patterns that are none
+    or do not match their own fact, for more rules than can be, and while the words of the write are withheld.
+    """
+    audit = audit_of(agent.db, audit_id)
+    if is_withheld(agent.db, audit):
+        raise Refused(_("Somebody opted out whose words this write holds, or may hold. It cannot be corrected."))
+    was = original(agent.db, audit)
+    said = _said(was, status, fact, file)
+    _check(said, reason)
+    rule = _pattern(audit, pattern) if apply_to_future else _no_pattern(pattern)
+    with writing.in_turn_of(agent.db):
+        row = _stored(agent.db, audit, was, said, reason=reason.strip(), rule=rule, by=by)
+    told = {"object_type": "write", "object_id": audit.id, "agent_id": agent.agent_id, "status": said.status}
+    log.record(by, "write_corrected", **told)
+    return row
+
+
+def original(db: str, audit: WriteGuardianAudit) -> Said:
+    """What was decided about a write, whatever became of it afterwards: rolled back, it was written nevertheless."""
+    status = audit.status
+    if status == Status.ROLLED_BACK:
+        before = Rollback.objects.using(db).filter(audit_id=audit.id).values_list("previous_status", flat=True)
+        status = before.first() or Status.WRITTEN.value
+    return Said(status, audit.candidate_fact or "", audit.target_file or "")
+
+
+def of_audit(db: str, audit_id: str) -> list[BehaviorCorrection]:
+    """The corrections of a write, the last one first: that one stands."""
+    rows = BehaviorCorrection.objects.using(db).filter(audit_id=audit_id)
+    return list(rows.order_by("-corrected_at", "-id")[:100])
+
+
+def says(row: BehaviorCorrection) -> Said:
+    """What a correction says the write should have been."""
+    return Said(row.corrected_status, row.corrected_candidate_fact or "", row.corrected_target_file or "")
+
+
+def _said(was: Said, status, fact, file):
+    return Said(status, (fact or "").strip() or was.fact, file or was.file)
+
+
+def _check(said: Said, reason):
+    if said.status not in STATUSES:
+        raise Refused(_("A write should have been either written or refused."))
+    if said.file not in MEMORY_FILES and (said.file or said.status == Status.WRITTEN):
+        raise Refused(_("The file must be one of %(files)s.") % {"files": ", ".join(MEMORY_FILES)})
+    if said.status == Status.WRITTEN and not said.fact:
+        raise Refused(_("Say which fact should have been written."))
+    if not reason.strip():
+        raise Refused(_("Say why: the reason is kept with the correction."))
+    if max(len(said.fact), len(reason)) > LONGEST or "\0" in said.fact + reason:
+        raise Refused(_("A fact and a reason have at most %(most)s characters each.") % {"most": LONGEST})
+
+
+def _no_pattern(pattern):
+    if pattern.strip():
+        raise Refused(_("A pattern is for facts to come: choose that the correction applies to them, too."))
+
+
+def _pattern(audit, pattern):
+    """The pattern of a rule, which matches the fact it was made for."""
+    fact = audit.candidate_fact or ""
+    found = pattern.strip() or patterns.proposed(fact)
+    if not found:
+        raise Refused(_("The fact of this write is not known. Say with a pattern which facts the rule is about."))
+    if patterns.fits(found, ""):
+        raise Refused(_("This pattern matches every fact. Say with words which facts the rule is about."))
+    if fact and not patterns.fits(found, fact):
+        raise Refused(_("This pattern does not match the fact of this write."))
+    return found
+
+
+def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
+    before = next(iter(of_audit(db, audit.id)), None)
+    _check_differs(db, audit, was, said, before, rule)
+    if rule and rules.switched_on(db).exclude(audit_id=audit.id).count() >= rules.MOST:
+        raise Refused(
+            _("%(most)s rules are switched on. Switch one off before you add another.") % {"most": rules.MOST}
+        )
+    now = max(clock.now_ms(), before.corrected_at + 1 if before else 0)
+    earlier = rules.switched_on(db).filter(audit_id=audit.id).order_by()
+    earlier.update(switched_off_at=now, switched_off_by=by)
+    return BehaviorCorrection.objects.using(db).create(
+        id=str(ULID()),
+        audit_id=audit.id,
+        original_status=was.status,
+        original_candidate_fact=audit.candidate_fact,
+        original_target_file=audit.target_file,
+        corrected_status=said.status,
+        corrected_candidate_fact=said.fact or None,
+        corrected_target_file=said.file or None,
+        correction_reason=reason,
+        apply_to_future=rule is not None,
+        correction_pattern=rule,
+        corrected_by=by,
+        corrected_at=now,
+    )
+
+
+def _check_differs(db, audit, was: Said, said: Said, before, rule):
+    if before is None:
+        if not said.is_other_than(was) and not _is_against_its_rule(db, audit, said):
+            raise Refused(_("This is what happened. Say what should have been different."))
+    elif not said.is_other_than(says(before)):
+        is_same_rule = before.correction_pattern == rule and not before.switched_off_at
+        if rule is None or is_same_rule:
+            raise Refused(_("The last correction of this write says the same."))
+
+
+def _is_against_its_rule(db, audit, said: Said):
+    """Whether the write names a rule that says something else: then somebody says that the write was right."""
+    row = rules.all_of(db).filter(id=audit.rule_id).first() if audit.rule_id else None
+    if row is None:
+        return False
+    found = rules.said_by(row, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
+    return said.is_other_than(Said(found.status, found.fact, found.target_file))

@@ -1,0 +1,40 @@
+"""Whose words a write holds: what is said of it anew may not repeat words of somebody who has opted out by now."""
+
+from django.utils.translation import gettext as _
+
+from gate.models import MemoryGateDecision
+from gate.recording import consent, speakers, windows
+from ledger.models import ConversationTurn
+from openclaw_web.errors import Refused
+
+from ..models import WriteGuardianAudit
+
+
+class NoSuchWrite(Refused):
+    """The agent has no such write."""
+
+    status = 404
+
+
+def audit_of(db: str, audit_id: str) -> WriteGuardianAudit:
+    """A write of an agent with its versions, without their contents. Raises NoSuchWrite."""
+    rows = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json")
+    found = rows.filter(id=audit_id).first()
+    if found is None:
+        raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
+    return found
+
+
+def is_withheld(db: str, audit: WriteGuardianAudit) -> bool:
+    """Whether somebody has opted out whose words the fact of a write holds, or may hold.
+
+    While anybody has, that is every write without a turn. Of a write with a decision, what the gate saw counts too.
+    """
+    if not consent.opted_out():
+        return False
+    turn = ConversationTurn.objects.using(db).filter(id=audit.turn_id).first() if audit.turn_id else None
+    if turn is None or consent.withheld(db, [turn]):
+        return True
+    rows = MemoryGateDecision.objects.using(db).defer("raw_response")
+    decision = rows.filter(id=audit.decision_id).first() if audit.decision_id else None
+    return bool(decision) and bool(speakers.withheld(db, [(decision, windows.read(db, decision.window_hash))]))

@@ -1,0 +1,81 @@
+"""What goes into the API of corrections and rules, and what comes out of it."""
+
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import Body
+
+from ..files import MEMORY_FILES
+from . import patterns
+from .correcting import LONGEST, STATUSES
+
+NO_NUL = r"^[^\x00]*$"
+Text = {"max_length": LONGEST, "pattern": NO_NUL}
+Corrected = Literal[STATUSES]  # type: ignore[valid-type]
+File = Literal[MEMORY_FILES]  # type: ignore[valid-type]
+
+
+class CorrectionIn(Body):
+    """What a write should have been."""
+
+    status: Corrected
+    fact: str | None = Field(None, **Text, description="left out: as it was")
+    file: File | None = Field(None, description="left out: as it was")
+    reason: str = Field(min_length=1, **Text)
+    apply_to_future: bool = Field(False, strict=True, description="make a rule of it; needs the role operator")
+    pattern: str = Field(
+        "",
+        max_length=patterns.LONGEST,
+        pattern=NO_NUL,
+        description="of RE2, for `apply_to_future`: which facts the rule is about; left out: proposed from the fact",
+    )
+
+
+class CorrectionOut(Schema):
+    id: str
+    audit_id: str
+    original_status: str
+    original_fact: str | None
+    original_file: str | None
+    corrected_status: str
+    corrected_fact: str | None
+    corrected_file: str | None
+    reason: str
+    apply_to_future: bool
+    pattern: str | None
+    corrected_by: str
+    corrected_at: int
+
+
+class RuleOut(CorrectionOut):
+    """A correction that is a rule."""
+
+    is_on: bool
+    is_replaced: bool = Field(description="its write was corrected again: it cannot be switched on")
+    switched_off_at: int | None
+    switched_off_by: str | None
+    acted: int | None = Field(description="writes that name it; null: counting them takes too long")
+    overruled: int | None = Field(description="of these, writes that a later correction says something else of")
+
+
+class RuleSwitchIn(Body):
+    is_on: bool = Field(strict=True)
+
+
+class CheckIn(Body):
+    """A fact that somebody is about to write."""
+
+    fact: str = Field(min_length=1, **Text)
+    file: File
+
+
+class CheckOut(Schema):
+    """What the rules say: without a rule, what was asked about may be written as it is."""
+
+    status: Corrected
+    fact: str
+    file: str
+    rule_id: str | None
+    reason: str | None = Field(description="the reason of the rule's correction")

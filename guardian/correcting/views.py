@@ -1,0 +1,113 @@
+"""Correcting a write, and the rules that came of corrections."""
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
+
+from . import correcting, counting, patterns, rules, sayable, switching, trying
+from .forms import CorrectionForm
+
+SHOWN = 20
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def corrections(request, agent, audit_id):
+    """What people said of a write, and the rule that it goes against: a part of the write's page, or a page."""
+    audit = sayable.audit_of(agent.db, audit_id)
+    rule = rules.all_of(agent.db).filter(id=audit.rule_id).first() if audit.rule_id else None
+    context = {
+        "agent": agent,
+        "audit": audit,
+        "rule": rule,
+        "corrections": correcting.of_audit(agent.db, audit.id),
+        "may_correct": request.user.has_role("labeller"),
+    }
+    return render_page(request, "guardian/corrections.html", context, partial="corrections")
+
+
+@require_safe
+@agent_view
+@needs("labeller")
+def correct(request, agent, audit_id):
+    """What a write was beside what it should be, and what people said before."""
+    audit = sayable.audit_of(agent.db, audit_id)
+    before = correcting.of_audit(agent.db, audit.id)
+    standing = correcting.says(before[0]) if before else correcting.original(agent.db, audit)
+    form = CorrectionForm.about(standing, may_rule=request.user.has_role("operator"))
+    form.initial["pattern"] = patterns.proposed(audit.candidate_fact or "")
+    return _page(request, agent, audit, form)
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def correct_save(request, agent, audit_id):
+    """Say what a write should have been."""
+    audit = sayable.audit_of(agent.db, audit_id)
+    form = CorrectionForm(request.POST, may_rule=request.user.has_role("operator"))
+    if not form.is_valid():
+        return _page(request, agent, audit, form)
+    try:
+        row = correcting.correct(agent, audit.id, by=request.user.username, **form.said)
+    except Refused as refused:
+        form.add_error(None, refused.sentence)
+        return _page(request, agent, audit, form)
+    sentence = _("Correction saved. The rule is switched on.") if row.apply_to_future else _("Correction saved.")
+    return after_post(request, sentence, to=reverse("guardian:corrections", args=[agent.agent_id, audit.id]))
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def rule_list(request, agent):
+    """The rules of an agent, the newest first, with how often they acted and were overruled."""
+    page = page_of(rules.all_of(agent.db), order=rules.NEWEST, size=SHOWN, **places(request))
+    context = {"agent": agent, "page": page, "rules": counting.counted(agent.db, page)}
+    return render_page(request, "guardian/rule_list.html", context)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def rule_try(request, agent):
+    """Which past facts a pattern matches: a part of the page of a correction, or a page without scripts."""
+    pattern = request.POST.get("pattern", "").strip()
+    context = {"agent": agent, "pattern": pattern, "tried": None, "problem": ""}
+    try:
+        context["tried"] = trying.tried(agent.db, pattern)
+    except Refused as refused:
+        context["problem"] = refused.sentence
+    return render_page(request, "guardian/rule_try.html", context, partial="tried")
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def rule_switch(request, agent, rule_id):
+    """Switch a rule off, or on again."""
+    to, is_on = reverse("guardian:rule_list", args=[agent.agent_id]), request.POST.get("to") == "on"
+    try:
+        switching.switch(agent, rule_id, on=is_on, by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=to)
+    return after_post(request, _("The rule is switched on.") if is_on else _("The rule is switched off."), to=to)
+
+
+def _page(request, agent, audit, form):
+    context = {
+        "agent": agent,
+        "audit": audit,
+        "was": correcting.original(agent.db, audit),
+        "corrections": correcting.of_audit(agent.db, audit.id),
+        "form": form,
+        "is_withheld": sayable.is_withheld(agent.db, audit),
+    }
+    return render_page(request, "guardian/correct.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,135 @@
+"""The list of writes to an agent's memory files: its filters and what fits them, its columns and its words."""
+
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Substr
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from gate.lists import around
+from ledger.lists import facets
+from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words
+from openclaw_web.lists.filters import DayFilters
+from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
+from openclaw_web.pages import states
+
+from .. import words
+from ..files import MEMORY_FILES
+from ..models import WriteGuardianAudit
+
+TABLE = "write_guardian_audit"
+SEARCH_MS = 200  # for each page of a search for words
+COLUMNS = {
+    "decision": "decision_id",
+    "turn": "turn_id",
+    "rule": "rule_id",
+    "unmatched": Term("turn_id", "isnull", True),
+    "origin": "origin",
+    "status": "status",
+    "file": "target_file",
+    "flagged": Term("rule_id", "without", ("",)),
+}
+# Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
+SEEKS = ("session_id", "decision_id", "turn_id", "rule_id", "origin", "status", "target_file")
+Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
+SEGMENTS = Segments(
+    label=_("Writes"),
+    column="origin",
+    first="all",
+    parts={
+        "all": EVERYTHING,
+        "writes": Segment(_("Without rollbacks"), without=(Origin.ROLLBACK,)),
+        "told": Segment(_("Asked for"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN)),
+        "unattributed": Segment(_("Unattributed"), among=(Origin.UNATTRIBUTED,)),
+        "rollbacks": Segment(_("Rollbacks"), among=(Origin.ROLLBACK,)),
+    },
+)
+FIELDS = (
+    *("id", "created_at", "target_file", "status", "candidate_fact", "reason", "session_id", "turn_id"),
+    *("decision_id", "lines_added", "lines_removed", "lines_modified", "llm_model", "llm_latency_ms"),
+    *("agent_steps", "origin", "match", "rule_id", "retry_of", "is_diff_shared", "earliest_at"),
+)
+READ = tuple(name for name in FIELDS if name not in ("reason", "candidate_fact"))
+
+
+class AuditFilters(DayFilters):
+    """The filters of the list of writes."""
+
+    SEGMENTS = SEGMENTS
+    ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
+    HIDDEN = ("rule", "decision", "turn")
+    RARE = ("session", "origin", "unmatched", "flagged")
+    CHIPS = {"q": _("Fact or reason")}
+    q = forms.CharField(
+        label=_("Search facts and reasons"),
+        required=False,
+        max_length=200,
+        help_text=_("Words are searched for 0.2 seconds a page, newest first. The next page continues."),
+    )
+    file = forms.ChoiceField(label=_("File"), required=False, choices=[(name, name) for name in MEMORY_FILES])
+    status = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(Status))
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    origin = forms.ChoiceField(label=_("Origin"), required=False, choices=words.ORIGIN_WORDS.items())
+    unmatched = forms.BooleanField(label=_("Without a turn"), required=False)
+    flagged = forms.BooleanField(label=_("A rule applies"), required=False)
+    rule = forms.CharField(label=_("Rule"), required=False, max_length=500)
+    decision = forms.CharField(label=_("Decision"), required=False, max_length=500)
+    turn = forms.CharField(label=_("Turn"), required=False, max_length=1_000)
+
+
+def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **asked) -> Listing:
+    """The writes of an agent that fit, without their diffs; `session` is an id or a key."""
+    rows = WriteGuardianAudit.objects.using(agent.db).placed().defer("diff", "hunks_json")
+    wanted = [around.of_session(agent, rows, session)] if session else []
+    is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
+    wanted += [*terms(asked, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
+    order = in_order(AuditFilters.ORDERS, sort)
+    found = narrowed(rows, wanted, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
+    if not q:
+        return found
+    said = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
+    return replace(found, condition=said if found.condition is None else found.condition & said)
+
+
+def _read(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, dict[str, Any]]:
+    """Writes as dictionaries, with `why` and `fact`: how the reason and the fact begin."""
+    return rows.values(
+        *READ,
+        "place",
+        why=Substr("reason", 1, around.FIRST_CHARACTERS),
+        fact=Substr("candidate_fact", 1, around.FIRST_CHARACTERS),
+    )
+
+
+WRITES = List(
+    on="writes",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s write of %(agent)s", "%(shown)s writes of %(agent)s", "count"),
+        uncounted=_("Writes of %(agent)s"),
+        none=_("No writes yet"),
+        how=_("Writes to memory files appear here when the plugin records them, or after an import."),
+        command="openclaw-web collect",
+        icon="pencil-square",
+    ),
+    filters=AuditFilters,
+    fits=fits,
+    columns=(
+        ("time", _("Time"), False, PLAIN),
+        ("", _("File"), False, PLAIN),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Fact"), False, TITLE),
+        ("", _("Changes"), False, NAMED),
+        ("", _("Session"), False),
+        ("", _("Origin"), False),
+    ),
+    fields=FIELDS,
+    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page), **words.of_rows()},
+    read=_read,
+    file=lambda rows: rows.values(*FIELDS, "place"),
+    shape=lambda row: {name: row[name] for name in FIELDS},
+    amounts=lambda agent, ms: SEGMENTS.amounts(facets.amounts_of(agent.db, "origin", ms, TABLE)),
+)

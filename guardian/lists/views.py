@@ -1,0 +1,19 @@
+"""The list of writes to memory files."""
+
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
+from openclaw_web.pages.doors import needs
+
+from .audit_list import WRITES
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+@shows(WRITES)
+def audit_list(request, agent):
+    """The writes that fit the filters, the newest first; as a file with `format`."""
+    return answer(request, "guardian/audit_list.html", WRITES, agent=agent)

@@ -1,0 +1,75 @@
+"""Writes to memory files over the JSON API: found, and looked at."""
+
+from django.http import Http404
+from ninja import Query
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.pages.doors import needs
+
+from ..files import MEMORY_FILES
+from ..lists.audit_list import WRITES
+from ..lists.schemas import GuardianWriteOut, GuardianWriteQuery
+from . import history, telling, weeks
+from .schemas import (
+    GuardianBlameOut,
+    GuardianChartOut,
+    GuardianChartQuery,
+    GuardianEventOut,
+    GuardianWriteDetail,
+)
+
+router = Operations("guardian_looking_api", tags=["guardian"])
+MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
+
+
+@router.get("/agents/{agent}/guardian/writes", Page[GuardianWriteOut], 404, 409, 503)
+@agent_view
+@needs("viewer")
+def guardian_write_list(request, agent, filters: Query[GuardianWriteQuery]):
+    """Writes to memory files, newest first. A search may return fewer than `limit`, and a `next`."""
+    found = WRITES.fits(agent, **filters.asked())
+    return listed(found.page(**filters.place, budget=MOST_CHARACTERS, weigh=_length))
+
+
+@router.get("/agents/{agent}/guardian/writes/{audit_id}", GuardianWriteDetail, 404, 503)
+@agent_view
+@needs("viewer")
+def guardian_write_detail(request, agent, audit_id: str):
+    """One write with its diff, its turn and decision, its statuses and its rollback."""
+    return telling.write(agent, audit_id)
+
+
+@router.get("/agents/{agent}/guardian/files/{name}/history", Page[GuardianEventOut], 404, 409, 503)
+@agent_view
+@needs("viewer")
+def guardian_file_history(request, agent, name: str, filters: Query[PageQuery]):
+    """Writes and versions of a memory file, newest first."""
+    if name not in MEMORY_FILES:
+        raise Http404
+    return listed(history.timeline(agent, name, **filters.place))
+
+
+@router.get("/agents/{agent}/guardian/files/{name}/blame", GuardianBlameOut, 404, 503)
+@agent_view
+@needs("viewer")
+def guardian_file_blame(request, agent, name: str):
+    """The write, turn and message that put each line of a memory file there, as far as they are known."""
+    found = telling.blame(agent, name)
+    if found is None:
+        raise Http404
+    return found
+
+
+@router.get("/agents/{agent}/guardian/chart", GuardianChartOut, 404, 409, 503)
+@agent_view
+@needs("viewer")
+def guardian_chart(request, agent, filters: Query[GuardianChartQuery]):
+    """Writes, refusals, failures and rollbacks by ISO week (UTC), the oldest first."""
+    found = weeks.weeks_of(agent, file=filters.file or "", weeks=int(filters.weeks))
+    return {"file": filters.file, "weeks": [week.told for week in found]}
+
+
+def _length(row):
+    return len(row.reason or "") + len(row.candidate_fact or "")

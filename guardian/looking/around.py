@@ -1,0 +1,41 @@
+"""Writes beside what other pages show: turns of a session, a decision of memory_gate, versions of a file."""
+
+from collections.abc import Collection
+
+from ..models import WriteGuardianAudit
+
+MOST = 50
+BRIEF = ("id", "created_at", "status", "origin", "candidate_fact", "reason", "target_file", "turn_id")
+SUMS = ("lines_added", "lines_removed", "after_snapshot_id", "is_diff_shared", "rule_id")
+
+
+def of_turns(db: str, turn_ids: Collection[str]) -> dict[str, list[WriteGuardianAudit]]:
+    """The writes of each of these turns that has some, by turn id, the oldest first."""
+    found: dict[str, list[WriteGuardianAudit]] = {}
+    for row in _brief(db).filter(turn_id__in=turn_ids).order_by("turn_id", "created_at"):
+        found.setdefault(row.turn_id or "", []).append(row)
+    return found
+
+
+def written_first(rows: list[WriteGuardianAudit]) -> list[WriteGuardianAudit]:
+    """The same writes, those that changed a file before those that did not."""
+    done = (WriteGuardianAudit.Status.WRITTEN, WriteGuardianAudit.Status.ROLLED_BACK)
+    return sorted(rows, key=lambda row: row.status not in done)
+
+
+def of_decision(db: str, decision_id: str) -> list[WriteGuardianAudit]:
+    """The writes that a decision led to, the oldest first, at most MOST."""
+    return list(_brief(db).filter(decision_id=decision_id).order_by("created_at")[:MOST])
+
+
+def of_versions(db: str, version_ids: Collection[str]) -> dict[str, list[WriteGuardianAudit]]:
+    """The writes that led to each of these versions of a file, by version id, the oldest first."""
+    found: dict[str, list[WriteGuardianAudit]] = {}
+    rows = _brief(db).filter(after_snapshot_id__in=version_ids)
+    for row in sorted(rows[: MOST * 10], key=lambda row: (row.created_at, row.id)):
+        found.setdefault(row.after_snapshot_id or "", []).append(row)
+    return found
+
+
+def _brief(db):
+    return WriteGuardianAudit.objects.using(db).only(*BRIEF, *SUMS)

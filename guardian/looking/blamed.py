@@ -1,0 +1,73 @@
+"""What the page of blame shows: the lines in runs of one write each, with its turn and message."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from agents.models import Agent
+from ledger.models import ConversationTurn, Session
+from openclaw_web.diffs.pieces import piece
+
+from ..models import WriteGuardianAudit
+from .blaming import Blame, Gap, Line
+
+TURN = ("id", "session_id", "turn_number", "user_message_id", "user_message_content")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Lines one after another that one write put there, or nobody known (`gap`, or before the first write).
+
+    `lines` are (number, what is shown, how many characters are left out).
+    """
+
+    lines: list[tuple[int, str, int]]
+    audit: WriteGuardianAudit | None
+    turn: ConversationTurn | None
+    gap: Gap | None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """How many lines come from known writes, from gaps, from before the first write; and from how many writes."""
+
+    known: int
+    unknown: int
+    before: int
+    writes: int
+
+
+def numbers(found: Blame) -> Numbers:
+    """What the lines of a file add up to."""
+    known = [line.audit_id for line in found.lines if line.audit_id]
+    unknown = sum(line.gap is not None for line in found.lines)
+    return Numbers(len(known), unknown, len(found.lines) - len(known) - unknown, len(set(known)))
+
+
+def shown(agent: Agent, found: Blame, line: int) -> dict[str, Any]:
+    """A piece of the file from a line on, in runs; `titles` are of the sessions that are stored."""
+    part = piece(found.version.content, line)
+    lines = found.lines[part.first - 1 : part.last]
+    runs = list(_runs(agent.db, lines, list(part.rows)))
+    session_ids = {run.audit.session_id for run in runs if run.audit and run.audit.session_id}
+    titles = Session.objects.using(agent.db).filter(id__in=session_ids).values_list("id", "title")
+    return {"found": found, "piece": part, "numbers": numbers(found), "runs": runs, "titles": dict(titles)}
+
+
+def all_runs(db: str, found: Blame) -> Iterator[tuple[int, Run]]:
+    """Every run with the number of its first line."""
+    rows = [(line.number, "", 0) for line in found.lines]
+    return ((run.lines[0][0], run) for run in _runs(db, found.lines, rows))
+
+
+def _runs(db, lines: list[Line], rows: list[tuple[int, str, int]]) -> Iterator[Run]:
+    """Lines of one write each, with it and its turn; `rows` are what is shown of the lines."""
+    ids = {line.audit_id for line in lines if line.audit_id}
+    audits = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json").in_bulk(ids)
+    turn_ids = {row.turn_id for row in audits.values() if row.turn_id}
+    turns = ConversationTurn.objects.using(db).only(*TURN).in_bulk(turn_ids)
+    left = iter(rows)
+    for (audit_id, gap), run in groupby(lines, lambda line: (line.audit_id, line.gap)):
+        audit = audits.get(audit_id)
+        yield Run([next(left) for _line in run], audit, turns.get(audit.turn_id) if audit else None, gap)

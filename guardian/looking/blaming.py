@@ -1,0 +1,170 @@
+"""Which write put each line of a memory file there, from the places that were stored with each write.
+
+Writes are followed back from the version that the file has now. Where the write before does not lead to the version
+that the next one began with, a version is missing: the two are compared, and who changed these lines is not known.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from agents.models import Agent
+from openclaw_web.diffs import comparing
+
+from .. import blame, versions
+from ..changes import Hunk, hunks_of
+from ..files import MEMORY_FILES
+from ..models import FileSnapshot, WriteGuardianAudit
+
+Status = WriteGuardianAudit.Status
+DONE = (Status.WRITTEN, Status.ROLLED_BACK)
+READ = ("id", "before_snapshot_id", "after_snapshot_id", "hunks_json", "created_at", "is_diff_shared")
+MOST_GAPS = 20  # versions are compared for each
+HASH = re.compile(r"@([0-9a-f]{32})[0-9a-f]*@\d+$")  # in the ids of versions: their contents need not be read
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A change that no known write made: after `since` and before `until` (milliseconds; None: up to now)."""
+
+    since: int
+    until: int | None
+
+
+class Line(NamedTuple):
+    """A line of the file now: the write that put it there, or the gap; with neither it was there before."""
+
+    number: int
+    text: str
+    audit_id: str | None
+    gap: Gap | None
+
+
+@dataclass(slots=True)
+class Blame:
+    """All lines of the newest version of a file. `shared`: for writes with one diff, which of them stands for all."""
+
+    version: FileSnapshot
+    lines: list[Line]
+    first_at: int | None  # of the first write that was followed; None: no write is known
+    is_cut: bool = False  # too many versions are missing: earlier writes were not followed
+    shared: dict[str, str] = field(default_factory=dict)
+
+
+class _Write(NamedTuple):
+    id: str
+    before: str | None  # what the file held, as a hash; None: there was no file
+    after: str | None
+    hunks: tuple[Hunk, ...]
+    created_at: int
+    versions: tuple[str | None, str | None]
+
+
+def blame_of(agent: Agent, name: str) -> Blame | None:
+    """Who put each line of a memory file there; None when there is no version of it."""
+    newest = versions.newest(agent, name) if name in MEMORY_FILES else None
+    if newest is None:
+        return None
+    texts = comparing.lines_of(newest.content)
+    found = Blame(newest, [], None)
+    gaps: dict[str, Gap] = {}
+    writes = _written(agent.db, name, found)
+    names = blame.blame(len(texts), _chain(agent.db, newest, writes, gaps, found))
+    found.lines = [
+        Line(number, text, None if who in gaps else who, gaps.get(who or ""))
+        for number, (text, who) in enumerate(zip(texts, [*names, *[None] * len(texts)], strict=False), start=1)
+    ]
+    return found
+
+
+def lines_left_by(agent: Agent, audit_ids: Collection[str]) -> list[tuple[str, int, str]]:
+    """The lines that memory files still have from these writes: (file, line number, text without its ending)."""
+    return sorted({line for lines in left_by_each(agent, audit_ids).values() for line in lines})
+
+
+def left_by_each(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[tuple[str, int, str]]]:
+    """The same for each of these writes, by its id; those with one diff left the same lines."""
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(id__in=audit_ids, status__in=DONE)
+    files = dict(rows.filter(hunks_json__isnull=False).values_list("id", "target_file"))
+    found: dict[str, list[tuple[str, int, str]]] = {}
+    for name in sorted({file for file in files.values() if file}):
+        blamed = blame_of(agent, name)
+        for line in blamed.lines if blamed else ():
+            if line.audit_id:
+                found.setdefault(line.audit_id, []).append((name, line.number, line.text.rstrip("\r\n")))
+        for one, standing in blamed.shared.items() if blamed else ():
+            if one in files and standing in found:
+                found[one] = found[standing]
+    return {name: lines for name, lines in found.items() if name in files}
+
+
+def hash_in(version_id: str) -> str | None:
+    """The beginning of the hash of a version, as its id says it; None where it does not."""
+    found = HASH.search(version_id)
+    return found[1] if found else None
+
+
+def _written(db, name, found) -> list[_Write]:
+    """The writes whose changes are known, newest first; of those with one diff the newest, which stands for all."""
+    rows = WriteGuardianAudit.objects.using(db).placed().filter(target_file=name, status__in=DONE)
+    rows = rows.filter(hunks_json__isnull=False).order_by("-created_at", "-place").values_list(*READ)
+    kept: list[_Write] = []
+    standing: tuple[str, str | None, str | None] | None = None  # the one that stands for those with its diff
+    hashes = _Hashes(db)
+    for audit_id, before, after, hunks, created_at, is_shared in rows:
+        sides = hashes.of(before), hashes.of(after)
+        if is_shared and standing and standing[1:] == sides:
+            found.shared[audit_id] = standing[0]
+            continue
+        standing = (audit_id, *sides) if is_shared else None
+        kept.append(_Write(audit_id, *sides, hunks_of(hunks), created_at, (before, after)))
+    return kept
+
+
+def _chain(db, newest, writes, gaps, found) -> Iterator[tuple[str, tuple[Hunk, ...]]]:
+    """The writes that led to the newest version, newest first, as `blame` takes them; with a gap where one is missing.
+
+    A write that leads nowhere is left out when an earlier one led to the very content that is looked for.
+    """
+    wanted, version_id, until = newest.content_hash[:32], newest.id, None
+    places: dict[str | None, list[int]] = {}
+    for number, write in enumerate(writes):
+        places.setdefault(write.after, []).append(number)
+    at = 0
+    while at < len(writes):
+        leading = places.get(wanted, [])
+        at = next(iter(leading[bisect_left(leading, at) :][:1]), at)
+        write = writes[at]
+        if write.after != wanted:
+            if len(gaps) == MOST_GAPS:
+                found.is_cut = True
+                return
+            key = f"gap {len(gaps)}"  # no id holds a blank
+            gaps[key] = Gap(write.created_at, until)
+            yield key, _between(db, write.versions[1], version_id)
+        yield write.id, write.hunks
+        wanted, version_id, until, found.first_at = write.before, write.versions[0], write.created_at, write.created_at
+        at += 1
+
+
+def _between(db, before, after):
+    """What changed between two versions, as hunks; None is no file."""
+    rows = FileSnapshot.objects.using(db).filter(id__in=[name for name in (before, after) if name])
+    contents = dict(rows.values_list("id", "content"))
+    diff = comparing.compare(contents.get(before), contents.get(after))
+    return tuple((one.old_start, one.old_end, one.new_start, one.new_end) for one in diff.blocks if not one.is_same)
+
+
+class _Hashes:
+    """The hashes of versions, by their ids: mostly from the ids themselves."""
+
+    def __init__(self, db):
+        self.rows, self.known = FileSnapshot.objects.using(db), {None: None}
+
+    def of(self, version_id):
+        if version_id not in self.known:
+            told = hash_in(version_id) or self.rows.values_list("content_hash", flat=True).get(id=version_id)
+            self.known[version_id] = told[:32]
+        return self.known[version_id]

@@ -1,0 +1,88 @@
+"""Memory files through their writes: history, who put each line there, what one write left, writes by week."""
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.diffs import comparing, unified
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from .. import forms, versions
+from ..files import MEMORY_FILES
+from ..models import WriteGuardianAudit
+from . import blamed, blaming, history, shown, weeks
+from .forms import BlameForm, ChartForm
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def file_history(request, agent, name):
+    """What happened to a memory file, newest first; with `from` and `to` also what changed between two versions."""
+    if name not in MEMORY_FILES:
+        raise Http404
+    asked = None
+    if request.GET.get("from") or request.GET.get("to"):
+        asked = forms.asked(agent, name, request.GET)
+    diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked else None
+    view = comparing.view(diff) if diff else None
+    is_unified = request.GET.get("view") == shown.UNIFIED
+    context = {
+        "agent": agent,
+        "name": name,
+        "events": history.timeline(agent, name, **places(request)),
+        "has_versions": versions.of_file(agent, name).exists(),
+        "asked": asked,
+        "diff": diff,
+        "view": unified.one_column(view) if view and is_unified else view,
+        "is_unified": is_unified,
+    }
+    return render_page(request, "guardian/file_history.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def blame(request, agent, name):
+    """Who put each line of a memory file there: the write, its turn and its message."""
+    found = blaming.blame_of(agent, name)
+    line = BlameForm(request.GET).line
+    if found is None or line > max(len(found.lines), 1):
+        raise Http404
+    context = {"agent": agent, "name": name, **blamed.shown(agent, found, line)}
+    return render_page(request, "guardian/blame.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def audit_lines(request, agent, audit_id):
+    """The lines that a write left in its file, for their place on its page (HTMX)."""
+    row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).defer("diff"), id=audit_id)
+    lines = blaming.lines_left_by(agent, [row.id])
+    context = {"agent": agent, "audit": row, "lines": lines[: shown.MOST], "count": len(lines)}
+    return render(request, "guardian/audit_lines.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def chart(request, agent):
+    """Writes, refusals, failures and rollbacks by week, of all files or of one."""
+    asked = ChartForm(request.GET).asked
+    found = weeks.weeks_of(agent, **asked)
+    file = asked["file"]
+    context = {
+        "agent": agent,
+        "asked": asked,
+        "files": MEMORY_FILES,
+        "choices": weeks.WEEKS,
+        "chart": weeks.chart_of(agent, found, file),
+        "labels": weeks.labels(),
+        "rows": [(week, weeks.name_of(week), weeks.addresses(agent, week, file)) for week in reversed(found)],
+        "total": sum(week.total for week in found),
+    }
+    return render_page(request, "guardian/chart.html", context)

@@ -1,0 +1,57 @@
+"""What addresses of the pages about writes ask for."""
+
+from typing import Any
+
+from django import forms
+
+from ..files import MEMORY_FILES
+from .weeks import WEEKS
+
+SIDES = {"before": "before_snapshot_id", "after": "after_snapshot_id"}
+
+
+class AuditForm(forms.Form):
+    """Which side of a write is downloaded, and how its diff is shown; what does not fit is left out."""
+
+    download = forms.ChoiceField(required=False, choices=[(name, name) for name in SIDES])
+    view = forms.CharField(required=False, max_length=20)
+
+    @property
+    def side(self) -> str:
+        """The column of the version that is asked for; empty: the page is."""
+        self.is_valid()
+        return SIDES.get(self.cleaned_data.get("download", ""), "")
+
+    @property
+    def way(self) -> str:
+        """How the diff is shown, as the address says it."""
+        self.is_valid()
+        return self.cleaned_data.get("view", "")
+
+
+class BlameForm(forms.Form):
+    """From which line on a file is shown."""
+
+    wanted = forms.IntegerField(required=False, min_value=1, max_value=10_000_000)
+
+    def __init__(self, data):
+        super().__init__({"wanted": data.get("line", "")})
+
+    @property
+    def line(self) -> int:
+        """The line, the first one where the address names none that can be."""
+        return (self.is_valid() and self.cleaned_data["wanted"]) or 1
+
+
+class ChartForm(forms.Form):
+    """Of which file, and of how many weeks; what does not fit is left out."""
+
+    file = forms.ChoiceField(required=False, choices=[(name, name) for name in MEMORY_FILES])
+    weeks = forms.TypedChoiceField(required=False, coerce=int, choices=[(number, number) for number in WEEKS])
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """As `weeks_of` takes it."""
+        self.is_valid()
+        said = self.cleaned_data
+        return {"file": said.get("file", ""), "weeks": said.get("weeks") or WEEKS[0]}

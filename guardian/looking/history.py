@@ -1,0 +1,121 @@
+"""What happened to a memory file, in the order of time: its versions, and every write that was asked for."""
+
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from ledger.models import PlacedQuerySet
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import Page, cursor, read_cursor, rows_after
+
+from ..models import FileSnapshot, WriteGuardianAudit
+from . import around
+from .blaming import hash_in
+
+WRITE, VERSION = "write", "version"
+KEYS = ("id", "created_at", "place")
+SHOWN = 50
+
+
+@dataclass(slots=True)
+class Event:
+    """A write or a version. `led_by`: the writes that led to this version, the oldest first.
+
+    `is_told`: a version of which the events of the page tell already: a write led to it, or the file held it before.
+    """
+
+    at: int
+    audit: WriteGuardianAudit | None = None
+    version: FileSnapshot | None = None
+    led_by: list[WriteGuardianAudit] = field(default_factory=list)
+    is_told: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What it is, for programs."""
+        return WRITE if self.audit else VERSION
+
+    @property
+    def version_id(self) -> str | None:
+        """The version that the file had then; None where it is not known, or nothing was written."""
+        return self.version.id if self.version else self.audit.after_snapshot_id if self.audit else None
+
+
+def timeline(
+    agent: Agent, name: str, *, after: str | None = None, before: str | None = None, size: int = SHOWN
+) -> Page:
+    """A page of the events of a file, the newest first, after or before the place that a cursor says."""
+    audits = WriteGuardianAudit.objects.using(agent.db).placed().filter(target_file=name)
+    versions = PlacedQuerySet(FileSnapshot, using=agent.db).placed().filter(file_name=name)
+    tables = {WRITE: audits.values(*KEYS), VERSION: versions.values(*KEYS)}
+    is_backwards = bool(before and not after)
+    keys, has_more = _walk(tables, _place(before if is_backwards else after), size, is_backwards=is_backwards)
+    if is_backwards and not has_more:  # the beginning: shown as the full first page
+        return timeline(agent, name, size=size)
+    page = Page(_events(agent.db, keys[::-1] if is_backwards else keys))
+    _find_told(page)
+    first, last = (cursor(list(key[:3])) for key in (keys[0], keys[-1])) if keys else (None, None)
+    page.next = first if is_backwards else last if has_more else None
+    page.previous = last if is_backwards else first if after else None
+    return page
+
+
+def _walk(tables, place, size, *, is_backwards):
+    """The keys of `size` events from a place on, as (time, kind, place, id), and whether there are more.
+
+    Each table is asked in the order of its own index; of one moment a write comes after the version that it made.
+    """
+    order = ("created_at", "place") if is_backwards else ("-created_at", "-place")
+    found: list[tuple[int, str, int, str]] = []
+    for kind, rows in tables.items():
+        some = _from(rows, kind, place, order, is_backwards=is_backwards)
+        found += [(row["created_at"], kind, row["place"], row["id"]) for row in some.order_by(*order)[: size + 1]]
+    found.sort(reverse=not is_backwards)
+    return found[:size], len(found) > size
+
+
+def _from(rows, kind, place, order, *, is_backwards):
+    """Those rows of one table that come after a place, which may be of the other table."""
+    if place is None:
+        return rows
+    at, of, number = place
+    if kind == of:
+        return rows_after(rows, order=order, after=cursor([at, number]))
+    way = "gt" if is_backwards else "lt"
+    return rows.filter(**{f"created_at__{way}{'e' if (kind > of) == is_backwards else ''}": at})
+
+
+def _place(text):
+    """What a cursor says: a time, a kind of event, and its place in its table."""
+    if not text:
+        return None
+    at, kind, number = read_cursor(text, 3)
+    if kind not in (WRITE, VERSION) or not isinstance(at, int) or not isinstance(number, int):
+        raise Refused(_("This page address belongs to another list. Start again from the first page."))
+    return at, kind, number
+
+
+def _events(db, keys):
+    """The rows that keys name, each read once."""
+    audits = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json")
+    versions = FileSnapshot.objects.using(db).defer("content", "raw")
+    written = audits.in_bulk([key[3] for key in keys if key[1] == WRITE])
+    names = [key[3] for key in keys if key[1] == VERSION]
+    kept, led = versions.in_bulk(names), around.of_versions(db, names)
+    for at, kind, _number, name in keys:
+        if kind == WRITE:
+            yield Event(at, audit=written[name])
+        else:
+            yield Event(at, version=kept[name], led_by=led.get(name, []))
+
+
+def _find_told(events):
+    """Mark the versions that say nothing new. Versions are told by their hashes: a content may be kept twice."""
+    held = None
+    for event in reversed(events):
+        if event.version:
+            event.is_told = bool(event.led_by) or event.version.content_hash[:32] == held
+            held = event.version.content_hash[:32]
+        elif event.version_id:
+            held = hash_in(event.version_id) or held

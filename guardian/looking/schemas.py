@@ -1,0 +1,139 @@
+"""What the API says of one write to a memory file."""
+
+from datetime import date
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from ledger.session.schemas import TurnOut
+
+from ..files import MEMORY_FILES
+from ..lists.schemas import STATUS, GuardianWriteOut
+from ..models import Rollback
+from ..schemas import Hunk, VersionOut
+
+
+class GuardianDecisionOut(Schema):
+    """The decision of memory_gate behind a write."""
+
+    id: str
+    decision: str
+    reason: str
+    created_at: int
+
+
+class GuardianStatusOut(Schema):
+    """A status that a write had from a moment on."""
+
+    status: STATUS  # type: ignore[valid-type]
+    given_by: str
+    reason: str
+    created_at: int
+
+
+class GuardianRollbackOut(Schema):
+    """How a write was taken back."""
+
+    id: str
+    rolled_back_at: int
+    rolled_back_by: str
+    reason: str
+    restored_snapshot_id: str | None = Field(description="null: there was no file before the write")
+    own_audit_id: str | None = Field(description="the rollback as a write")
+    way: Literal[tuple(Rollback.Way.values)] = Field(  # type: ignore[valid-type]
+        description="`exact`: the file had not changed since; `merged`: only lines of this write; `chosen` by a person"
+    )
+
+
+class GuardianRuleOut(Schema):
+    """The rule that applies to a write."""
+
+    id: str
+    correction_pattern: str | None
+    correction_reason: str
+
+
+class GuardianWriteDetail(GuardianWriteOut):
+    """One write with what changed, what it came from and what became of it."""
+
+    diff: str | None = Field(description="unified, as it was when it was written; null: not known")
+    before: VersionOut | None = Field(description="null: there was no file, or what it held is not known")
+    after: VersionOut | None
+    hunks: list[Hunk] = Field(description="the changed places with the characters that changed")
+    left: int = Field(description="changed lines that are not in `hunks`, because the answer would be too long")
+    is_coarse: bool = Field(description="too large or too different to compare word by word")
+    turn: TurnOut | None = Field(description="null: no turn was found, or it is no longer stored")
+    decision: GuardianDecisionOut | None = Field(description="null: not known, or no longer stored")
+    rule: GuardianRuleOut | None
+    status_history: list[GuardianStatusOut] = Field(description="oldest first")
+    rolled_back: GuardianRollbackOut | None = Field(description="null: it was not rolled back")
+    takes_back: list[str] = Field(description="ids of writes that this rollback took back")
+    retries: list[str] = Field(description="ids of writes that asked for it again")
+    shared_with: list[str] = Field(description="ids of other writes with the same diff")
+    turns_in_window: list[str] = Field(description="ids of the last turns in which an unattributed write may be")
+
+
+class GuardianEventOut(Schema):
+    """A write or a version of a file."""
+
+    at: int
+    kind: Literal["write", "version"]
+    audit: GuardianWriteOut | None = Field(description="of a write, whatever its status")
+    version: VersionOut | None = Field(description="of a version")
+    led_by: list[str] = Field(description="ids of the writes that led to this version")
+
+    @staticmethod
+    def resolve_led_by(event: Any) -> list[str]:
+        """The ids alone."""
+        return [row.id for row in event.led_by]
+
+
+class GuardianBlameRun(Schema):
+    """Lines one after another that came from the same write, or from nobody known."""
+
+    first: int = Field(description="number of the first line")
+    last: int
+    known: Literal["write", "gap", "before"] = Field(
+        description="`gap`: a version is missing, and who changed it is not known; `before`: before the first write"
+    )
+    audit_id: str | None
+    turn_id: str | None
+    session_id: str | None
+    message_id: str | None = Field(description="id of the record with the message")
+    since: int | None = Field(description="of a gap: it was changed after this time")
+    until: int | None = Field(description="of a gap: and before this time; null: up to now")
+
+
+class GuardianBlameOut(Schema):
+    """Who put each line of a file there."""
+
+    version: VersionOut = Field(description="the newest one, which has these lines")
+    line_count: int
+    first_at: int | None = Field(description="of the first write that was followed; null: no write is known")
+    is_cut: bool = Field(description="too many versions are missing: earlier writes were not followed")
+    runs: list[GuardianBlameRun]
+
+
+class GuardianChartQuery(Schema):
+    weeks: Literal["12", "26", "52"] = Field("12", description="how many, this one included")
+    file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
+
+
+class GuardianWeek(Schema):
+    """How many writes of a week have each status; rollbacks, which are writes as well, are counted apart."""
+
+    first_day: date = Field(description="a Monday, UTC")
+    last_day: date
+    written: int
+    rolled_back: int = Field(description="writes of this week that were rolled back since")
+    refused: int
+    failed: int
+    skipped: int
+    rollbacks: int
+    unattributed: int = Field(description="of all these")
+
+
+class GuardianChartOut(Schema):
+    file: str | None
+    weeks: list[GuardianWeek] = Field(description="oldest first")

@@ -1,0 +1,72 @@
+"""Writes as the API and the commands tell them."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+
+from agents.models import Agent
+from openclaw_web.diffs import comparing, unified
+
+from ..models import WriteGuardianAudit
+from . import blamed, blaming, shown
+
+
+def write(agent: Agent, audit_id: str) -> WriteGuardianAudit:
+    """A write with all that is known of it, as the API names it. Raises Http404 when there is none."""
+    row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db), id=audit_id)
+    for name, value in told(agent, row).items():
+        setattr(row, name, value)
+    return row
+
+
+def told(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
+    """What there is to tell of a write beside its own columns."""
+    from_where, fate = shown.origin_of(agent, row), shown.fate_of(row)
+    sides = shown.sides_of(row)
+    diff = shown.difference(row, sides)
+    view = comparing.view(diff) if diff else None
+    return {
+        "before": sides.before,
+        "after": sides.after,
+        "is_coarse": bool(view and view.is_coarse),
+        "left": view.left if view else 0,
+        "hunks": unified.hunks(view) if view else [],
+        "turn": from_where["turn"],
+        "decision": from_where["decision"],
+        "rule": from_where["rule"],
+        "status_history": fate["statuses"],
+        "rolled_back": fate["rollback"],
+        "takes_back": [one.audit_id for one in fate["takes_back"]],
+        "retries": fate["retries"],
+        "shared_with": [one.id for one in shown.shared_with(row)] if row.is_diff_shared else [],
+        "turns_in_window": [turn.id for turn in shown.window_of(agent, row)] if row.earliest_at else [],
+    }
+
+
+def blame(agent: Agent, name: str) -> dict[str, Any] | None:
+    """Who put each line of a file there, as runs of lines; None when there is no version of it."""
+    found = blaming.blame_of(agent, name)
+    if found is None:
+        return None
+    return {
+        "version": found.version,
+        "line_count": len(found.lines),
+        "first_at": found.first_at,
+        "is_cut": found.is_cut,
+        "runs": [_run(first, run) for first, run in blamed.all_runs(agent.db, found)],
+    }
+
+
+def _run(first, run):
+    audit, gap, turn = run.audit, run.gap, run.turn
+    return {
+        "first": first,
+        "last": first + len(run.lines) - 1,
+        "known": "write" if audit else "gap" if gap else "before",
+        "audit_id": audit.id if audit else None,
+        "turn_id": audit.turn_id if audit else None,
+        "session_id": audit.session_id if audit else None,
+        "message_id": turn.user_message_id if turn else None,
+        "since": gap.since if gap else None,
+        "until": gap.until if gap else None,
+    }

@@ -1,0 +1,74 @@
+"""One write to a memory file; and the writes of what other pages show: of turns, and of a decision."""
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from ledger.models import ConversationTurn
+from ledger.session.session_forms import TurnsShown
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from .. import exact
+from ..models import FileSnapshot, WriteGuardianAudit
+from ..rollbacks import settling
+from . import around, beside, blaming, shown
+from .forms import AuditForm
+
+CHIPS = 3  # writes that stand beside one turn
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def audit_detail(request, agent, audit_id):
+    """One write: what changed, why, and what became of it; with `download` the file before or after it.
+
+    Keeps the filters of the list in its links.
+    """
+    row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).placed(), id=audit_id)
+    asked = AuditForm(request.GET)
+    if side := asked.side:
+        return _download(get_object_or_404(FileSnapshot.objects.using(agent.db), id=getattr(row, side)))
+    filters = beside.filters_of(request.GET)
+    context = {
+        "agent": agent,
+        "filters": filters,
+        "in_list": beside.in_list(agent, row, filters),
+        "meanwhile": settling.of_audit(agent, row.id) if request.user.has_role("operator") else [],
+        **shown.write(agent, row, way=asked.way),
+    }
+    return render_page(request, "guardian/audit_detail.html", context)
+
+
+def _download(version):
+    """The bytes of a version, exactly."""
+    response = HttpResponse(exact.data_of(version), content_type="application/octet-stream")
+    response["Content-Disposition"] = content_disposition_header(True, version.file_name)
+    return response
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_writes(request, agent, session_id):
+    """The writes of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
+    numbers = TurnsShown(request.GET).numbers()
+    turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
+    ids = dict(turns.values_list("id", "turn_number"))
+    found = around.of_turns(agent.db, list(ids))
+    left = blaming.left_by_each(agent, [row.id for rows in found.values() for row in rows])
+    rows = [(turn_id, ids[turn_id], around.written_first(rows)) for turn_id, rows in found.items()]
+    context = {"agent": agent, "rows": rows, "left": left, "shown": CHIPS}
+    return render(request, "guardian/session_writes.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def decision_writes(request, agent, decision_id):
+    """The writes that a decision of memory_gate led to, for their place on its page (HTMX)."""
+    context = {"agent": agent, "writes": around.of_decision(agent.db, decision_id), "decision_id": decision_id}
+    return render(request, "guardian/decision_writes.html", context)

@@ -1,0 +1,103 @@
+"""Which writes led to the versions of a memory file that a collect saw, and the changes that nobody told of.
+
+A told write without versions lies between the two versions around its time. Where no told write lies between two
+versions, something else changed the file: a write of its own, `unattributed`. What is stored follows from versions and
+told writes alone, in whichever order they came.
+"""
+
+from dataclasses import dataclass, field
+
+from openclaw_web.sqlite import writing
+
+from ..changes import Change, change_of
+from ..exact import NotExact, data_of
+from ..models import FileSnapshot, WriteGuardianAudit
+from . import history, unattributed
+from .history import Gap
+from .told import Source, columns_of
+
+Pair = tuple[str | None, str]
+
+
+@dataclass(slots=True)
+class Settled:
+    """What came of it: writes that got versions, and changes that nobody told of, new and gone."""
+
+    attached: int = 0
+    unattributed: int = 0
+    withdrawn: int = 0  # of them, those that somebody told of since
+
+
+@dataclass(slots=True)
+class _Diffs:
+    """Diffs between versions, each made once: while nobody is held up, as far as possible."""
+
+    db: str
+    known: dict[Pair, Change | None] = field(default_factory=dict)
+
+    def of(self, before: str | None, after: str) -> Change | None:
+        """None where a version lacks bytes."""
+        pair = (before, after)
+        if pair not in self.known:
+            self.known[pair] = self._made(pair)
+        return self.known[pair]
+
+    def _made(self, pair):
+        versions = FileSnapshot.objects.using(self.db).in_bulk([one for one in pair if one])
+        try:
+            old, new = (data_of(versions[one]) if one else None for one in pair)
+        except NotExact:
+            return None
+        return change_of(old, new, versions[pair[1]].file_name)
+
+
+def settle(db: str, name: str, *, since: int = 0) -> Settled:
+    """Bring the writes of a file in line with its versions, from the moment `since` on. Doing it twice does no harm."""
+    diffs, settled = _Diffs(db), Settled()
+    found = history.gaps(db, name, since)
+    rows = unattributed.known(db, name, found)
+    for gap in found:  # what takes long, before anybody waits for us
+        if _is_new(gap, rows):
+            diffs.of(gap.before, gap.after)
+    with writing.in_turn_of(db):
+        found = history.gaps(db, name, since)
+        rows = unattributed.known(db, name, found)
+        for gap in found:
+            shared = len(gap.loose) + gap.is_unannounced > 1
+            for write in gap.loose:
+                settled.attached += _attach(db, write, gap, diffs, is_shared=shared)
+            unattributed.keep(db, name, gap, rows, diffs.of, settled, is_shared=shared)
+        for write in history.detached(db, name, found):
+            _detach(db, write)
+        unattributed.forget_others(db, found, rows, settled)
+    return settled
+
+
+def _is_new(gap, rows):
+    """Whether somebody needs the diff of a gap that does not have it yet."""
+    is_attached = all((write.before, write.after) == (gap.before, gap.after) for write in gap.loose)
+    return not is_attached or (gap.is_unannounced and unattributed.id_of(gap.after) not in rows)
+
+
+def _attach(db, write: history.Write, gap: Gap, diffs, *, is_shared):
+    """Give a told write the versions that it lies between; whether that is new."""
+    is_same = (write.before, write.after, write.is_shared) == (gap.before, gap.after, is_shared)
+    if is_same and write.sources & Source.FILES:
+        return 0
+    columns = {"before_snapshot": gap.before, "after_snapshot": gap.after, "is_diff_shared": is_shared}
+    columns["sources"] = write.sources | Source.FILES
+    columns |= columns_of(diffs.of(gap.before, gap.after))
+    WriteGuardianAudit.objects.using(db).filter(id=write.id).update(**columns)
+    return int(write.after is None)
+
+
+def _detach(db, write):
+    columns = {"before_snapshot": None, "after_snapshot": None, "is_diff_shared": False}
+    columns["sources"] = write.sources & ~Source.FILES
+    WriteGuardianAudit.objects.using(db).filter(id=write.id).update(**columns, **columns_of(None))
+
+
+def settle_new(db: str, name: str) -> Settled:
+    """The same from the first version on that no write leads to yet; nothing where there is none."""
+    since = history.unsettled_since(db, name)
+    return Settled() if since is None else settle(db, name, since=since)

@@ -1,0 +1,75 @@
+"""The decision, the turn and the session behind a write: as somebody told, or by its fact, key and time."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from gate.recording import consent, matching
+from ledger.models import ConversationTurn
+
+Match = MemoryGateDecision.Match
+BEFORE_MS = 60_000  # between a decision and the write that follows from it
+EARLY_MS = 2_000  # clocks differ
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What a write follows from, as far as it is known; `session_id` is a key where no session was found."""
+
+    decision_id: str | None
+    turn_id: str | None
+    session_id: str | None
+    session_key: str | None
+    match: str
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """For the row of the write."""
+        names = ("decision_id", "turn_id", "session_id", "session_key", "match")
+        return {name: getattr(self, name) for name in names}
+
+
+def by_fact(db: str, *, fact: str | None, at: int, kind: str = "", target_file: str | None = None) -> Any:
+    """The decision that a write of the moment `at` carried out: of its fact and kind, the last one before it."""
+    kind = kind or kind_of(target_file)
+    if not fact or not kind:
+        return None
+    rows = MemoryGateDecision.objects.using(db).filter(
+        decision=kind, candidate_fact=fact, created_at__gte=at - BEFORE_MS, created_at__lte=at + EARLY_MS
+    )
+    return rows.defer("raw_response").order_by("-created_at", "-id").first()
+
+
+def kind_of(target_file: str | None) -> str:
+    """The decision that leads to writes of a file: UPDATE_USER for USER.md."""
+    kind = f"UPDATE_{(target_file or '').removesuffix('.md')}"
+    return kind if kind in MemoryGateDecision.Decision.values else ""
+
+
+def of_decision(decision: MemoryGateDecision) -> Behind:
+    """What a write has from its decision."""
+    return Behind(decision.id, decision.turn_id, decision.session_id, decision.session_key, decision.match)
+
+
+def of_turn(turn: ConversationTurn, key: str | None, decision_id: str | None) -> Behind:
+    """What a write has from the turn that somebody named."""
+    return Behind(decision_id, turn.id, turn.session_id, key, Match.GIVEN)
+
+
+def by_time(agent: Agent, keys: Iterable[str | None], at: int) -> Behind:
+    """What a write without a decision has: the turn of its session that is near it."""
+    known = [key for key in keys if key]
+    if not known:
+        return Behind(None, None, None, None, Match.NONE)
+    found = matching.place(agent.db, agent.agent_id, known, at, None)
+    return Behind(None, found.turn_id, found.session_id, known[0], found.match)
+
+
+def is_withheld(db: str, behind: Behind) -> bool:
+    """Whether a write may not be stored today: of somebody who opted out, or while anybody has, of nobody known."""
+    if not consent.opted_out():
+        return False
+    turn = ConversationTurn.objects.using(db).filter(id=behind.turn_id).first() if behind.turn_id else None
+    return turn is None or bool(consent.withheld(db, [turn]))

@@ -1,0 +1,239 @@
+"""Writes that a plugin wrote down, in a log or a database: placed and stored, however often they are read."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from ledger.collectors.database import Damaged
+from ledger.models import ConversationTurn
+from openclaw_web.sqlite import writing
+
+from ..collectors.found import FoundWrite
+from ..exact import NotExact, data_of
+from ..models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
+from . import behind, storing
+from .told import FileChange, Origin, Source, Status, Stored, Told
+from .twins import Conflict
+
+CHUNK = 100  # writes in one transaction
+AGAIN = 2_000  # writes without a turn that are looked at again after an import, the newest
+BY = "plugin"
+IMPORT = "import"  # who switched off the rules of others
+Change = Callable[[FoundWrite], FileChange | None]
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import found. `refused` names what was not stored, and why: ids that are taken, damaged versions."""
+
+    writes: int = 0
+    merged: int = 0
+    known: int = 0
+    withheld: int = 0
+    unattributed: int = 0
+    rollbacks: int = 0
+    corrections: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+def store(
+    agent: Agent,
+    found: Sequence[FoundWrite],
+    source: Source,
+    change: Change | None = None,
+    *,
+    is_elsewhere: bool = False,
+) -> Imported:
+    """Store what was read for an agent, in the order of time: what is known stays. `change` fetches what files held.
+
+    `is_elsewhere`: it was told in a workspace that no agent has.
+    """
+    result = Imported()
+    ordered = sorted(found, key=lambda one: one.at)
+    for start in range(0, len(ordered), CHUNK):
+        bits = Source.ELSEWHERE if is_elsewhere else 0
+        _store_some(agent, ordered[start : start + CHUNK], source, change, bits, result)
+    return result
+
+
+def match_again(agent: Agent, *, since: int | None = None) -> int:
+    """Look once more for the decisions and turns of writes that have none: they may have come. How many were found."""
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(turn_id=None)
+    rows = rows.filter(origin__in=(Origin.RECORDED, Origin.IMPORTED)).order_by("-created_at")
+    rows = rows if since is None else rows.filter(created_at__gte=since)
+    found = 0
+    for row in rows.defer("diff", "hunks_json")[:AGAIN]:
+        place = _found_by_now(agent, row)
+        if place.turn_id and not behind.is_withheld(agent.db, place):
+            WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=None).update(**place.columns)
+            found += 1
+    return found
+
+
+def _found_by_now(agent, row):
+    decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
+    decision = decisions.filter(id=row.decision_id).first() if row.decision_id else None
+    if decision is None:
+        at, target = row.created_at, row.target_file
+        decision = behind.by_fact(agent.db, fact=row.candidate_fact, at=at, target_file=target)
+    if decision and decision.turn_id:
+        return replace(behind.of_decision(decision), session_key=row.session_key or decision.session_key)
+    place = behind.by_time(agent, [row.session_key, row.session_id], row.created_at)
+    return replace(place, decision_id=decision.id if decision else row.decision_id)
+
+
+def _store_some(agent, found, source, change, bits, result):
+    told: list[Told] = []
+    for one in found:
+        place = _place(agent, one)
+        if behind.is_withheld(agent.db, place):
+            result.withheld += 1
+            continue
+        told.append(_told(one, place, source))
+        told[-1].row.sources = bits
+    fresh = _without_known(agent.db, told, result)
+    wanted = {one.id: one for one in found}
+    for one in fresh:
+        one.change = _change(wanted[one.key], change, result) if change else None
+    stored = _stored(agent.db, fresh, result)
+    result.writes += len(stored.new)
+    result.merged += len(stored.merged)
+    result.unattributed += stored.unattributed
+    for one in told:
+        row_id = stored.ids.get(one.key) or storing.row_id(agent.db, one.key)
+        if row_id:
+            _after(agent.db, row_id, wanted[one.key], result)
+
+
+def _without_known(db, told, result):
+    """Those that this source has not told before: what files held is read for them only."""
+    known = storing.known(db, told)
+    result.known += len(known)
+    return [one for one in told if one.key not in known]
+
+
+def _stored(db, told, result) -> Stored:
+    try:
+        return storing.store(db, told)
+    except Conflict as exc:
+        taken = {reason["id"] for reason in exc.reasons}
+        result.refused += [(name, "another write has this id") for name in sorted(taken)]
+        return _stored(db, [one for one in told if one.key not in taken], result)
+
+
+def _change(one, change, result):
+    try:
+        return change(one) if one.snapshots else None
+    except Damaged as exc:
+        result.refused.append((one.id, str(exc)))
+        return None
+
+
+def _place(agent, one):
+    """By the decision or turn that it names, where those are ours; else by fact, else by key and time."""
+    decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
+    decision = decisions.filter(id=one.decision_id).first() if one.decision_id else None
+    if decision is None:
+        about = {"fact": one.fact, "at": one.at, "kind": one.kind, "target_file": one.target_file}
+        decision = behind.by_fact(agent.db, **about)
+    decision_id = decision.id if decision else one.decision_id
+    turn = ConversationTurn.objects.using(agent.db).filter(id=one.turn_id).first() if one.turn_id else None
+    if turn:
+        return behind.of_turn(turn, one.session_key, decision_id)
+    if decision and (decision.turn_id or not one.session_key):
+        place = behind.of_decision(decision)
+        return replace(place, session_key=one.session_key or place.session_key)
+    return replace(behind.by_time(agent, [one.original_key, one.session_key], one.at), decision_id=decision_id)
+
+
+def _told(one, place, source):
+    row = WriteGuardianAudit(
+        id=one.id,
+        target_file=one.target_file,
+        candidate_fact=one.fact,
+        status=Status.WRITTEN if one.status == Status.ROLLED_BACK else one.status,  # a rollback says so afterwards
+        reason=one.reason,
+        llm_model=one.model,
+        llm_latency_ms=one.latency_ms,
+        agent_steps=one.agent_steps,
+        created_at=one.at,
+        origin=Origin.IMPORTED,
+        **place.columns,
+    )
+    return Told(row=row, source=source, told_by=BY)
+
+
+def _after(db, row_id, one, result):
+    """What became of a write later: taken back, or corrected. Each once."""
+    if one.status == Status.ROLLED_BACK or one.rollback:
+        result.rollbacks += _take_back(db, row_id, one)
+    for correction in one.corrections:
+        result.corrections += _correct(db, row_id, correction)
+
+
+def _take_back(db, row_id, one):
+    with writing.in_turn_of(db):
+        row = WriteGuardianAudit.objects.using(db).filter(id=row_id, status=Status.WRITTEN).first()
+        if row is None:
+            return 0
+        told = one.rollback
+        at, by, reason = (told.at, told.by, told.reason) if told else (one.at, "", "")
+        is_free = told and not Rollback.objects.using(db).filter(id=told.id).exists()
+        rollback_id = told.id if told and is_free else f"{row_id}@rollback"
+        Rollback.objects.using(db).create(
+            id=rollback_id,
+            audit=row,
+            own_audit_id=_own_write(db, row, rollback_id, told) if told else None,
+            rolled_back_at=at,
+            rolled_back_by=by or BY,
+            reason=reason,
+            restored_snapshot_id=row.before_snapshot_id,
+            previous_status=row.status,
+        )
+        WriteGuardianAudit.objects.using(db).filter(id=row_id).update(status=Status.ROLLED_BACK)
+        said = {"given_by": by or BY, "reason": reason, "created_at": at}
+        GuardianStatus.objects.using(db).create(audit=row, status=Status.ROLLED_BACK, **said)
+    return 1
+
+
+def _own_write(db, row, rollback_id, told):
+    """A rollback changed the file as well: it is a write of its own, which gives back what was there."""
+    own = WriteGuardianAudit(
+        id=f"{rollback_id}@write",
+        decision_id=row.decision_id,
+        turn_id=row.turn_id,
+        session_id=row.session_id,
+        session_key=row.session_key,
+        match=row.match,
+        target_file=row.target_file,
+        status=Status.WRITTEN,
+        reason=told.reason,
+        origin=Origin.ROLLBACK,
+        created_at=max(told.at, row.created_at + 1),
+    )
+    change = None
+    if not row.sources & Source.FILES and (row.before_snapshot or row.after_snapshot):
+        with suppress(NotExact):
+            sides = (data_of(one) if one else None for one in (row.after_snapshot, row.before_snapshot))
+            change = FileChange(*sides)
+    return storing.store(db, [Told(own, Source.DATABASE, change, told_by=told.by or BY)]).ids[own.id]
+
+
+def _correct(db, row_id, told):
+    """A correction. A rule of others does not act here until somebody switches it on."""
+    names = ("status", "candidate_fact", "target_file")
+    columns = {f"original_{name}": value for name, value in zip(names, told.original, strict=True)}
+    columns |= {f"corrected_{name}": value for name, value in zip(names, told.corrected, strict=True)}
+    is_rule = told.pattern is not None
+    columns |= {"switched_off_at": told.at, "switched_off_by": IMPORT} if is_rule else {}
+    about = {
+        "audit_id": row_id,
+        "correction_reason": told.reason,
+        "apply_to_future": is_rule,
+        "correction_pattern": told.pattern,
+        "corrected_by": told.by or BY,
+        "corrected_at": told.at,
+    }
+    return int(BehaviorCorrection.objects.using(db).get_or_create(id=told.id, defaults=columns | about)[1])

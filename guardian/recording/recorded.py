@@ -1,0 +1,124 @@
+"""Writes that a running plugin tells of: checked, placed and stored, all of a batch or none."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import orjson
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from gate.recording import matching
+from ledger.models import ConversationTurn, Session
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+
+from ..models import WriteGuardianAudit
+from . import behind, storing
+from .schemas import ENCODED, SIDES, WriteIn
+from .told import Origin, Source, Stored, Told
+
+SETTING = "writeGuardianAuditing.enabled"
+
+
+class NotThere(Refused):
+    """A write names a turn or a decision that its agent does not have."""
+
+    status = 404
+
+
+def record(agent: Agent, writes: Sequence[WriteIn], *, by: str = "") -> Stored:
+    """Store what a plugin tells. Raises Refused when recording is off, Conflict for an id with other content.
+
+    NotThere when a turn or a decision is not one of this agent, or not of the session or turn that is named. Writes of
+    facts of somebody who opted out are counted, not stored.
+    """
+    if not configuration.get(SETTING):
+        raise Refused(_("Writes to memory files are not kept: writeGuardianAuditing.enabled is off in the settings."))
+    turns = ConversationTurn.objects.using(agent.db).in_bulk([one.turn_id for one in writes if one.turn_id])
+    named = [one.decision_id for one in writes if one.decision_id]
+    decisions = MemoryGateDecision.objects.using(agent.db).in_bulk(named)
+    _check_turns(agent, writes, turns)
+    _check_decisions(agent, writes, decisions)
+    told, withheld = [], 0
+    for one in writes:
+        found = _behind(agent, one, turns.get(one.turn_id), decisions.get(one.decision_id))
+        if behind.is_withheld(agent.db, found):
+            withheld += 1
+        else:
+            told.append(_told(one, found, by))
+    return replace(storing.store(agent.db, told), withheld=withheld)
+
+
+def _check_turns(agent, writes, turns):
+    missing = [one for one in writes if one.turn_id and one.turn_id not in turns]
+    if missing:
+        sentence = _("This agent has no turn %(turn)s. Nothing was stored. Leave turn_id out to have the turn found.")
+        reasons = [{"id": one.id, "reason": _("no such turn")} for one in missing]
+        raise NotThere(sentence % {"turn": missing[0].turn_id}, reasons=reasons)
+    ids = {turn.session_id for turn in turns.values()}
+    keys = dict(Session.objects.using(agent.db).filter(id__in=ids).values_list("id", "session_key"))
+    for one in writes:
+        turn = turns.get(one.turn_id)
+        if turn and not matching.is_called(agent.agent_id, one.session_id, turn.session_id, keys.get(turn.session_id)):
+            words = {"turn": turn.id, "session": one.session_id}
+            raise NotThere(_("The session %(session)s has no turn %(turn)s. Nothing was stored.") % words)
+
+
+def _check_decisions(agent, writes, decisions):
+    missing = [one for one in writes if one.decision_id and one.decision_id not in decisions]
+    if missing:
+        sentence = _(
+            "This agent has no decision %(decision)s. Nothing was stored. Leave decision_id out to have the decision"
+            " found."
+        )
+        reasons = [{"id": one.id, "reason": _("no such decision")} for one in missing]
+        raise NotThere(sentence % {"decision": missing[0].decision_id}, reasons=reasons)
+    for one in writes:
+        decision = decisions.get(one.decision_id)
+        if decision and not _is_of(agent, one, decision):
+            words = {"decision": decision.id, "id": one.id}
+            sentence = _("The decision %(decision)s is of another session or turn than the write %(id)s.")
+            raise NotThere(f"{sentence % words} {_('Nothing was stored.')}")
+
+
+def _is_of(agent, one, decision):
+    """Whether a decision may be the one behind a write: of its turn, else of its session."""
+    if one.turn_id and decision.turn_id:
+        return one.turn_id == decision.turn_id
+    if one.session_id in (decision.session_id, decision.session_key):
+        return True
+    key = Session.objects.using(agent.db).filter(id=decision.session_id).values_list("session_key", flat=True).first()
+    return matching.is_called(agent.agent_id, one.session_id, decision.session_id, key)
+
+
+def _behind(agent, one, turn, decision):
+    if decision is None:
+        decision = behind.by_fact(agent.db, fact=one.candidate_fact, at=one.created_at, target_file=one.target_file)
+        if decision and (not _is_of(agent, one, decision) or (turn and decision.turn_id not in (None, turn.id))):
+            decision = None
+    decision_id = decision.id if decision else None
+    if turn:
+        return behind.of_turn(turn, one.session_id, decision_id)
+    if decision and decision.turn_id:
+        return replace(behind.of_decision(decision), session_key=one.session_id)
+    return replace(behind.by_time(agent, [one.session_id], one.created_at), decision_id=decision_id)
+
+
+def _told(one, found, by):
+    columns = one.dict(exclude={"session_id", "turn_id", "decision_id", *SIDES, *ENCODED.values()})
+    row = WriteGuardianAudit(**columns, **found.columns, origin=Origin.RECORDED)
+    return Told(row=row, source=Source.API, change=one.change, body_sha256=_digest(one), told_by=by)
+
+
+def _digest(one):
+    """The same for the same content, however it was spelled."""
+    change = one.change
+    sides = (
+        [None if data is None else hashlib.sha256(data).hexdigest() for data in (change.before, change.after)]
+        if change
+        else []
+    )
+    body = one.dict(exclude_none=True, exclude={*SIDES, *ENCODED.values()}) | {"sides": sides}
+    return storing.digest(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))

@@ -1,0 +1,119 @@
+"""What is told of writes to memory files: by the API, and by the command in the same words."""
+
+import binascii
+from base64 import b64decode
+from functools import cache
+from typing import Any, Literal
+
+from ninja import Schema
+from ninja.schema import DjangoGetter
+from pydantic import Field, model_validator
+
+from gate.schemas import Id, Moment, Name, Number, Text
+from openclaw_web.endpoints import spellings
+from openclaw_web.endpoints.schemas import Body
+
+from ..files import MEMORY_FILES
+from .told import FileChange, Status
+
+MOST = 100  # writes in one request
+MOST_BYTES = 5_000_000  # of a file before or after a write
+# Pages whose addresses are where that of a write would be.
+NOT_IDS = frozenset((".", "..", "blame", "chart", "correct", "history", "own", "rollback", "rules", "session"))
+CALL = {"model": "llm_model", "latency_ms": "llm_latency_ms", "agent_steps": "agent_steps"}
+SIDES = ("before", "after")
+ENCODED = {side: f"{side}_base64" for side in SIDES}
+
+
+class WriteIn(Body):
+    """One write. Names as in the spec's table, or as in its interface (`sessionId`, `llmCall`, `fileChange`)."""
+
+    id: Id = Field(description="sent again with the same content, it is the same write")
+    decision_id: Name | None = Field(None, description="leave out to have the decision found by its fact")
+    turn_id: Name | None = Field(None, description="leave out to have the turn found by decision, session and time")
+    session_id: Name = Field(description="id or key of the session")
+    target_file: Literal[MEMORY_FILES]  # type: ignore[valid-type]
+    candidate_fact: Text
+    status: Literal["written", "refused", "failed", "skipped"]
+    reason: Text | None = Field(None, description="why it was refused, or failed")
+    llm_model: Name | None = None
+    llm_latency_ms: Number | None = None
+    agent_steps: Number | None = None
+    created_at: Moment
+    before: str | None = Field(None, description="the file before the write; null: there was none. At most 5 MB")
+    after: str | None = Field(None, description="the file after the write; needed with `before`")
+    before_base64: str | None = Field(None, description="instead of `before`, for a file that is not UTF-8")
+    after_base64: str | None = Field(None, description="instead of `after`")
+
+    @model_validator(mode="before")
+    @classmethod
+    def spelled(cls, value: Any) -> Any:
+        """The names of the table, whichever were used."""
+        value = value._obj if isinstance(value, DjangoGetter) else value  # how ninja hands it over
+        if not isinstance(value, dict):
+            return value
+        names, of_call = _spellings(cls)
+        nested = ("llmCall", "fileChange")
+        found = {names.get(key, key): part for key, part in value.items() if key not in nested}
+        if isinstance(call := value.get("llmCall"), dict):
+            found = {of_call.get(key, key): part for key, part in call.items()} | found
+        if isinstance(change := value.get("fileChange"), dict):
+            found = {names.get(key, key): part for key, part in change.items()} | found
+        return found
+
+    @model_validator(mode="after")
+    def is_one(self) -> "WriteIn":
+        """A write has a fact, an id that is no page of ours, and both sides of the file or neither."""
+        if self.id in NOT_IDS:
+            raise ValueError(f"{self.id} cannot be the id of a write")
+        if not self.candidate_fact.strip():
+            raise ValueError("candidate_fact is required")
+        told = [side for side in SIDES if {side, ENCODED[side]} & self.model_fields_set]
+        if len(told) == 1:
+            raise ValueError("before and after belong together: null is for a file that was not there")
+        if told:
+            self._check_sides()
+        return self
+
+    def _check_sides(self):
+        if self.status != Status.WRITTEN:
+            raise ValueError(f"a write that was {self.status} has no before and after")
+        for side in SIDES:
+            if getattr(self, side) is not None and getattr(self, ENCODED[side]) is not None:
+                raise ValueError(f"send {side} or {ENCODED[side]}, not both")
+            data = self._bytes(side)
+            if data is not None and len(data) > MOST_BYTES:
+                raise ValueError(f"{side} is too large: a file can have at most 5 MB")
+        if self._bytes("before") is None and self._bytes("after") is None:
+            raise ValueError("a write without a file before and after it changed nothing")
+
+    def _bytes(self, side):
+        text, encoded = getattr(self, side), getattr(self, ENCODED[side])
+        if encoded is None:
+            return None if text is None else text.encode()
+        try:
+            return b64decode(encoded, validate=True)
+        except binascii.Error as exc:
+            raise ValueError(f"{ENCODED[side]} is not base64") from exc
+
+    @property
+    def change(self) -> FileChange | None:
+        """Both sides of the file; None where they were not told."""
+        names = {*SIDES, *ENCODED.values()}
+        return FileChange(*map(self._bytes, SIDES)) if names & self.model_fields_set else None
+
+
+@cache
+def _spellings(schema):
+    names = {spellings.camel(name): name for name in schema.model_fields}
+    return names, {spellings.camel(name): column for name, column in CALL.items()} | CALL
+
+
+class WritesIn(Body):
+    writes: list[WriteIn] = Field(min_length=1, max_length=MOST, description="all are stored, or none")
+
+
+class WritesRecorded(Schema):
+    recorded: list[str] = Field(description="ids of writes that are new")
+    known: list[str] = Field(description="ids of writes that were there already")
+    withheld: int = Field(description="writes that were not stored because somebody opted out")

@@ -1,0 +1,94 @@
+"""One write that several sources told of: found by file, fact and time, and made one row."""
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+
+from ..models import WriteGuardianAudit
+from .told import CHANGED, RANK, Origin, Status, Told
+
+TWIN_MS = 2_000  # between two reports of one write
+AT_ONCE = 500
+# Columns that another source may know better, or know at all.
+FACTS = (
+    *("decision_id", "turn_id", "session_id", "session_key", "candidate_fact", "reason", "llm_model"),
+    *("llm_latency_ms", "agent_steps"),
+)
+
+
+class Conflict(Refused):
+    """Ids that were used for other writes."""
+
+    status = 409
+
+    def __init__(self, ids):
+        sentence = _("Another write has this ID. Nothing was stored.")
+        super().__init__(sentence, reasons=[{"id": name, "reason": sentence} for name in ids])
+
+
+def twins_of(db: str, fresh: Sequence[Told]) -> dict[str, WriteGuardianAudit]:
+    """By key, the row of the same write that another source told of; each row is the twin of one at most.
+
+    Raises Conflict when a row has the id of one, and is another write.
+    """
+    told = [one for one in fresh if one.source in RANK]
+    audits = WriteGuardianAudit.objects.using(db)
+    found = {row.id: row for row in _listed(audits, [one.key for one in fresh])}
+    clashes = [one.key for one in fresh if one.key in found and not _says_the_same(found[one.key], one)]
+    if clashes:
+        raise Conflict(clashes)
+    taken = set(found)
+    for one in sorted(told, key=lambda one: one.row.created_at):
+        if one.key in found:
+            continue
+        at = one.row.created_at
+        near = audits.filter(created_at__gte=at - TWIN_MS, created_at__lte=at + TWIN_MS)
+        near = near.filter(target_file=one.row.target_file, origin__in=(Origin.RECORDED, Origin.IMPORTED))
+        twins = [row for row in near if row.id not in taken and _is_same_write(row, one)]
+        if twins:
+            found[one.key] = min(twins, key=lambda row: (abs(row.created_at - at), row.id))
+            taken.add(found[one.key].id)
+    return found
+
+
+def _listed(audits, ids):
+    for start in range(0, len(ids), AT_ONCE):
+        yield from audits.filter(id__in=ids[start : start + AT_ONCE])
+
+
+def _says_the_same(row, one):
+    facts = {row.candidate_fact, one.row.candidate_fact} - {None, ""}
+    is_same_end = (row.status in CHANGED) == (one.row.status in CHANGED) and (
+        row.status in CHANGED or row.status == one.row.status
+    )
+    return row.target_file == one.row.target_file and is_same_end and len(facts) < 2
+
+
+def _is_same_write(row, one):
+    if row.sources & one.source or not row.candidate_fact or not one.row.candidate_fact:
+        return False
+    return _says_the_same(row, one)  # whatever each calls the session: a log knows none
+
+
+def rank(sources: int) -> int:
+    """How well a write is known: the lower the better."""
+    return next((place for place, source in enumerate(RANK) if sources & source), len(RANK))
+
+
+def merge(row: WriteGuardianAudit, one: Told) -> None:
+    """Let a row know what another source knows of the same write; the better source's word counts."""
+    told = one.row
+    is_better = rank(one.source) < rank(row.sources)
+    for name in FACTS:
+        value = getattr(told, name)
+        if value is not None and (is_better or getattr(row, name) is None):
+            setattr(row, name, value)
+    if told.turn_id and row.turn_id == told.turn_id:
+        row.match = told.match if is_better or row.match == "none" else row.match
+    if is_better:
+        row.created_at, row.origin = told.created_at, told.origin
+    if told.status == Status.ROLLED_BACK:
+        row.status = Status.ROLLED_BACK
+    row.sources |= one.source | told.sources

@@ -1,0 +1,92 @@
+"""Which columns of this app hold words: declared once, for whatever searches them or takes them out.
+
+Every text and every blob of its tables is here; a test finds the one that is not.
+"""
+
+from collections.abc import Iterator
+
+from django.db import models
+
+from gate.redaction import Kind
+
+from .models import (
+    BehaviorCorrection,
+    FileSnapshot,
+    GuardianReceipt,
+    GuardianStatus,
+    Rollback,
+    RollbackIntent,
+    WorkspaceFile,
+    WriteGuardianAudit,
+)
+
+WORDS, WHO, OWN, NONE = Kind.WORDS, Kind.WHO, Kind.OWN, Kind.NONE
+VERSION = {"id": NONE, "content": WORDS, "content_hash": NONE, "raw": WORDS}
+COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
+    FileSnapshot: VERSION | {"file_name": NONE},
+    WorkspaceFile: VERSION | {"file_name": NONE},
+    WriteGuardianAudit: {
+        "id": NONE,
+        "decision_id": NONE,
+        "turn_id": NONE,
+        "session_id": WHO,  # the key where no session was found
+        "target_file": NONE,
+        "candidate_fact": WORDS,
+        "before_snapshot_id": NONE,
+        "after_snapshot_id": NONE,
+        "diff": WORDS,
+        "status": NONE,
+        "reason": WORDS,
+        "llm_model": NONE,
+        "origin": NONE,
+        "match": NONE,
+        "session_key": WHO,
+        "hunks_json": NONE,  # numbers of lines
+        "retry_of": NONE,
+        "rule_id": NONE,
+    },
+    GuardianReceipt: {"id": NONE, "audit_id": NONE, "body_sha256": NONE},
+    GuardianStatus: {"audit_id": NONE, "status": NONE, "given_by": WHO, "reason": WORDS},
+    Rollback: {
+        "id": NONE,
+        "audit_id": NONE,
+        "rolled_back_by": WHO,
+        "reason": OWN,
+        "restored_snapshot_id": NONE,
+        "previous_status": NONE,
+        "own_audit_id": NONE,
+        "way": NONE,
+        "group_id": NONE,
+    },
+    RollbackIntent: {
+        "id": NONE,
+        "group_id": NONE,
+        "file_name": NONE,
+        "audits_json": NONE,
+        "before_hash": NONE,
+        "after_snapshot_id": NONE,
+        "draft_name": NONE,
+        "told_json": OWN,  # and who asked
+        "state": NONE,
+    },
+    BehaviorCorrection: {
+        "id": NONE,
+        "audit_id": NONE,
+        "original_status": NONE,
+        "original_candidate_fact": WORDS,
+        "original_target_file": NONE,
+        "corrected_status": NONE,
+        "corrected_candidate_fact": WORDS,
+        "corrected_target_file": NONE,
+        "correction_reason": OWN,
+        "correction_pattern": WORDS,  # made of the fact
+        "corrected_by": WHO,
+        "switched_off_by": WHO,
+    },
+}
+
+
+def columns(*kinds: Kind) -> Iterator[tuple[type[models.Model], str]]:
+    """The columns of these kinds, each with its table."""
+    for model, kind_of in COLUMNS.items():
+        yield from ((model, name) for name, kind in kind_of.items() if kind in kinds)

@@ -1,0 +1,103 @@
+"""Rollbacks: what they would change, and doing it."""
+
+from dataclasses import asdict
+
+from ninja import Query
+
+from agents.decorators import agent_view
+from agents.models import Agent
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.pages.doors import needs
+
+from . import performing, planning, shown, together
+from .schemas import (
+    RollbackIn,
+    RollbackPlanOut,
+    RollbackQuery,
+    RolledBackOut,
+    SessionRollbackIn,
+    SessionRollbackPlanOut,
+    SessionRollbackQuery,
+    SessionRolledBackOut,
+)
+
+router = Operations("guardian_rollbacks_api", tags=["guardian"])
+
+
+@router.get("/agents/{agent}/guardian/writes/{audit_id}/rollback", RollbackPlanOut, 400, 404, 503)
+@agent_view
+@needs("operator")
+def guardian_rollback_preview(request, agent, audit_id: str, asked: Query[RollbackQuery]):
+    """What rolling back a write would change in the file as it is now; nothing is written."""
+    return told(shown.preview(planning.plan(agent, audit_id, hunk=asked.hunk)))
+
+
+@router.post("/agents/{agent}/guardian/writes/{audit_id}/rollback", RolledBackOut, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_rollback(request, agent, audit_id: str, asked: RollbackIn):
+    """Roll back a write as it was previewed. Takes five seconds: the displaced file is watched for late writers."""
+    wish = asked.wish(request.user.username)
+    result = performing.perform(agent, audit_id, wish, seen=asked.seen, hunk=asked.hunk, chosen=asked.chosen)
+    return in_spec(result)
+
+
+@router.get("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRollbackPlanOut, 400, 404, 503)
+@agent_view
+@needs("operator")
+def guardian_session_rollback_preview(request, agent, session_id: str, asked: Query[SessionRollbackQuery]):
+    """What rolling back all writes of a session (its id or key) would change; nothing is written."""
+    return told_session(agent, session_id, asked.since, asked.until)
+
+
+@router.post("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRolledBackOut, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_session_rollback(request, agent, session_id: str, asked: SessionRollbackIn):
+    """Roll back all writes of a session, the last one first: all of them, or none."""
+    span = {"since": asked.since, "until": asked.until}
+    wish = asked.wish(request.user.username)
+    results = performing.perform_session(agent, session_id, wish, seen=asked.seen, **span)
+    return {"rollbacks": [in_spec(result) for result in results]}
+
+
+def told(preview: shown.Preview) -> dict:
+    """A preview as programs read it."""
+    plan = preview.plan
+    return {
+        "audit_id": plan.audit.id,
+        "file": plan.name,
+        "now_hash": plan.now_hash,
+        "has_changed": plan.has_changed,
+        "way": plan.way,
+        "hunk": plan.hunk,
+        "conflicts": [asdict(one) for one in preview.conflicts],
+        "patch": preview.change.patch,
+        "problem": preview.problem,
+    }
+
+
+def told_session(agent: Agent, session_id: str, since: int | None, until: int | None) -> dict:
+    """The preview of a session's rollback as programs read it."""
+    made = together.plan_session(agent, session_id, since=since, until=until)
+    plans = [plan for some in made.by_file.values() for plan in some]
+    patches = [shown.compared(some[0].now, some[-1].wanted, name).patch for name, some in made.by_file.items()]
+    return {
+        "session_id": session_id,
+        "hashes": made.hashes,
+        "audit_ids": [plan.audit.id for plan in plans],
+        "conflicts": [plan.audit.id for plan in made.conflicts],
+        "patch": "".join(patches),
+        "problem": shown.problem(),
+    }
+
+
+def in_spec(result: performing.Result) -> dict:
+    """A result with the names that the spec gives them."""
+    return {
+        "audit_id": result.audit_id,
+        "rollbackId": result.rollback_id,
+        "success": result.success,
+        "restoredTo": result.restored_to,
+        "meanwhile": result.meanwhile,
+    }

@@ -1,0 +1,68 @@
+"""What people type about a rollback."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from .performing import LONGEST_REASON, Wish
+from .shown import MOST_EDITED
+
+MOST_HUNKS = 1_000_000
+
+
+class PreviewForm(forms.Form):
+    """Which part of a write the address asks for, and which file of the answer."""
+
+    hunk = forms.IntegerField(required=False, min_value=1, max_value=MOST_HUNKS)
+    since = forms.IntegerField(required=False, min_value=0)
+    until = forms.IntegerField(required=False, min_value=0)
+
+    @property
+    def number(self) -> int | None:
+        """The hunk, counted from 0; None: all of the write."""
+        found = self.cleaned_data["hunk"]
+        return None if found is None else found - 1
+
+    @property
+    def span(self) -> dict[str, int | None]:
+        """From when on and until when, in milliseconds."""
+        return {name: self.cleaned_data[name] for name in ("since", "until")}
+
+
+class RollbackForm(forms.Form):
+    """Why, and that the preview was seen. What the file should hold is there where a person has to choose."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("It is kept with the rollback, and helps to judge the write."),
+    )
+    keeps_copy = forms.BooleanField(
+        label=_("Also keep a copy of the file in the home of this site"), required=False, initial=True
+    )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def wish(self, by: str) -> Wish:
+        """As a rollback is asked for."""
+        return Wish(by, self.cleaned_data["reason"], keeps_copy=self.cleaned_data["keeps_copy"])
+
+
+class ChoiceForm(RollbackForm):
+    """The same for a write whose lines were changed since: what the file should hold."""
+
+    content = forms.CharField(
+        label=_("The file should hold"),
+        required=False,
+        strip=False,
+        max_length=2 * MOST_EDITED,
+        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "mono"}),
+    )
+    field_order = ("content", "reason", "keeps_copy", "seen")
+
+
+class SettleForm(forms.Form):
+    """What becomes of a version that somebody wrote while a rollback was carried out."""
+
+    version = forms.CharField(max_length=1_000)
+    choice = forms.ChoiceField(choices=[("put", "put"), ("leave", "leave")])
+    seen = forms.CharField(required=False)

@@ -1,0 +1,96 @@
+"""A rollback before it is done, as pages, the API and commands show it."""
+
+from dataclasses import dataclass
+
+from openclaw_web.diffs import comparing, unified
+from openclaw_web.errors import Refused
+
+from ..exact import data_of, text_of
+from . import places
+from .merging import Conflict
+from .planning import Plan, hash_of
+
+MOST_EDITED = 200_000  # characters of a file that a person may edit on a page
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What becomes of a file: `patch` is empty where the change is too long for one."""
+
+    diff: comparing.Diff
+    view: comparing.View
+    patch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One rollback: the change it makes, and what somebody else changed since the write (None: nothing)."""
+
+    plan: Plan
+    change: Comparison
+    since: Comparison | None
+    problem: str  # why this site does not write it; empty: it does
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """What a person has to choose, in words that can be shown."""
+        return [
+            Conflict(one.hunk, *(tuple(map(readable, some)) for some in (one.before, one.after, one.current)))
+            for one in self.plan.conflicts
+        ]
+
+    @property
+    def editable(self) -> str | None:
+        """What the file would hold, for a person to edit; None where a page would change its bytes."""
+        data = self.plan.wanted or b""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return None
+        is_plain = "\0" not in text and len(text) <= MOST_EDITED and ending_of(text) is not None
+        return text if is_plain else None
+
+
+def preview(plan: Plan) -> Preview:
+    """What to show of a plan."""
+    after = data_of(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
+    since = None if hash_of(after) == hash_of(plan.now) else compared(after, plan.now, plan.name)
+    return Preview(plan, compared(plan.now, plan.wanted, plan.name), since, problem())
+
+
+def compared(old: bytes | None, new: bytes | None, name: str) -> Comparison:
+    """Two contents of a file beside each other; None: no file."""
+    diff = comparing.compare(*(None if data is None else readable(text_of(data)) for data in (old, new)))
+    view = comparing.view(diff)
+    patch = "" if view.left else unified.text(view, name, is_new=old is None)
+    return Comparison(diff, view, patch)
+
+
+def problem() -> str:
+    """Why this site does not write into workspaces; empty: it does."""
+    try:
+        places.check()
+    except Refused as refused:
+        return refused.sentence
+    return ""
+
+
+def readable(text: str) -> str:
+    """A text that may hold bytes of another encoding, as one that can be sent to a browser."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def ending_of(text: str) -> str | None:
+    """How all lines of a text end; None where they differ, or where a browser would change them."""
+    windows = text.count("\r\n")
+    if text.count("\r") != windows:
+        return None
+    if windows:
+        return "\r\n" if windows == text.count("\n") else None
+    return "\n"
+
+
+def edited(text: str, plan: Plan) -> bytes:
+    """What a person typed into a page, with the ends of lines that the file has: a browser sends others."""
+    ending = ending_of((plan.wanted or b"").decode("utf-8", "replace")) or "\n"
+    return text.replace("\r\n", "\n").replace("\n", ending).encode()

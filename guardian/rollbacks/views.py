@@ -1,0 +1,150 @@
+"""Rolling back a write, or all writes of a session: what would happen first, then the button."""
+
+from django.http import HttpResponse
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.errors import Refused
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
+
+from . import performing, planning, settling, shown, together
+from .addresses import detail, rollback_page, session_page
+from .forms import ChoiceForm, PreviewForm, RollbackForm, SettleForm
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def rollback(request, agent, audit_id):
+    """What rolling back a write, or one hunk of it, would change; nothing is written."""
+    asked = _asked(request)
+    made = planning.plan(agent, audit_id, hunk=asked.number)
+    if request.GET.get("file") == "patch":
+        return _file(f"{made.name}.patch", shown.preview(made).change.patch.encode())
+    if request.GET.get("file") == "content":
+        return _file(made.name, made.wanted or b"")
+    return _page(request, agent, shown.preview(made), None)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def rollback_do(request, agent, audit_id):
+    """Roll it back as it was previewed."""
+    asked = _asked(request)
+    made = planning.plan(agent, audit_id, hunk=asked.number)
+    preview = shown.preview(made)
+    form = (ChoiceForm if made.conflicts else RollbackForm)(request.POST)
+    if not form.is_valid():
+        return _page(request, agent, preview, form, status=422)
+    chosen = shown.edited(form.cleaned_data["content"], made) if made.conflicts else None
+    wish, seen = form.wish(request.user.username), form.cleaned_data["seen"]
+    try:
+        result = performing.perform(agent, audit_id, wish, seen=seen, hunk=asked.number, chosen=chosen)
+    except Refused as refused:
+        form.add_error(None, refused.sentence)
+        return _page(request, agent, preview, form, status=422)
+    sentence = _("Rolled back.") if asked.number is None else _("One change was taken back.")
+    return after_post(request, _with(sentence, result.meanwhile), to=detail(agent, audit_id))
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def session_rollback(request, agent, session_id):
+    """What rolling back all writes of a session would change."""
+    return _session_page(request, agent, session_id, None)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def session_rollback_do(request, agent, session_id):
+    """Roll them all back, or none."""
+    asked, form = _asked(request), RollbackForm(request.POST)
+    if not form.is_valid():
+        return _session_page(request, agent, session_id, form, status=422)
+    seen = {name.removeprefix("seen-"): value for name, value in request.POST.items() if name.startswith("seen-")}
+    wish = form.wish(request.user.username)
+    try:
+        results = performing.perform_session(agent, session_id, wish, seen=seen, **asked.span)
+    except Refused as refused:
+        form.add_error(None, refused.sentence)
+        return _session_page(request, agent, session_id, form, status=422)
+    count = len(results)
+    sentence = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
+    return after_post(request, _with(sentence % {"count": count}, results[0].meanwhile), to=session_page(agent))
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def rollback_settle(request, agent, audit_id):
+    """What becomes of a version that somebody wrote while this write was rolled back."""
+    form, to = SettleForm(request.POST), detail(agent, audit_id)
+    try:
+        if not form.is_valid():
+            raise Refused(_("Say what becomes of the version."))
+        asked = form.cleaned_data
+        seen = asked["seen"] if asked["choice"] == "put" else None
+        settling.settle(agent, audit_id, asked["version"], by=request.user.username, seen=seen)
+    except Refused as refused:
+        return refuse_post(request, refused, to=to)
+    sentence = _("The version is in the file now.") if seen is not None else _("The version stays in the history.")
+    return after_post(request, sentence, to=to)
+
+
+def _asked(request):
+    form = PreviewForm(request.GET)
+    if not form.is_valid():
+        raise planning.NotPossible(_("This address asks for a change that the write does not have."))
+    return form
+
+
+def _page(request, agent, preview, form, status=200):
+    made = preview.plan
+    kind = ChoiceForm if made.conflicts else RollbackForm
+    form = form or kind(initial={"seen": made.now_hash, "keeps_copy": True, "content": preview.editable or ""})
+    context = {
+        "agent": agent,
+        "audit": made.audit,
+        "preview": preview,
+        "form": form,
+        "to_page": rollback_page(agent, made.audit.id, made.hunk),
+        "to_do": rollback_page(agent, made.audit.id, made.hunk, is_done=True),
+    }
+    return render_page(request, "guardian/rollback.html", context, status=status)
+
+
+def _session_page(request, agent, session_id, form, status=200):
+    asked = _asked(request)
+    made = together.plan_session(agent, session_id, **asked.span)
+    files = {
+        name: (plans, shown.compared(plans[0].now, plans[-1].wanted, name)) for name, plans in made.by_file.items()
+    }
+    context = {
+        "agent": agent,
+        "session_id": session_id,
+        "files": files,
+        "made": made,
+        "problem": shown.problem(),
+        "form": form or RollbackForm(initial={"keeps_copy": True}),
+        "to_do": session_page(agent, session_id, request.GET),
+    }
+    return render_page(request, "guardian/session_rollback.html", context, status=status)
+
+
+def _with(sentence, meanwhile):
+    if not meanwhile:
+        return sentence
+    return f"{sentence} {_('Somebody wrote to the file meanwhile: see below.')}"
+
+
+def _file(name, data):
+    response = HttpResponse(data, content_type="application/octet-stream")
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    return response

@@ -1,0 +1,45 @@
+"""`reflection guardian correct`: what a write should have been."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gate.verbs import agent_of
+from openclaw_web.commands.groups import Outcome
+
+from ..correcting import correcting, telling
+from ..files import MEMORY_FILES
+
+BY = "command line"
+HELP = gettext_lazy("Say what a write should have been; with --apply-to-future, make a rule of it. No file changes.")
+EXAMPLES = (
+    'reflection guardian correct 01JA --status refused --reason "Said in jest"',
+    'reflection guardian correct 01JA --status written --file USER.md --reason "About the user" --apply-to-future',
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("audit", metavar="AUDIT", help=_("ID of the write"))
+    parser.add_argument("--status", required=True, choices=correcting.STATUSES, help=_("what should have become of it"))
+    parser.add_argument("--fact", help=_("the fact that should have been written (as it was)"))
+    parser.add_argument("--file", choices=MEMORY_FILES, help=_("the file it should have been written to (as it was)"))
+    parser.add_argument("--reason", required=True, help=_("why"))
+    parser.add_argument("--apply-to-future", action="store_true", help=_("make a rule of it for similar facts"))
+    parser.add_argument("--pattern", default="", help=_("which facts the rule is about (proposed from the fact)"))
+
+
+def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, **options):
+    row = correcting.correct(
+        agent_of(agent),
+        audit,
+        status=status,
+        fact=fact,
+        file=file,
+        reason=reason,
+        apply_to_future=apply_to_future,
+        pattern=pattern,
+        by=BY,
+    )
+    words = _("Correction %(id)s saved.") % {"id": row.id}
+    if row.correction_pattern:
+        words += " " + _("Rule: %(pattern)s") % {"pattern": row.correction_pattern}
+    return Outcome({"correction": telling.correction(row)}, words)

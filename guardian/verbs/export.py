@@ -1,0 +1,118 @@
+"""`reflection guardian export`: the writes that fit as one file."""
+
+import json
+import re
+import sys
+from datetime import UTC, datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from gate.verbs import agent_of
+from openclaw_web import reasons, spreadsheets
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.lists.paging import every
+
+from ..lists.audit_list import FIELDS
+from ..models import FileSnapshot
+from . import asking
+
+HELP = gettext_lazy("Write the writes to memory files to a file, or to standard output.")
+EXAMPLES = ("reflection guardian export --format markdown --since 2026-11-01 --output writes.md",)
+FORMATS = ("json", "csv", "markdown")
+CONTENTS = ("before_content", "after_content")
+SIDES = ("before_snapshot_id", "after_snapshot_id")
+BATCH, BIG_BATCH = 500, 20  # rows that are read together, without contents and with them
+
+
+def add_arguments(parser):
+    parser.add_argument("--format", default="json", choices=FORMATS, help=_("(%(default)s)"))
+    parser.add_argument("-o", "--output", metavar="FILE", help=_("file to write (standard output)"))
+    words = _("with all that the file held before and after, as text")
+    parser.add_argument("--include-content", action="store_true", help=words)
+    asking.filters(parser)
+
+
+def run(agent, format, output, include_content, **options):
+    if options["json"] and not output:
+        raise WrongUse(_("--json prints only the receipt: name a file for the writes with --output."))
+    rows = _rows(agent_of(agent), options, with_content=include_content)
+    columns = [*FIELDS, "diff", *(CONTENTS if include_content else ())]
+    if not output:
+        return Outcome({"file": None, "format": format, "count": _write(sys.stdout, format, columns, rows)}, "")
+    try:
+        with open(output, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a name of the shell's, as it is
+            count = _write(file, format, columns, rows)
+    except OSError as exc:
+        words = {"file": output, "reason": reasons.of_system(exc)}
+        raise WrongUse(_("%(file)s cannot be written: %(reason)s.") % words) from exc
+    told = ngettext("%(count)s write exported to %(file)s.", "%(count)s writes exported to %(file)s.", count)
+    return Outcome({"file": output, "format": format, "count": count}, told % {"file": output, "count": f"{count:,}"})
+
+
+def _rows(agent, options, *, with_content):
+    """The writes that fit as dictionaries, with their diffs, and with both contents where they are asked for."""
+    listing = asking.listing(agent, options)
+    rows = listing.all.values(*FIELDS, "diff", *SIDES, "place")
+    versions = FileSnapshot.objects.using(agent.db)
+    for batch in every(rows, order=listing.order, size=BIG_BATCH if with_content else BATCH):
+        ids = {row[side] for row in batch for side in SIDES if row[side]} if with_content else ()
+        contents = dict(versions.filter(id__in=ids).values_list("id", "content")) if ids else {}
+        for row in batch:
+            sides = {name: contents.get(row[side]) for name, side in zip(CONTENTS, SIDES, strict=True)}
+            kept = {name: value for name, value in row.items() if name not in (*SIDES, "place")}
+            yield kept | (sides if with_content else {})
+
+
+def _json(rows, _columns):
+    for number, row in enumerate(rows):
+        yield f"{',' if number else '['}\n{json.dumps(row, ensure_ascii=False)}"
+
+
+def _csv(rows, columns):
+    return (spreadsheets.lines([[row[name] for name in columns]]).decode() for row in rows)
+
+
+def _markdown(rows, columns):
+    for row in rows:
+        at = f"{datetime.fromtimestamp(row['created_at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        yield f"## {at}: {row['target_file'] or '–'}, {row['status']}\n\n"
+        plain = [name for name in FIELDS if name not in ("created_at", "target_file", "status")]
+        said = [f"- {name}: {_on_line(row[name])}\n" for name in plain if row[name] not in (None, "")]
+        yield "".join(said) + "\n"
+        for name in columns[len(FIELDS) :]:
+            if row[name]:
+                yield _fenced(name, row[name])
+
+
+def _on_line(value):
+    """A value as code on one line: what it says is no markup."""
+    text = " ".join(str(value).split())
+    return f"{(ticks := _ticks(text, 1))} {text} {ticks}"
+
+
+def _fenced(name, text):
+    fence = _ticks(text, 3)
+    return f"### {name}\n\n{fence}{'diff' if name == 'diff' else ''}\n{text.removesuffix(chr(10))}\n{fence}\n\n"
+
+
+def _ticks(text, least):
+    """More backticks in a row than the text has."""
+    return "`" * max([least, *(len(run) + 1 for run in re.findall(r"`+", text))])
+
+
+def _write(file, kind, columns, rows):
+    """Write the rows; how many there were."""
+    count = 0
+
+    def counted():
+        nonlocal count
+        for row in rows:
+            count += 1
+            yield row
+
+    file.write((spreadsheets.MARK + spreadsheets.lines([columns])).decode() if kind == "csv" else "")
+    for text in {"json": _json, "csv": _csv, "markdown": _markdown}[kind](counted(), columns):
+        file.write(text)
+    file.write(("\n]\n" if count else "[]\n") if kind == "json" else "")
+    return count

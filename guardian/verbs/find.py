@@ -1,0 +1,199 @@
+"""`reflection guardian list`, `show`, `diff` and `history`: writes as the API tells them, and in words."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from django.http import Http404
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gate.verbs import agent_of
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.errors import Refused
+from openclaw_web.pages import glyphs
+
+from ..files import MEMORY_FILES
+from ..lists.schemas import GuardianWriteOut
+from ..looking import history, telling
+from ..looking.schemas import GuardianEventOut, GuardianWriteDetail
+from ..models import WriteGuardianAudit
+from ..words import write_reason
+from . import asking
+
+MOST = 1_000
+WIDTH = 152
+DIFF_LINES = 12  # of each write, with --with-diff
+UNKNOWN = "–"
+
+
+class Listing:
+    """The newest writes that fit."""
+
+    HELP = gettext_lazy("List writes to memory files, newest first.")
+    EXAMPLES = ("reflection guardian list", "reflection guardian list -f USER.md -s written --with-diff")
+
+    def add_arguments(self, parser):
+        parser.add_argument("key", nargs="?", metavar="SESSION", help=_("only this session: its ID or key"))
+        parser.add_argument("-l", "--limit", type=int, default=10, metavar="N", help=_("how many, 1 to 1000 (10)"))
+        parser.add_argument("-d", "--with-diff", action="store_true", help=_("with what each changed"))
+        asking.filters(parser)
+
+    def run(self, agent, key, limit, with_diff, **options):
+        _check(limit)
+        rows = _first(asking.listing(agent_of(agent), options, key), limit)
+        diffs = _diffs(rows) if with_diff else {}
+        receipt = [
+            GuardianWriteOut.model_validate(row).model_dump() | ({"diff": diffs.get(row.id)} if with_diff else {})
+            for row in rows
+        ]
+        lines = [line for row in rows for line in (*_lines(row), *_begin(diffs.get(row.id)))]
+        return Outcome({"writes": receipt}, "\n".join(lines) or _("No writes."))
+
+
+class Showing:
+    """One write with all that is known of it."""
+
+    HELP = gettext_lazy("Show one write with its diff, its statuses and what it came from.")
+    EXAMPLES = ("reflection guardian show 01J0000000000000000000DEMO",)
+
+    def add_arguments(self, parser):
+        parser.add_argument("id", metavar="WRITE", help=_("ID of the write"))
+
+    def run(self, agent, id, **options):
+        row = _found(agent, id)
+        told = GuardianWriteDetail.model_validate(row).model_dump()
+        lines = [*_lines(row), *_facts(row), *_statuses(row), *_shown(row.diff)]
+        return Outcome({"write": told}, "\n".join(lines))
+
+
+class Diffing:
+    """What one write changed."""
+
+    HELP = gettext_lazy("Print what a write changed, as a unified diff.")
+    EXAMPLES = ("reflection guardian diff 01J0000000000000000000DEMO",)
+
+    def add_arguments(self, parser):
+        parser.add_argument("id", metavar="WRITE", help=_("ID of the write"))
+
+    def run(self, agent, id, **options):
+        row = _found(agent, id)
+        if row.diff is None:
+            raise Refused(_("What this write changed is not known, or nothing was written."))
+        words = "\n".join(_shown(row.diff)) or _("Nothing changed.")
+        facts = {"id": row.id, "lines_added": row.lines_added, "lines_removed": row.lines_removed, "diff": row.diff}
+        return Outcome(facts, words)
+
+
+class History:
+    """What happened to one file."""
+
+    HELP = gettext_lazy("List the versions of a memory file and its writes, newest first.")
+    EXAMPLES = ("reflection guardian history MEMORY.md -l 20",)
+
+    def add_arguments(self, parser):
+        parser.add_argument("name", nargs="?", choices=MEMORY_FILES, metavar="FILE", help=_("name of the file"))
+        parser.add_argument("-f", "--file", choices=MEMORY_FILES, metavar="FILE", help=_("the same"))
+        parser.add_argument("-l", "--limit", type=int, default=20, metavar="N", help=_("how many, 1 to 1000 (20)"))
+
+    def run(self, agent, name, file, limit, **options):
+        _check(limit)
+        if bool(name) == bool(file):
+            raise WrongUse(_("Name one file."))
+        events = history.timeline(agent_of(agent), name or file, size=limit)
+        told = [GuardianEventOut.model_validate(event).model_dump() for event in events]
+        lines = [line for event in events for line in _event(event)]
+        return Outcome({"file": name or file, "events": told}, "\n".join(lines) or _("Nothing is known of this file."))
+
+
+def _check(limit):
+    if not 1 <= limit <= MOST:
+        raise WrongUse(_("--limit must be 1 to 1000."))
+
+
+def _first(listing, limit) -> list[WriteGuardianAudit]:
+    """The first rows that fit, however often a search has to go on for them."""
+    rows: list[WriteGuardianAudit] = []
+    after = None
+    while len(rows) < limit:
+        page = listing.page(after=after, size=min(200, limit - len(rows)))
+        rows += page
+        after = page.next
+        if after is None:
+            break
+    return rows
+
+
+def _diffs(rows) -> dict[str, str]:
+    if not rows:
+        return {}
+    audits = WriteGuardianAudit.objects.using(rows[0]._state.db).filter(id__in=[row.id for row in rows])
+    return dict(audits.values_list("id", "diff"))
+
+
+def _found(agent, audit_id):
+    try:
+        return telling.write(agent_of(agent), audit_id)
+    except Http404 as exc:
+        words = {"id": audit_id, "agent": agent}
+        raise Refused(_("The agent %(agent)s has no write %(id)s.") % words) from exc
+
+
+def _at(moment):
+    return f"{datetime.fromtimestamp(moment / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _lines(row) -> Iterator[str]:
+    """A write in two lines: when and what; the fact, and why it was not written."""
+    change = "" if row.lines_added is None else f"  +{row.lines_added} −{row.lines_removed}"
+    yield f"{_at(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {row.id}{change}"
+    said = [row.candidate_fact or "", write_reason(row.reason, row.origin)]
+    yield "  " + (" | ".join(_short(text) for text in said if text) or UNKNOWN)
+
+
+def _short(text):
+    text = glyphs.plain(text)
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]}…"
+
+
+def _facts(row):
+    known = {
+        _("origin"): row.origin,
+        _("session"): row.session_id,
+        _("turn"): row.turn_id,
+        _("decision"): row.decision_id,
+        _("model"): row.llm_model,
+        _("latency"): None if row.llm_latency_ms is None else f"{row.llm_latency_ms:,} ms",
+        _("steps"): row.agent_steps,
+        _("rule"): row.rule_id,
+        _("retry of"): row.retry_of,
+        _("shares its diff with"): ", ".join(row.shared_with),
+        _("rolled back by"): row.rolled_back and f"{row.rolled_back.rolled_back_by}: {_short(row.rolled_back.reason)}",
+        _("took back"): ", ".join(row.takes_back),
+    }
+    return [f"  {name}: {value}" for name, value in known.items() if value]
+
+
+def _statuses(row):
+    for one in row.status_history:
+        yield f"  {_at(one.created_at)}  {one.status}  {one.given_by}  {_short(one.reason)}".rstrip()
+
+
+def _shown(diff):
+    """The lines of a diff, with what a terminal would hide or obey made visible."""
+    for line in (diff or "").split("\n"):
+        yield glyphs.HIDDEN.sub(lambda run: glyphs.plain(run[0]), line)
+
+
+def _begin(diff):
+    lines = list(_shown(diff)) if diff else []
+    yield from (f"    {line}" for line in lines[:DIFF_LINES])
+    if len(lines) > DIFF_LINES:
+        yield "    …"
+
+
+def _event(event: Any) -> Iterator[str]:
+    if event.audit:
+        yield from _lines(event.audit)
+    elif not event.led_by:
+        yield f"{_at(event.at)}  {_('version'):<11}  {event.version.file_name:<11}  {event.version.id}"

@@ -1,0 +1,54 @@
+"""`reflection guardian rules`: the rules of an agent, what they say of a fact, and switching one off or on."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gate.verbs import agent_of
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.pages import states
+
+from ..correcting import counting, rules, switching, telling
+from ..files import MEMORY_FILES
+
+BY = "command line"
+HELP = gettext_lazy("List rules, ask what they say of a fact, or switch one off or on.")
+EXAMPLES = ("reflection guardian rules", 'reflection guardian rules --check "Likes tea" --file USER.md')
+SHOWN = 500
+
+
+def add_arguments(parser):
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--check", metavar="FACT", help=_("what the rules say of this fact"))
+    how.add_argument("--off", metavar="ID", help=_("switch this rule off"))
+    how.add_argument("--on", metavar="ID", help=_("switch this rule on"))
+    parser.add_argument("--file", choices=MEMORY_FILES, help=_("with --check: the file it would be written to"))
+
+
+def run(agent, check, file, off, on, **options):
+    if (check is None) != (file is None):
+        raise WrongUse(_("--check and --file go together."))
+    found = agent_of(agent)
+    if check is not None:
+        return _checked(found.db, check, file)
+    if off or on:
+        switching.switch(found, off or on, on=bool(on), by=BY)
+    rows = counting.counted(found.db, list(rules.all_of(found.db).order_by(*rules.NEWEST)[:SHOWN]))
+    words = "\n".join(map(_line, rows)) if rows else _("No rules.")
+    return Outcome({"rules": [telling.rule(row) for row in rows]}, words)
+
+
+def _checked(db, fact, file):
+    said = telling.check(db, fact, file)
+    if said["rule_id"] is None:
+        return Outcome(said, _("No rule speaks about this fact."))
+    words = {"status": states.word(said["status"]), "fact": said["fact"], "file": said["file"], "rule": said["rule_id"]}
+    return Outcome(said, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
+
+
+def _line(rule):
+    is_on = _("on") if rule.is_on else _("off")
+    acted, overruled = ("–" if count is None else f"{count:,}" for count in (rule.acted, rule.overruled))
+    words = {"acted": acted, "overruled": overruled}
+    numbers = _("acted: %(acted)s, overruled: %(overruled)s") % words
+    status = states.word(rule.row.corrected_status)
+    return f"{rule.row.id}  {is_on:<3}  {status}  {rule.row.correction_pattern}  ({numbers})"

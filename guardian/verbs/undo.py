@@ -1,0 +1,102 @@
+"""`reflection guardian rollback`: take back a write, or all writes of a session."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from gate.verbs import agent_of, moment
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, REFUSED
+
+from ..rollbacks import performing, planning, shown
+from ..rollbacks.api import in_spec, told, told_session
+from ..rollbacks.performing import Wish
+
+BY = "command line"
+HELP = gettext_lazy("Roll back a write, or all writes of a session.")
+EXAMPLES = (
+    "reflection guardian rollback 01JNX5W3 --preview",
+    'reflection guardian rollback 01JNX5W3 --reason "not true"',
+    'reflection guardian rollback --session agent:main:main --since 2026-03-11T08:00 --reason "wrong person"',
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("audit", nargs="?", metavar="WRITE", help=_("ID of the write"))
+    parser.add_argument("--reason", "-r", metavar="TEXT", help=_("why; needed unless it is a preview"))
+    parser.add_argument("--preview", action="store_true", help=_("only show what would change"))
+    parser.add_argument("--session", "-S", metavar="SESSION", help=_("all writes of this session: its ID or key"))
+    parser.add_argument("--since", metavar="TIME", help=_("of the session, only writes at or after this ISO 8601 time"))
+    parser.add_argument("--until", metavar="TIME", help=_("of the session, only writes before this ISO 8601 time"))
+    parser.add_argument("--hunk", type=int, metavar="N", help=_("only the Nth change of the write"))
+    parser.add_argument(
+        "--no-backup", action="store_true", help=_("keep no copy of the file; its version is always kept")
+    )
+
+
+def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, **options):
+    if bool(audit) == bool(session):
+        raise WrongUse(_("Name a write, or a session with --session."))
+    if hunk is not None and (hunk < 1 or session):
+        raise WrongUse(_("--hunk is a number from 1 on, of one write."))
+    if not preview and not (reason or "").strip():
+        raise WrongUse(_("Say with --reason why this is rolled back, or look first with --preview."))
+    found = agent_of(agent)
+    wish = Wish(BY, reason or "", keeps_copy=not no_backup)
+    if session:
+        span = {"since": moment(since, "--since"), "until": moment(until, "--until")}
+        return _session_preview(found, session, span) if preview else _session(found, session, span, wish)
+    number = None if hunk is None else hunk - 1
+    return _preview(found, audit, number) if preview else _one(found, audit, number, wish)
+
+
+def _preview(agent, audit, hunk):
+    made = shown.preview(planning.plan(agent, audit, hunk=hunk))
+    sentences = [made.change.patch.rstrip() or _("Nothing would change.")]
+    if made.plan.conflicts:
+        sentences.append(_("Somebody changed the same lines since. Choose on the page of the write what stays."))
+    if made.problem:
+        sentences.append(made.problem)
+    status = REFUSED if made.plan.conflicts or made.problem else DONE
+    return Outcome(told(made), "\n".join(sentences), status, sentences[-1] if status else "")
+
+
+def _session_preview(agent, session, span):
+    found = told_session(agent, session, **span)
+    count = len(found["audit_ids"])
+    sentences = [found["patch"].rstrip() or _("Nothing would change.")]
+    sentences.append(
+        ngettext("%(count)s write would be rolled back.", "%(count)s writes would be rolled back.", count)
+        % {"count": count}
+    )
+    if found["conflicts"]:
+        words = {"ids": ", ".join(found["conflicts"])}
+        sentences.append(_("Somebody changed the same lines since: %(ids)s. Nothing can be done at once.") % words)
+    if found["problem"]:
+        sentences.append(found["problem"])
+    status = REFUSED if found["conflicts"] or found["problem"] else DONE
+    return Outcome(found, "\n".join(sentences), status, sentences[-1] if status else "")
+
+
+def _one(agent, audit, hunk, wish):
+    result = performing.perform(agent, audit, wish, seen=None, hunk=hunk)
+    words = _("Rolled back.") if hunk is None else _("One change was taken back.")
+    return Outcome(in_spec(result), _with(words, result.meanwhile))
+
+
+def _session(agent, session, span, wish):
+    results = performing.perform_session(agent, session, wish, seen=None, **span)
+    count = len(results)
+    words = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
+    receipt = {"rollbacks": [in_spec(one) for one in results]}
+    return Outcome(receipt, _with(words % {"count": count}, results[0].meanwhile))
+
+
+def _with(words, meanwhile):
+    if not meanwhile:
+        return words
+    return (
+        words
+        + " "
+        + _("Somebody wrote to the file meanwhile. It is kept as %(ids)s, and not in the file.")
+        % {"ids": ", ".join(meanwhile)}
+    )

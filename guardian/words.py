@@ -1,0 +1,73 @@
+"""What pages call the values of writes: where they come from, who told of them, how their turns were found."""
+
+from django.utils.translation import gettext_lazy as _
+
+from openclaw_web.pages import states
+from openclaw_web.pages.formatting import listed
+
+from .models import Rollback, WriteGuardianAudit
+
+Origin, Source = WriteGuardianAudit.Origin, WriteGuardianAudit.Source
+ORIGIN_WORDS = {
+    Origin.RECORDED: _("Recorded"),
+    Origin.IMPORTED: states.word("imported"),
+    Origin.UNATTRIBUTED: _("Unattributed"),
+    Origin.OWN: _("Own guardian"),
+    Origin.ROLLBACK: _("Rollback"),
+}
+MATCH_SENTENCES = {
+    "given": _("The source of this write named the turn."),
+    "exact": _("The turn is the one of the decision behind this write."),
+    "near": _("The turn was found by session and time alone. It may be another turn."),
+    "none": _("No turn was found for this write."),
+}
+SOURCE_WORDS = {
+    Source.API: _("API"),
+    Source.LOG: _("Log of the plugin"),
+    Source.DATABASE: _("Database of the plugin"),
+    Source.FILES: _("Versions of the file"),
+    Source.OWN: _("This site"),
+}
+WAY_SENTENCES = {
+    Rollback.Way.EXACT: _("The file had not changed since: it was restored as it was before."),
+    Rollback.Way.MERGED: _("The file had changed since: only the lines of this write were taken out."),
+    Rollback.Way.CHOSEN: _("A person chose what the file holds."),
+}
+# What stands as a reason in rows that nobody gave one: the file was changed by what the plugin does by itself.
+CONSOLIDATION = "consolidation"
+
+
+def of_rows() -> dict[str, dict[str, str]]:
+    """The words of origins in the language of the request, for lists: each row says one of them."""
+    return {"origins": {str(value): str(word) for value, word in ORIGIN_WORDS.items()}}
+
+
+def write_origin_word(origin):
+    """`unattributed` as “Unattributed”."""
+    return str(ORIGIN_WORDS.get(origin, origin))
+
+
+def write_match_sentence(match):
+    """What `near` means of a write, in a sentence."""
+    return str(MATCH_SENTENCES.get(match, match))
+
+
+def write_reason(reason, origin):
+    """Why something was written, or not; of a change that nobody told of, what made it, where that is known."""
+    if origin == Origin.UNATTRIBUTED and reason == CONSOLIDATION:
+        return str(_("The plugin's consolidation changed the file."))
+    return reason or ""
+
+
+def write_source_words(sources):
+    """The bits of who told of a write, in words; `–` for none."""
+    return listed(SOURCE_WORDS[source] for source in Source if sources & source) or "–"
+
+
+def rollback_way_sentence(way):
+    """How a rollback was made, in a sentence."""
+    return str(WAY_SENTENCES.get(way, way))
+
+
+MADE = (write_origin_word, write_match_sentence, write_reason, write_source_words, rollback_way_sentence)
+FILTERS = {made.__name__: made for made in MADE}

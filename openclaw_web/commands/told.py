@@ -1,0 +1,71 @@
+"""What a command is told as JSON, in a file or from standard input: read whole and checked before any of it is used."""
+
+import sys
+from typing import Any, TypeVar
+
+import orjson
+from django.utils.translation import gettext as _
+from ninja import Schema
+from pydantic import ValidationError
+
+from openclaw_web import reasons
+from openclaw_web.errors import Refused
+
+from .groups import WrongUse
+
+MOST_BYTES = 64 * 1024 * 1024
+LISTED = 20
+T = TypeVar("T", bound=Schema)
+
+
+def read(file: str | None) -> bytes:
+    """What a file holds, or standard input for None and `-`. Raises WrongUse or Refused when it cannot be read."""
+    if file in (None, "-"):
+        data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    else:
+        try:
+            with open(file, "rb") as handle:  # noqa: PTH123 - a name of the shell's, as it is
+                data = handle.read(MOST_BYTES + 1)
+        except OSError as exc:
+            words = {"file": file, "reason": reasons.of_system(exc)}
+            raise WrongUse(_("%(file)s cannot be read: %(reason)s.") % words) from exc
+    if len(data) > MOST_BYTES:
+        raise Refused(_("The file is too large: at most %(size)s are read. Nothing was stored.") % {"size": "64 MB"})
+    return data
+
+
+def checked(data: bytes, schema: type[T]) -> list[T]:
+    """Each value of JSON, a JSON list or JSON lines. Raises Refused with what is wrong with which."""
+    found, wrong = [], []
+    for number, value in enumerate(_values(data), 1):
+        try:
+            found.append(schema.model_validate(value))
+        except ValidationError as exc:
+            name = value.get("id") if isinstance(value, dict) else None
+            wrong.append({"id": str(name or number), "reason": _why(exc)})
+    if wrong:
+        words = {"reason": f"{wrong[0]['id']}: {wrong[0]['reason']}"}
+        raise Refused(_("Nothing was stored. %(reason)s") % words, reasons=wrong[:LISTED])
+    return found
+
+
+def _values(data) -> list[Any]:
+    try:
+        value = orjson.loads(data)
+        return value if isinstance(value, list) else [value]
+    except orjson.JSONDecodeError:
+        pass
+    values = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            values.append(orjson.loads(line))
+        except orjson.JSONDecodeError as exc:
+            raise Refused(_("Line %(number)s is not JSON. Nothing was stored.") % {"number": number}) from exc
+    return values
+
+
+def _why(exc):
+    first = exc.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": ")

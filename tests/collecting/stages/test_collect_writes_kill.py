@@ -1,0 +1,89 @@
+"""Collecting writes to memory files, killed at any moment: what comes of it is what comes of it without a kill."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.collecting.plugin_log import KEY, PluginLog, written
+from tests.collecting.stages.test_collect_reflection_kill import COLLECT, PREPARE, T0, ended, iso, python
+from tests.collecting.stages.test_collect_written_databases import SCHEMA
+from tests.homes import Home, assistant, user
+from tests.processes import Killer, until_met
+
+WRITES = 400
+pytestmark = pytest.mark.kill
+TABLES = {
+    "write_guardian_audit": "id, decision_id, turn_id, session_id, target_file, candidate_fact, before_snapshot_id,"
+    " after_snapshot_id, diff, hunks_json, status, match, sources, origin, is_diff_shared, earliest_at, created_at",
+    "guardian_statuses": "audit_id, status, given_by, reason, created_at",
+    "guardian_receipts": "id, audit_id",
+    "file_snapshots": "id, content_hash",
+    "rollbacks": "id, audit_id, restored_snapshot_id",
+    "rejected_records": "file, byte_offset, reason",
+}
+
+
+def put(home, number):
+    file = home.root / "workspace" / "USER.md"
+    file.write_text(f"# User\n- fact {number}\n")
+    os.utime(file, (T0 / 1000 + number * 10, T0 / 1000 + number * 10))
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A home whose file was seen twice already, then everything that the next import finds."""
+    home = Home(tmp_path / "openclaw")
+    talk = home.transcript()
+    home.index({KEY: {"sessionId": talk.session, "updatedAt": T0}})
+    (home.root / "workspace").mkdir()
+    log = PluginLog(tmp_path / "logs").start(T0 - 1)
+    put(home, 0)
+    ended(python(tmp_path / "prepared", PREPARE + COLLECT, home.root, tmp_path / "logs"))
+    put(home, 50)
+    ended(python(tmp_path / "prepared", COLLECT, home.root, tmp_path / "logs"))
+    put(home, WRITES)
+    for n in range(WRITES):
+        at = T0 + n * 10_000
+        said = (user(f"Question {n}"), assistant(f"Answer {n}"))
+        talk.add(*(one | {"timestamp": iso(at + 100 * i)} for i, one in enumerate(said)))
+        log.said(at, "user", f"Question {n}").said(at + 100, "agent", f"Answer {n}")
+        log.decided(at + 200, "UPDATE_USER", f"Because of {n}.")
+        written(home.root / "workspace", at + 300, "UPDATE_USER", f"Fact {n}", "refused" if n % 4 == 0 else "written")
+    written(home.root / "workspace", T0, "UPDATE_WORLD", "Nothing")
+    with closing(sqlite3.connect(home.root / "workspace" / ".openclaw-reflection" / "reflection.db")) as db, db:
+        db.executescript(SCHEMA)
+        for n in range(0, WRITES, 2):
+            row = (f"w{n}", "USER.md", f"Fact {n}", "refused" if n % 4 == 0 else "rolled_back", T0 + n * 10_000 + 290)
+            db.execute(
+                "INSERT INTO write_guardian_audit (id, target_file, candidate_fact, status, created_at)"
+                " VALUES (?, ?, ?, ?, ?)", row,
+            )  # fmt: skip
+    return home.root, tmp_path / "logs"
+
+
+def contents(home):
+    file = next(home.glob("agents/main/agent/openclaw-agent.sqlite"))
+    with closing(sqlite3.connect(file)) as db:
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        return {
+            table: sorted(db.execute(f"SELECT {columns} FROM {table}"), key=str) for table, columns in TABLES.items()
+        }
+
+
+def test_twenty_kills_change_nothing(tmp_path, source):
+    clean = shutil.copytree(tmp_path / "prepared", tmp_path / "clean")
+    ended(python(clean, COLLECT, *source))
+    wanted = contents(clean)
+    assert len(wanted["write_guardian_audit"]) == WRITES  # what changed the file for the first time is one of them
+    killer = Killer(seed=14, seconds=3.0)
+    for number in until_met(killer):
+        home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
+        process = python(home, COLLECT, *source)
+        assert process.stdout.readline() == "ready\n"
+        killer.kill(process)
+        ended(python(home, COLLECT, *source))
+        assert contents(home) == wanted
+        shutil.rmtree(home)

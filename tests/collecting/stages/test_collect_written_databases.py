@@ -1,0 +1,147 @@
+"""Collecting writes to memory files from a `reflection.db` of the spec's shape, and from several sources at once."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from guardian.models import BehaviorCorrection
+from ledger.models import RejectedRecord
+from tests.collecting.collecting import MAIN, run
+from tests.collecting.plugin_log import written
+from tests.collecting.stages.test_collect_writes import CHANNEL, T0, place, rows, tell
+from tests.homes import Home, user
+
+pytestmark = pytest.mark.django_db
+__all__ = ["place"]  # a fixture
+SCHEMA = """
+CREATE TABLE write_guardian_audit (id TEXT PRIMARY KEY, decision_id TEXT, turn_id TEXT, session_id TEXT,
+    target_file TEXT, candidate_fact TEXT, before_snapshot_id TEXT, after_snapshot_id TEXT, status TEXT, reason TEXT,
+    llm_model TEXT, llm_latency_ms INTEGER, agent_steps INTEGER, created_at INTEGER);
+CREATE TABLE file_snapshots (id TEXT PRIMARY KEY, file_name TEXT, content TEXT, content_hash TEXT, created_at INTEGER);
+CREATE TABLE rollbacks (id TEXT PRIMARY KEY, audit_id TEXT, rolled_back_at INTEGER, rolled_back_by TEXT, reason TEXT,
+    restored_snapshot_id TEXT, previous_status TEXT);
+CREATE TABLE behavior_corrections (id TEXT PRIMARY KEY, audit_id TEXT, original_status TEXT,
+    original_candidate_fact TEXT, original_target_file TEXT, corrected_status TEXT, corrected_candidate_fact TEXT,
+    corrected_target_file TEXT, correction_reason TEXT, apply_to_future BOOLEAN, correction_pattern TEXT,
+    corrected_by TEXT, corrected_at INTEGER);
+"""
+
+
+def database(workspace, *writes, more="", schema=SCHEMA):
+    folder = workspace / ".openclaw-reflection"
+    folder.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(folder / "reflection.db")) as db, db:
+        db.executescript(schema)
+        for write in writes:
+            told = {"target_file": "USER.md", "candidate_fact": "Tea.", "status": "written", "created_at": T0 + 1_790}
+            told |= write
+            sql = f"INSERT INTO write_guardian_audit ({', '.join(told)}) VALUES ({', '.join('?' * len(told))})"
+            db.execute(sql, [*told.values()])
+        db.executescript(more)
+
+
+def test_a_database_of_the_specs_shape_is_read_with_everything_beside(place):
+    home, talk, _log = place
+    more = f"""
+        INSERT INTO file_snapshots VALUES ('v1', 'USER.md', 'one', NULL, 1), ('v2', 'USER.md', 'one two', NULL, 2);
+        INSERT INTO rollbacks VALUES ('r1', 'w2', {T0 + 9_000}, 'eve', 'Wrong.', 'v1', 'written');
+        INSERT INTO behavior_corrections VALUES ('c1', 'w2', 'written', 'Tea.', 'USER.md', 'refused', NULL, NULL,
+            'No drinks.', 1, 'likes', 'eve', {T0 + 9_500});
+    """
+    first = {"id": "w1", "turn_id": f"{talk.session}:r1", "session_id": CHANNEL, "after_snapshot_id": "v1"}
+    second = {"id": "w2", "session_id": CHANNEL, "status": "rolled_back", "created_at": T0 + 5_000}
+    sides = {"before_snapshot_id": "v1", "after_snapshot_id": "v2", "candidate_fact": "Coffee."}
+    database(home.root / "workspace", first, second | sides, more=more)
+    told = run(home)["guardian"]
+    assert (told["writes"], told["rollbacks"], told["corrections"], told["rejected"]) == (2, 1, 1, 0)
+    one, two, own = rows()
+    assert (one.turn_id, one.match, one.before_snapshot, one.lines_added) == (f"{talk.session}:r1", "given", None, 1)
+    assert (two.status, two.rollback.rolled_back_by, two.rollback.restored_snapshot) == (
+        "rolled_back", "eve", one.after_snapshot,
+    )  # fmt: skip
+    assert [status.status for status in two.statuses.order_by("created_at")] == ["written", "rolled_back"]
+    assert (own.origin, own.created_at, own.lines_removed) == ("rollback", T0 + 9_000, 1)
+    assert (own.before_snapshot, own.after_snapshot.content) == (two.after_snapshot, "one")
+    assert two.rollback.own_audit == own and own.statuses.get().given_by == "eve"
+    rule = BehaviorCorrection.objects.using(MAIN).get()
+    assert (rule.correction_pattern, rule.switched_off_by) == ("likes", "import")
+    assert run(home)["guardian"]["writes"] == 0
+
+
+def test_columns_and_tables_of_a_database_may_be_missing(place):
+    home, _talk, _log = place
+    schema = (
+        "CREATE TABLE write_guardian_audit (id TEXT, target_file TEXT, status TEXT, created_at INTEGER, candidate_fact)"
+    )
+    database(home.root / "workspace", {"id": "w1"}, schema=schema)
+    assert run(home)["guardian"]["writes"] == 1
+    assert rows().get().session_id is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"status": "perhaps"},
+        {"status": None},
+        {"target_file": "AGENTS.md"},
+        {"created_at": "soon"},
+        {"id": b"\xff"},
+        {"agent_steps": -1},
+        {"candidate_fact": "x" * 20_001},
+    ],
+)
+def test_rows_that_are_no_use_are_rejected_each(place, wrong):
+    home, _talk, _log = place
+    other = {"id": "w3", "status": "x"} if "id" in wrong else {"id": "w3"} | wrong
+    database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "candidate_fact": "Milk."} | wrong, other)
+    told = run(home)["guardian"]
+    assert (told["writes"], told["rejected"]) == (1, 2)
+    assert RejectedRecord.objects.using(MAIN).filter(reason="bad_write").count() == 2
+
+
+def test_a_version_with_another_hash_is_rejected_and_its_write_kept_without(place):
+    home, _talk, _log = place
+    more = "INSERT INTO file_snapshots VALUES ('v1', 'USER.md', 'one', 'abc', 1)"
+    database(home.root / "workspace", {"id": "w1", "after_snapshot_id": "v1"}, more=more)
+    told = run(home)["guardian"]
+    assert (told["writes"], told["rejected"], rows().get().diff) == (1, 1, None)
+
+
+def test_writes_of_a_database_go_to_the_agent_of_their_key(tmp_path, real_files):
+    home = Home(tmp_path / "openclaw", agents=("main", "research"))
+    for agent in ("main", "research"):
+        home.transcript(user("Hello"), agent=agent)
+    (home.root / "workspace").mkdir()
+    keys = ("agent:research:main", "agent:nobody:main", "agent:main:main")
+    database(home.root / "workspace", *({"id": f"w{n}", "session_id": key, "candidate_fact": f"{n}"}
+                                        for n, key in enumerate(keys)))  # fmt: skip
+    run(home)
+    assert [row.id for row in rows("agent_research")] == ["w0"]
+    assert [(row.id, row.match, row.session_id) for row in rows()] == [
+        ("w1", "none", "agent:nobody:main"), ("w2", "none", "agent:main:main"),
+    ]  # fmt: skip
+
+
+def test_the_same_write_from_log_api_and_database_is_one_row(place, as_operator):
+    home, talk, log = place
+    tell(log)
+    workspace = home.root / "workspace"
+    written(workspace, T0 + 1_800, "UPDATE_USER", "Tea.")
+    run(home)
+    body = {
+        "id": "01PLUGIN", "turn_id": f"{talk.session}:r1", "session_id": CHANNEL, "target_file": "USER.md",
+        "candidate_fact": "Tea.", "status": "written", "agent_steps": 3, "created_at": T0 + 1_790,
+        "before": None, "after": "Tea.\n",
+    }  # fmt: skip
+    answer = as_operator.post("/api/v1/agents/main/guardian/writes", {"writes": [body]}, "application/json")
+    assert (answer.status_code, answer.json()["known"]) == (200, ["01PLUGIN"])
+    database(workspace, {"id": "01PLUGIN", "session_id": CHANNEL, "llm_model": "guard-1"})
+    run(home)
+    row = rows().get()
+    assert (row.id, row.sources, row.origin) == ("01PLUGIN", 7, "recorded")
+    assert (row.agent_steps, row.llm_model, row.lines_added) == (3, "guard-1", 1)
+    answer = as_operator.post("/api/v1/agents/main/guardian/writes", {"writes": [body]}, "application/json")
+    assert (answer.status_code, answer.json()["known"]) == (200, ["01PLUGIN"])
+    run(home, again=True)
+    assert rows().count() == 1

@@ -1,0 +1,234 @@
+"""Right and wrong on writes: which samples they make, what these hold, and what a queue of them is."""
+
+import orjson
+import pytest
+
+from datasets.from_writes import judging, queueing
+from datasets.from_writes.judging import Correction
+from datasets.models import DatasetSample, SampleLabel, SampleSignature
+from datasets.review import undo, verdicts
+from datasets.review.parts import PartVerdict
+from guardian.models import GuardianReceipt, Rollback, WriteGuardianAudit
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+from tests.datasets.conversations import agent, tell, tell_turns, user
+from tests.datasets.from_decisions.gates import decide
+from tests.guardian.correcting.correcting import corrected
+from tests.guardian.written import T0, wrote
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+BEFORE, AFTER = b"# Memory\n", b"# Memory\nLikes tea.\n"
+
+
+@pytest.fixture
+def write(ada):
+    tell_turns(3)
+    decide()
+    return wrote(DB, 1, BEFORE, AFTER, turn_id="s1:u2", decision_id="d1", reason="Stable.")
+
+
+def say(agent, said="right", correction=None, name="w1", by="ann", **more):
+    return judging.say(agent, name, said, by=by, correction=correction, **more)
+
+
+def only():
+    return DatasetSample.objects.get()
+
+
+def rolled_back(reason="Said in jest."):
+    """The first write is taken back: as the database says it afterwards."""
+    audits = WriteGuardianAudit.objects.using(DB).filter(id="w1")
+    Rollback.objects.using(DB).create(
+        id="b1", audit_id="w1", rolled_back_at=T0 + 9, rolled_back_by="oli", reason=reason,
+        restored_snapshot_id=audits.get().before_snapshot_id, previous_status="written",
+    )  # fmt: skip
+    audits.update(status="rolled_back")
+
+
+def test_a_right_write_is_a_sample(ada, write):
+    say(ada)
+    sample = only()
+    assert sample.body == {
+        "type": "write_guardian_decision",
+        "candidateFact": "Likes tea.",
+        "targetFile": "MEMORY.md",
+        "currentFileContent": "# Memory\n",
+        "fileExisted": True,
+        "decision": "written",
+        "decisionReason": "Stable.",
+        "writtenContent": "# Memory\nLikes tea.\n",
+        "memoryGate": {
+            "output": {
+                "decision": "UPDATE_USER",
+                "reason": "A stable preference.",
+                "candidateFact": "prefers mornings",
+            }
+        },
+    }
+    assert (sample.sample_type, sample.annotation_status) == ("write_guardian_decision", "approved")
+    assert (sample.guardian_label, sample.gate_label, sample.annotated_by) == ("correct", None, "ann")
+    assert (sample.audit_id, sample.decision_id, sample.turn_id, sample.turn_number) == ("w1", "d1", "s1:u2", 2)
+    assert SampleSignature.objects.get().sample_id == sample.id
+    say(ada, by="bea")
+    assert SampleLabel.objects.count() == 1
+
+
+def test_wrong_without_anything_known_needs_review(ada, write):
+    say(ada, "wrong")
+    assert (only().annotation_status, only().guardian_label) == ("needs_review", "incorrect")
+
+
+def test_wrong_with_what_would_be_right(ada, write):
+    say(ada, "wrong", Correction("refused", "Said once."))
+    output = orjson.loads(only().guardian_corrected_output)
+    assert (only().annotation_status, only().guardian_label) == ("approved", "corrected")
+    assert output == {"status": "refused", "targetFile": "MEMORY.md", "reason": "Said once."}
+    say(ada, "wrong", Correction("written", "Shorter.", "# Memory\nTea.\n"))
+    assert orjson.loads(only().guardian_corrected_output)["content"] == "# Memory\nTea.\n"
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
+        Correction("failed"),
+        Correction("written"),
+        Correction("written", content="# Memory\nLikes tea.\n"),
+        Correction("refused", content="x"),
+    ],
+)
+def test_corrections_that_cannot_be(ada, write, correction):
+    with pytest.raises(Refused):
+        say(ada, "wrong", correction)
+    assert not DatasetSample.objects.exists()
+
+
+def test_a_rollback_makes_a_sample_of_the_wrong_write_and_the_restored_content(ada, write):
+    rolled_back()
+    queueing.queue(ada)
+    sample = only()
+    assert (sample.annotation_status, sample.guardian_label, sample.label_id) == ("needs_review", "corrected", None)
+    assert sample.collection_strategy == "manual_correction"
+    assert sample.body["writtenContent"] == AFTER.decode()
+    assert sample.body["userCorrection"] == {
+        "originalDecision": "written",
+        "correctedDecision": "refused",
+        "reason": "Said in jest.",
+        "correctedFact": None,
+        "correctedFile": None,
+        "correctedContent": BEFORE.decode(),
+    }
+    say(ada, "wrong")
+    assert (only().annotation_status, only().guardian_label) == ("approved", "corrected")
+
+
+def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
+    corrected(status="written", fact="Likes green tea.", file="USER.md", reason="About the user.")
+    result = queueing.queue(ada)
+    assert (len(result.made), result.existing, result.skipped) == (1, [], [])
+    body = only().body
+    assert body["writtenContent"] == AFTER.decode()
+    assert body["userCorrection"] == {
+        "originalDecision": "written",
+        "correctedDecision": "written",
+        "reason": "About the user.",
+        "correctedFact": "Likes green tea.",
+        "correctedFile": "USER.md",
+        "correctedContent": None,
+    }
+    assert queueing.queue(ada).existing == ["w1"]
+
+
+def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
+    say(ada)
+    WriteGuardianAudit.objects.using(DB).filter(id="w1").delete()
+    wrote(DB, 2, BEFORE, AFTER, turn_id="s1:u2")
+    GuardianReceipt.objects.using(DB).filter(id="w1").update(audit_id="w2")
+    say(ada, "wrong", name="w2")
+    assert (only().audit_id, only().guardian_label) == ("w1", "incorrect")
+    corrected("w2")
+    assert queueing.queue(ada).existing == ["w2"]
+
+
+def test_writes_that_cannot_be_samples_are_named(ada, write):
+    wrote(DB, 2, None, b"x")
+    corrected("w2")
+    result = queueing.queue(ada)
+    assert [one["id"] for one in result.skipped] == ["w2"] and "turn" in result.skipped[0]["reason"]
+    assert result.sentence == "0 samples added to the queue, 1 write skipped."
+
+
+@pytest.mark.parametrize(
+    ("columns", "after", "why"),
+    [
+        ({"turn_id": None}, AFTER, "turn"),
+        ({"turn_id": "gone"}, AFTER, "turn"),
+        ({"status": "failed"}, AFTER, "written or refused"),
+        ({"candidate_fact": None, "origin": "unattributed"}, AFTER, "known fact"),
+        ({}, b"\xff", "UTF-8"),
+        ({}, b"x" * 100_001, "100,000"),
+    ],
+)
+def test_what_cannot_be_a_sample(ada, columns, after, why):
+    tell_turns(3)
+    wrote(DB, 1, None, after, **({"turn_id": "s1:u2"} | columns))
+    with pytest.raises(Refused, match=why):
+        say(ada)
+
+
+def test_a_refused_write_is_a_sample_without_content(ada):
+    tell_turns(3)
+    wrote(DB, 1, BEFORE, BEFORE, turn_id="s1:u2", status="refused", reason="Known already.")
+    say(ada)
+    body = only().body
+    assert (body["decision"], body["writtenContent"], body["currentFileContent"]) == ("refused", None, "# Memory\n")
+
+
+def test_both_parts_are_judged_in_the_queue_and_undone(ada, write):
+    say(ada, "none")
+    sample = only()
+    assert (sample.annotation_status, sample.guardian_label) == ("pending", None)
+    right = {"decision": "NO_WRITE", "candidateFact": "", "reason": "No."}
+    refused = {"status": "refused", "targetFile": "", "reason": "No."}
+    said = {"gate": PartVerdict("corrected", right), "guardian": PartVerdict("corrected", refused)}
+    verdicts.label_sample(sample.id, "approved", by="ann", **said)
+    sample.refresh_from_db()
+    assert (sample.gate_label, sample.guardian_label) == ("corrected", "corrected")
+    assert sample.sample_type == "write_guardian_decision"
+    undo.undo("ann")
+    sample.refresh_from_db()
+    assert (sample.annotation_status, sample.gate_label, sample.guardian_label) == ("pending", None, None)
+    with pytest.raises(Refused):
+        verdicts.label_sample(sample.id, "approved", by="ann", output="A reply")
+
+
+def test_a_verdict_of_somebody_else_is_not_replaced_unseen(ada, write):
+    say(ada, by="bea")
+    with pytest.raises(Refused, match="bea"):
+        say(ada, "wrong", by="ann", expected="")
+
+
+@pytest.fixture
+def group(ada):
+    """Mia, and 42 who opts out later, speak; each had a line written."""
+    tell([user("u1", "one", sender="mia"), agent("a1", "a"), user("u2", "two", sender="42"), agent("a2", "b"),
+          user("u3", "three", sender="mia"), agent("a3", "c")])  # fmt: skip
+    lines = [b"", b"mia likes tea\n", b"mia likes tea\n42 likes milk\n", b"mia likes tea\n42 likes milk\nmia swims\n"]
+    for number in (1, 2, 3):
+        wrote(DB, number, lines[number - 1] or None, lines[number], turn_id=f"s1:u{number}")
+    return lambda: configuration.put("collector.optedOutSenders", ["42"])
+
+
+def test_words_of_who_opted_out_are_in_no_sample(ada, group):
+    group()
+    say(ada, name="w1")
+    for name in ("w2", "w3"):
+        with pytest.raises(Refused, match="opted out"):
+            say(ada, "wrong", name=name)
+
+
+def test_a_file_with_lines_that_nobody_is_known_for_is_withheld(ada, group):
+    wrote(DB, 4, b"an older line\n", b"an older line\nmia sings\n", turn_id="s1:u3", target_file="USER.md")
+    group()
+    with pytest.raises(Refused, match="opted out"):
+        say(ada, name="w4")

@@ -1,0 +1,41 @@
+"""What people said of the writes of a list, in its rows."""
+
+import pytest
+
+from datasets.from_writes import judging
+from tests.datasets.conversations import tell_turns
+from tests.guardian.written import wrote
+
+pytestmark = pytest.mark.django_db
+URL = "/agents/ada/write-verdicts/"
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture(autouse=True)
+def writes(ada):
+    tell_turns(3)
+    for number in (1, 2, 3):
+        wrote("agent_ada", number, None, b"x%d" % number, turn_id=f"s1:u{number}")
+    judging.say(ada, "w1", "right", by="ann")
+
+
+def test_each_row_has_its_verdict(as_reviewer):
+    page = as_reviewer.get(URL, {"ids": ["w1", "w2", "gone"]}).text
+    assert page.count('hx-swap-oob="true"') == 2
+    assert page.count('value="right"') == 1 and page.count('value="wrong"') == 2
+
+
+def test_viewers_have_no_buttons(as_stranger):
+    page = as_stranger.get(URL, {"ids": ["w1"]}).text
+    assert "Right" in page and "<form" not in page
+
+
+def test_a_row_is_judged_in_its_place(as_reviewer):
+    sent = {"verdict": "wrong", "place": "row", "expected": ""}
+    page = as_reviewer.post("/agents/ada/judge-write/w2/", sent, headers=HTMX).text
+    assert "Wrong" in page and "verdict-of-" in page
+
+
+def test_many_rows_ask_as_often(as_reviewer, django_assert_max_num_queries):
+    with django_assert_max_num_queries(6):
+        as_reviewer.get(URL, {"ids": [f"w{number}" for number in range(90)]})

@@ -1,0 +1,47 @@
+"""Lines of write_guardian's log: each is a write with an id of its own, or says what is wrong with it."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.collectors.found import Problem
+from guardian.collectors.found import FoundWrite
+from guardian.collectors.written_log import read
+
+LINE = {
+    "timestamp": "2026-11-21T03:16:18.499Z",
+    "decision": "UPDATE_USER",
+    "status": "written",
+    "candidateFact": "Tea.",
+}
+
+
+def lines(*entries):
+    return [json.dumps(LINE | entry).encode() for entry in entries]
+
+
+def test_a_file_that_is_not_named_is_that_of_the_decision():
+    (one,) = read(lines({}))
+    assert (one.target_file, one.kind, one.fact, one.status) == ("USER.md", "UPDATE_USER", "Tea.", "written")
+
+
+def test_ids_are_always_the_same_and_equal_lines_have_two():
+    found = [one.id for one in read(lines({}, {}, {"candidateFact": "Milk."}))]
+    assert len(set(found)) == 3
+    assert found == [one.id for one in read(lines({}, {}, {"candidateFact": "Milk."}))]
+
+
+def test_what_is_no_write_says_why():
+    wrong = lines(
+        {"status": "rolled_back"}, {"decision": "NO_WRITE"}, {"targetFile": "notes.md"}, {"timestamp": None},
+        {"targetFile": "/srv/w/USER.md"}, {"candidateFact": 3},
+    )  # fmt: skip
+    assert all(isinstance(one, Problem) and one.detail for one in read(wrong))
+    assert len(list(read(wrong))) == 6
+
+
+@given(st.lists(st.binary(max_size=60)))
+def test_any_bytes_are_writes_or_problems(raw):
+    for one in read(raw):
+        assert isinstance(one, FoundWrite | Problem)

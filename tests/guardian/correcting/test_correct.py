@@ -1,0 +1,75 @@
+"""The page of a correction: what the write was beside what it should be, with and without scripts, and the API."""
+
+import pytest
+
+from guardian.models import BehaviorCorrection
+from tests.guardian.written import wrote
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+PAGE = "/agents/ada/writes/correct/w1/"
+SAVE = "/agents/ada/correct/w1/"
+SHOWN = "/agents/ada/corrections/w1/"
+TRY = "/agents/ada/writes/rules/try/"
+API = "/api/v1/agents/ada/guardian/writes/w1/correction"
+BODY = {"status": "refused", "reason": "No.", "apply_to_future": True}
+SAID = {"status": "refused", "fact": "Likes tea.", "file": "MEMORY.md", "reason": "No."}
+
+
+@pytest.fixture(autouse=True)
+def write(ada):
+    return wrote(DB, 1, None, b"Likes tea.\n")
+
+
+def test_operators_make_rules(as_operator):
+    page = as_operator.get(PAGE).content.decode()
+    assert "Likes\\W+tea" in page and "Try the pattern" in page
+    response = as_operator.post(SAVE, SAID | {"apply_to_future": "on", "pattern": "tea"})
+    assert (response.status_code, response["Location"]) == (302, SHOWN)
+    row = BehaviorCorrection.objects.using(DB).get()
+    assert (row.correction_pattern, row.corrected_by) == ("tea", "otto")
+    assert "No." in as_operator.get(SHOWN).content.decode()
+
+
+def test_labellers_correct_without_rules(as_reviewer):
+    page = as_reviewer.get(PAGE).content.decode()
+    assert "What it should have been" in page and "Try the pattern" not in page
+    as_reviewer.post(SAVE, SAID | {"apply_to_future": "on", "pattern": "tea"})
+    assert BehaviorCorrection.objects.using(DB).get().apply_to_future is False
+
+
+def test_what_was_typed_comes_back_with_what_is_wrong(as_operator):
+    response = as_operator.post(SAVE, SAID | {"status": "written", "reason": "Typed words"})
+    page = response.content.decode()
+    assert response.status_code == 422 and "Typed words" in page and "This is what happened." in page
+
+
+def test_a_box_that_is_not_ticked_leaves_the_pattern_out(as_operator):
+    as_operator.post(SAVE, SAID | {"pattern": "tea"})
+    assert BehaviorCorrection.objects.using(DB).get().correction_pattern is None
+
+
+def test_a_pattern_is_tried_on_past_facts(as_operator):
+    for number in range(2, 40):
+        wrote(DB, number, None, b"x", candidate_fact=f"Likes tea {number}" if number % 2 else f"Likes milk {number}")
+    part = as_operator.post(TRY, {"pattern": "TEA"}, headers={"HX-Request": "true"}).content.decode()
+    assert "20 of 39 past facts match." in part and "<html" not in part
+    assert part.index("Likes tea 39") < part.index("Likes tea 37")
+    assert "<html" in as_operator.post(TRY, {"pattern": "tea"}).content.decode()
+    assert "cannot be used" in as_operator.post(TRY, {"pattern": "("}).content.decode()
+
+
+def test_rules_need_an_operator_in_the_api(as_reviewer):
+    assert as_reviewer.post(API, BODY, "application/json").status_code == 403
+    assert as_reviewer.post(API, BODY | {"apply_to_future": False}, "application/json").status_code == 201
+
+
+def test_the_api(as_operator):
+    headers = {"Idempotency-Key": "one"}
+    first = as_operator.post(API, BODY, "application/json", headers=headers)
+    again = as_operator.post(API, BODY, "application/json", headers=headers)
+    assert first.status_code == again.status_code == 201 and first.json() == again.json()
+    assert first.json()["pattern"] == r"Likes\W+tea" and first.json()["original_fact"] == "Likes tea."
+    assert as_operator.post(API, BODY, "application/json").status_code == 409
+    assert as_operator.post(API, {"status": "failed", "reason": "x"}, "application/json").status_code == 422
+    assert as_operator.post(API.replace("w1", "w9"), BODY, "application/json").status_code == 404

@@ -1,0 +1,41 @@
+"""What people said of a write: a part of its page, and a page without scripts."""
+
+import pytest
+
+from tests.guardian.written import wrote
+
+from .correcting import corrected
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+PAGE = "/agents/ada/corrections/w1/"
+
+
+@pytest.fixture(autouse=True)
+def write(ada):
+    return wrote(DB, 1, None, b"Likes tea.\n")
+
+
+def test_a_flagged_write_says_so(as_stranger):
+    rule = corrected(apply_to_future=True)
+    wrote(DB, 2, None, b"x", candidate_fact="likes tea", rule_id=rule.id)
+    page = as_stranger.get("/agents/ada/corrections/w2/").content.decode()
+    assert "goes against a rule" in page and "Nobody has corrected" in page
+    assert "writes/correct/w2" not in page
+
+
+def test_corrections_are_shown_the_last_one_first(as_reviewer):
+    corrected(reason="In jest.")
+    corrected(status="written", file="USER.md", reason="About the user.")
+    page = as_reviewer.get(PAGE).content.decode()
+    assert page.index("About the user.") < page.index("Replaced") < page.index("In jest.")
+    assert "Correct again" in page and "writes/correct/w1" in page
+
+
+def test_the_part_for_the_page_of_the_write(as_stranger):
+    part = as_stranger.get(PAGE, headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith('<section id="corrections"')
+
+
+def test_unknown_writes(as_stranger):
+    assert as_stranger.get("/agents/ada/corrections/nowhere/").status_code == 404

@@ -1,0 +1,48 @@
+"""Which writes come from what somebody said; and what is told of people who opted out."""
+
+import pytest
+
+from guardian.recording import speakers
+from ledger.models import ConversationTurn, Session
+from people.configuration import keys as configuration
+from tests.gate.deciding.test_opted_out import says
+from tests.guardian.recording.test_record import post, rows, told
+from tests.guardian.written import wrote
+from tests.homes import assistant
+from tests.ledger.talks import tell
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+
+
+@pytest.fixture
+def turns(ada):
+    """A chat in which mei, tom and somebody without a name asked something, each answered."""
+    tell(
+        says("mei", "Mei one"), assistant("To Mei"),
+        says("tom", "Tom one"), assistant("To Tom"),
+        says("", "Nobody one"), assistant("To nobody"),
+    )  # fmt: skip
+    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    return list(ConversationTurn.objects.using(DB).order_by("first_seq"))
+
+
+def test_writes_of_a_sender_are_those_from_their_turns(ada, turns):
+    for number, turn in enumerate([*turns, turns[1]]):
+        wrote(DB, number, None, b"%d" % number, turn_id=turn.id, session_id="s1")
+    wrote(DB, 9, None, b"9")
+    assert sorted(row.id for row in speakers.audits_of(ada, "Tom")) == ["w1", "w3"]
+    assert [row.id for row in speakers.audits_of(ada, "mei")] == ["w0"]
+    assert not speakers.audits_of(ada, "eve").exists()
+    assert list(speakers.of_messages(DB, "s1", ["r3"])) == ["w1", "w3"]
+    assert len(list(speakers.of_sessions(DB, ["s1"]))) == 5
+
+
+def test_writes_of_who_opted_out_and_of_nobody_known_are_counted_not_stored(as_operator, turns):
+    configuration.put("collector.optedOutSenders", ["tom"])
+    some = [told(n, turn_id=turn.id) for n, turn in enumerate(turns)] + [told(7, created_at=1)]
+    answer = post(as_operator, *some)
+    assert answer.json() == {"recorded": ["w0"], "known": [], "withheld": 3}
+    assert [row.id for row in rows()] == ["w0"]
+    configuration.put("collector.optedOutSenders", [])
+    assert post(as_operator, *some).json()["recorded"] == ["w7", "w1", "w2"]

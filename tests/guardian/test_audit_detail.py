@@ -1,0 +1,149 @@
+"""One write to a memory file, on its page and in the API."""
+
+import pytest
+
+from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
+from tests.factories import DecisionFactory
+from tests.guardian.written import T0, wrote
+from tests.ledger.talks import tell, text_of, working_turns
+
+DB = "agent_ada"
+URL, API = "/agents/ada/writes/{}/", "/api/v1/agents/ada/guardian/writes/{}"
+pytestmark = pytest.mark.django_db
+LINES = b"".join(b"line %d\n" % number for number in range(60))
+
+
+@pytest.fixture
+def turn(ada):
+    """The first turn of a session that is stored."""
+    return tell(*working_turns(2), session_id="s1").turns.get(turn_number=1)
+
+
+def page(client, name="w1", query=""):
+    return text_of(client.get(URL.format(name) + query))
+
+
+def test_it_shows_what_changed_and_where_it_came_from(as_stranger, turn):
+    DecisionFactory(id="d1", session_id="s1", turn_id=turn.id, reason="Says what they like.")
+    about = {"turn_id": turn.id, "decision_id": "d1", "match": "exact", "llm_model": "guardian-1", "agent_steps": 3}
+    wrote(DB, 1, b"# Memory\nMei likes tea\n", b"# Memory\nMei likes coffee\n", reason="New.", **about)
+    found = page(as_stranger)
+    assert "Mei likes <del>tea</del>" in found and "Mei likes <ins>coffee</ins>" in found
+    for word in ("Likes tea.", "New.", "Says what they like.", "guardian-1", "1 added, 1 removed, 1 of them modified"):
+        assert word in found
+    assert 'href="/agents/ada/gate/d1/"' in found and f"?turn={turn.turn_number}" in found
+    assert "plugin" in found  # who gave it its status
+
+
+def test_both_sides_below_each_other(as_stranger, ada):
+    wrote(DB, 1, b"a\nb\n", b"c\nd\n")
+    found = page(as_stranger, query="?view=unified")
+    texts = [found.index(f'diff__text">{mark}{text}') for mark, text in (("", "a"), ("", "b"), ("", "c"), ("", "d"))]
+    assert texts == sorted(texts) and "diff--one" in found
+    assert "diff--one" not in page(as_stranger)
+
+
+def test_several_changed_places_are_numbered(as_stranger, ada):
+    after = LINES.replace(b"line 10\n", b"line ten\n").replace(b"line 50\n", b"")
+    wrote(DB, 1, LINES, after), wrote(DB, 2, after, after + b"one\n")
+    found = page(as_stranger)
+    assert 'id="hunk-1"' in found and 'href="#hunk-2"' in found and "Change 2 of 2" in found
+    assert "hunk-1" not in page(as_stranger, "w2")
+
+
+@pytest.mark.parametrize("data", [b"a\r\nb\x00\xff\n", "\ufeff# Memory".encode(), b""])
+def test_both_sides_are_downloaded_byte_for_byte(as_stranger, ada, data):
+    wrote(DB, 1, data, b"x"), wrote(DB, 2, b"x", data)
+    assert as_stranger.get(URL.format("w1"), {"download": "before"}).content == data
+    assert as_stranger.get(URL.format("w2"), {"download": "after"}).content == data
+
+
+def test_bytes_that_were_not_kept_are_refused(as_stranger, ada):
+    row = wrote(DB, 1, None, b"a\xff\n")
+    type(row.after_snapshot).objects.using(DB).update(raw=None)
+    answer = as_stranger.get(URL.format("w1"), {"download": "after"})
+    assert answer.status_code == 409 and "stored without some of its bytes" in text_of(answer)
+    assert "Not all of this file is UTF-8 text" in page(as_stranger)
+    assert as_stranger.get(URL.format("w1"), {"download": "before"}).status_code == 404
+
+
+def test_stored_places_that_are_not_the_changes_are_not_believed(as_stranger, ada):
+    wrote(DB, 1, b"a\nb\n", b"a\nc\n")
+    WriteGuardianAudit.objects.using(DB).update(hunks_json="[[0,1,0,1]]")
+    found = page(as_stranger)
+    assert "−1" in found and 'id="old-L2"' in found
+
+
+def test_what_is_not_known_is_said(as_stranger, ada):
+    rows, about = WriteGuardianAudit.objects.using(DB), {"session_id": "x", "created_at": T0, "origin": "imported"}
+    rows.create(id="r", status="refused", reason="It is a password.", **about)
+    rows.create(id="w", status="written", decision_id="gone", **about)
+    rows.create(id="d", status="written", diff="@@ -1 +1 @@", **about)
+    assert "Nothing was written." in page(as_stranger, "r") and "It is a password." in page(as_stranger, "r")
+    assert "What changed is not known" in page(as_stranger, "w") and "not stored" in page(as_stranger, "w")
+    assert "@@ -1 +1 @@" in page(as_stranger, "d")
+    assert as_stranger.get(URL.format("nothing")).status_code == 404
+
+
+def test_writes_with_one_diff_say_so(as_stranger, ada):
+    for number in (1, 2, 3):
+        wrote(DB, number, b"a\n", b"a\nb\n", is_diff_shared=number < 3)
+    assert "they share one diff" in page(as_stranger) and 'href="/agents/ada/writes/w2/"' in page(as_stranger)
+    assert "w3" not in as_stranger.get(API.format("w1")).json()["shared_with"]
+
+
+def test_an_unattributed_write_has_a_window_and_the_turns_in_it(as_stranger, turn):
+    window = {"earliest_at": turn.created_at - 1, "origin": "unattributed", "session_id": None, "candidate_fact": None}
+    row = wrote(DB, 1, b"a\n", b"b\n", **window)
+    WriteGuardianAudit.objects.using(DB).filter(id=row.id).update(created_at=turn.created_at + 1)
+    found = page(as_stranger)
+    assert "Nobody told what should be remembered." in found and "Turns in this time" in found
+    assert as_stranger.get(API.format("w1")).json()["turns_in_window"] == [turn.id]
+
+
+def test_a_flagged_write_names_its_rule(as_stranger, ada):
+    wrote(DB, 1, None, b"a\n", rule_id="c1")
+    told = {"original_status": "written", "corrected_status": "refused", "correction_reason": "No passwords."}
+    rule = BehaviorCorrection(id="c1", audit_id="w1", correction_pattern="password*", corrected_by="mei", **told)
+    rule.corrected_at = T0
+    rule.save(using=DB)
+    assert "password*" in page(as_stranger) and "No passwords." in page(as_stranger)
+
+
+def test_a_rollback_leads_both_ways(as_stranger, ada):
+    wrote(DB, 1, b"a\n", b"b\n", status="rolled_back"), wrote(DB, 2, b"b\n", b"a\n", origin="rollback")
+    told = {"rolled_back_at": T0, "rolled_back_by": "mei", "reason": "Wrong.", "previous_status": "written"}
+    Rollback.objects.using(DB).create(id="r1", audit_id="w1", own_audit_id="w2", way="merged", **told)
+    GuardianStatus.objects.using(DB).create(audit_id="w1", status="rolled_back", given_by="mei", created_at=T0 + 9**9)
+    found = page(as_stranger)
+    assert "Rolled back by mei" in found and "Wrong." in found and 'href="/agents/ada/writes/w2/"' in found
+    assert found.count("Rolled back</span>") == 3  # the status twice, and now the first one of the write
+    assert 'href="/agents/ada/writes/w1/"' in page(as_stranger, "w2")
+    answer = as_stranger.get(API.format("w1")).json()
+    assert answer["rolled_back"]["own_audit_id"] == "w2" and len(answer["status_history"]) == 2
+
+
+def test_the_api_tells_all_of_it(as_stranger, turn):
+    DecisionFactory(id="d1", session_id="s1", turn_id=turn.id)
+    wrote(DB, 1, b"tea\n", b"coffee\n", turn_id=turn.id, decision_id="d1")
+    wrote(DB, 2, b"coffee\n", b"milk\n", retry_of="w1")
+    answer = as_stranger.get(API.format("w1")).json()
+    assert answer["diff"].splitlines()[-2:] == ["-tea", "+coffee"]
+    assert [line["kind"] for line in answer["hunks"][0]["lines"]] == ["removed", "added"]
+    assert (answer["turn"]["id"], answer["decision"]["id"], answer["retries"]) == (turn.id, "d1", ["w2"])
+    assert (answer["before"]["size_bytes"], answer["sources"]) == (4, ["api"])
+    assert as_stranger.get(API.format("nothing")).status_code == 404
+
+
+def test_hostile_texts_are_texts(as_stranger, ada):
+    evil = "<script>alert(1)</script>\"'\u202e"
+    wrote(DB, 1, None, evil.encode(), candidate_fact=evil, reason=evil, llm_model=evil, rule_id=evil, session_id=evil)
+    found = page(as_stranger)
+    assert "<script>alert" not in found and "\u202e" not in found
+
+
+def test_the_way_through_the_list_keeps_its_filters(as_stranger, ada):
+    for number in (1, 2, 3):
+        wrote(DB, number, None, b"%d" % number, target_file="USER.md" if number == 2 else "MEMORY.md")
+    found = page(as_stranger, query="?file=MEMORY.md")
+    assert 'href="/agents/ada/writes/w3/?file=MEMORY.md"' in found and "/writes/w2/" not in found

@@ -1,0 +1,166 @@
+"""The list of writes, on the page, as files and in the API."""
+
+import json
+import re
+
+import pytest
+
+from benchmarks import many_rows
+from guardian.models import WriteGuardianAudit
+from tests.factories import T0, SessionFactory, TurnFactory
+from tests.ledger.talks import text_of
+
+ADA, API = "/agents/ada/writes/", "/api/v1/agents/ada/guardian/writes"
+DAY_MS = 86_400_000
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(client, stranger, ada, bob):
+    """A browser of somebody who may only look; ada and bob are there."""
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def session(ada):
+    return SessionFactory(id="s1", title="The nightly import", session_key="agent:ada:irc:group:#lab")
+
+
+def write(number, db="agent_ada", **columns):
+    """A write with this number in its fact, this many milliseconds after the first."""
+    about = {"session_id": "s1", "target_file": "MEMORY.md", "status": "written", "candidate_fact": f"number {number}"}
+    about |= {"created_at": T0 + number, "lines_added": 1, "lines_removed": 0}
+    return WriteGuardianAudit.objects.using(db).create(id=f"w{number}", **(about | columns))
+
+
+def shown(response):
+    """The numbers in the facts of a page, in order."""
+    return [int(number) for number in re.findall(r"number (\d+)<", text_of(response))]
+
+
+def test_it_works(client, session):
+    TurnFactory(session=session, id="s1:u4", turn_number=4, user_message_content="I moved to Oslo.")
+    write(1, turn_id="s1:u4", lines_added=12, lines_removed=3, origin="imported", match="near", rule_id="r1")
+    page = client.get(ADA)
+    words = ("1 write of ada", "number 1", "MEMORY.md", "Written", "I moved to Oslo.", "The nightly import", "Imported")
+    for word in (*words, "+12", "−3", "Rule"):
+        assert word in text_of(page)
+    assert 'href="w1/"' in text_of(page) and 'href="../sessions/s1/?turn=4"' in text_of(page)
+
+
+def test_what_is_not_known_is_not_nothing(client):
+    write(1, session_id=None, candidate_fact=None, lines_added=None, lines_removed=None, origin="unattributed")
+    row = re.search(r"<tbody>.*</tbody>", text_of(client.get(ADA)), re.DOTALL)[0]
+    assert ">+0" not in row and row.count('<span class="muted">–</span>') == 3
+
+
+def test_why_something_was_not_written_is_said(client):
+    write(1, status="refused", reason="It is a password.")
+    write(2, reason="It is worth keeping.")
+    page = text_of(client.get(ADA))
+    assert "It is a password." in page and "It is worth keeping." not in page
+
+
+def test_adas_page_does_not_show_bobs_rows(client):
+    write(1), write(7, db="agent_bob")
+    assert shown(client.get(ADA)) == [1]
+    assert shown(client.get("/agents/bob/writes/")) == [7]
+
+
+def test_without_writes_it_says_how_to_get_them(client):
+    assert "openclaw-web collect" in text_of(client.get(ADA))
+
+
+FILTERS = [
+    "file=USER.md", "status=refused", "origin=own", "session=s2", "session=agent:ada:main", "rule=r2", "flagged=on",
+    "unmatched=on", "decision=d2", "turn=s2:u1", "q=NUMBER+2", "q=private", "file=USER.md&status=refused&flagged=on",
+    "origin=own&q=number", "unmatched=on&from=2026-01-05&to=2026-01-05", "segment=told&file=USER.md",
+]  # fmt: skip
+
+
+@pytest.fixture
+def three(session):
+    """Of three writes the second is another one in everything; it has no turn unless it is asked for by one."""
+    SessionFactory(id="s2", session_key="agent:ada:main")
+    about = {"session_id": "s1", "turn_id": "s1:u1", "decision_id": "d1"}
+    write(1, **about, origin="imported")
+    others = {"session_id": "s2", "target_file": "USER.md", "status": "refused", "reason": "Too private."}
+    write(2, **others, origin="own", rule_id="r2", decision_id="d2")
+    write(3, **about, origin="rollback", status="rolled_back")
+
+
+def asked_for(row, query):
+    if "turn=" in query:
+        WriteGuardianAudit.objects.using("agent_ada").filter(id="w2").update(turn_id="s2:u1")
+
+
+@pytest.mark.parametrize("query", FILTERS)
+def test_filters(client, three, query):
+    asked_for(three, query)
+    assert shown(client.get(f"{ADA}?{query}")) == [2]
+
+
+@pytest.mark.parametrize("query", FILTERS)
+def test_filters_of_the_api(client, three, query):
+    asked_for(three, query)
+    query = query.replace("=on", "=true").replace("from=2026-01-05&to=2026-01-05", f"from_ts={T0}&to_ts={T0 + DAY_MS}")
+    assert [row["id"] for row in client.get(f"{API}?{query}").json()["items"]] == ["w2"]
+
+
+def test_segments(client, three):
+    write(4, origin="unattributed", session_id=None)
+    assert shown(client.get(ADA)) == [4, 3, 2, 1]
+    for segment, found in (
+        ("writes", [4, 2, 1]),
+        ("told", [2, 1]),
+        ("unattributed", [4]),
+        ("rollbacks", [3]),
+        ("all", [4, 3, 2, 1]),
+    ):
+        assert shown(client.get(f"{ADA}?segment={segment}")) == found
+
+
+def test_pages_follow_each_other(client, session):
+    for number in range(120):
+        write(number, rule_id="r1")
+    first = client.get(f"{ADA}?rule=r1")
+    second = client.get(f"{ADA}?rule=r1&after={first.context['page'].next}")
+    assert (shown(first), shown(second)) == (list(range(119, 69, -1)), list(range(69, 19, -1)))
+
+
+def test_a_search_finds_what_is_far_back(client):
+    many_rows.fill_guardian("agent_ada", 12_000)
+    page = client.get(f"{ADA}?q=answer+number+{8 * 25}")
+    found = [row["id"] for row in page.context["rows"]]
+    assert found[-1] == f"{8 * 25:026d}" or page.context["page"].reached  # a machine may be too slow for that
+
+
+def test_unknown_values_are_refused(client):
+    page = client.get(f"{ADA}?file=PASSWORDS.md")
+    assert page.status_code == 409 and "PASSWORDS.md" in text_of(page)
+    assert client.get(f"{API}?status=maybe").status_code == 422
+
+
+def test_a_file_has_whole_texts_and_no_diff(client):
+    write(1, candidate_fact="long " * 200, diff="@@ secret", llm_latency_ms=7)
+    (row,) = json.loads(client.get(f"{ADA}?format=json").getvalue())
+    assert (row["candidate_fact"], row["llm_latency_ms"]) == ("long " * 200, 7)
+    assert "diff" not in row and "place" not in row
+    assert "secret" not in text_of(client.get(API))
+
+
+def test_hostile_texts_are_texts(client, session):
+    evil = "<script>alert(1)</script>\"'\u202e"
+    TurnFactory(session=session, id="s1:u1", user_message_content=evil)
+    write(1, reason=evil, candidate_fact=evil, rule_id=evil, turn_id="s1:u1", status="refused")
+    write(2, session_id=evil, target_file=evil)
+    WriteGuardianAudit.objects.using("agent_ada").filter(id="w2").update(id="../x?y#z&<i>")
+    page = text_of(client.get(ADA))
+    assert "<script>alert" not in page and "<i>" not in page
+    assert "\u202e" not in page.partition("<tbody>")[2]
+    assert 'href="..%2Fx%3Fy%23z%26%3Ci%3E/"' in page
+
+
+def test_links_keep_the_filters_for_the_way_on(client, three):
+    assert 'href="w2/?status=refused&amp;flagged=on"' in text_of(client.get(f"{ADA}?status=refused&flagged=on"))

@@ -1,0 +1,114 @@
+"""What happened to a memory file: versions, writes, refusals and rollbacks in the order of time."""
+
+import re
+
+import pytest
+
+from guardian import services
+from guardian.models import FileSnapshot, WriteGuardianAudit
+from tests.guardian.written import T0, wrote
+from tests.ledger.talks import text_of
+
+DB = "agent_ada"
+URL, API = "/agents/ada/writes/history/MEMORY.md/", "/api/v1/agents/ada/guardian/files/MEMORY.md/history"
+pytestmark = pytest.mark.django_db
+
+
+def refuse(number, **columns):
+    about = {"session_id": "s1", "target_file": "MEMORY.md", "candidate_fact": "A password.", "status": "refused"}
+    about |= {"created_at": T0 + number * 1000}
+    return WriteGuardianAudit.objects.using(DB).create(id=f"r{number}", **(about | columns))
+
+
+def told(answer):
+    return [(one["kind"], (one["audit"] or one["version"])["id"]) for one in answer.json()["items"]]
+
+
+def test_all_that_happened_is_there_in_order(as_stranger, ada):
+    services.keep_version(DB, "MEMORY.md", b"one\n", modified_ms=T0)
+    wrote(DB, 1, b"one\n", b"one\ntwo\n", status="rolled_back")
+    refuse(2, reason="Never keep secrets.")
+    wrote(DB, 3, b"one\ntwo\n", b"one\n", origin="rollback", candidate_fact=None, reason="Wrong.")
+    wrote(DB, 4, None, b"x\n", target_file="USER.md")
+    page = text_of(as_stranger.get(URL))
+    table = page.partition("<tbody>")[2]
+    places = [table.index(word) for word in ("Wrong.", "Never keep secrets.", "Likes tea.", "Seen by an import")]
+    assert places == sorted(places) and "Rolled back" in table and "w4" not in table
+    kinds = [kind for kind, _id in told(as_stranger.get(API))]
+    assert kinds == ["write", "version", "write", "write", "version", "version"]
+    assert as_stranger.get(API).json()["items"][1]["led_by"] == ["w3"]
+
+
+def test_any_two_versions_are_compared(as_stranger, ada):
+    wrote(DB, 1, None, b"tea\n"), wrote(DB, 2, b"tea\n", b"coffee\n"), wrote(DB, 3, b"coffee\n", b"milk\n")
+    first, second, third = FileSnapshot.objects.using(DB).order_by("created_at").values_list("id", flat=True)
+    page = text_of(as_stranger.get(URL, {"from": first, "to": third}))
+    assert "<del>" not in page and 'diff__text">tea' in page and 'diff__text">milk' in page
+    assert f'name="from" value="{first}"' in page and page.count(" checked") == 2
+    assert "coffee" in text_of(as_stranger.get(URL, {"to": second}))
+    assert "diff--one" in text_of(as_stranger.get(URL, {"to": second, "view": "unified"}))
+    assert 'id="changes"' not in text_of(as_stranger.get(URL))
+    assert as_stranger.get(URL, {"from": "nothing"}).status_code == 404
+
+
+def test_the_page_of_the_file_leads_here(as_stranger, ada):
+    wrote(DB, 1, None, b"tea\n")
+    page = text_of(as_stranger.get("/agents/ada/files/MEMORY.md/"))
+    assert f'href="{URL}"' in page and 'href="/agents/ada/writes/blame/MEMORY.md/"' in page
+    assert 'href="/agents/ada/writes/w1/"' in page
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_pages_hold_everything_once_both_ways(as_stranger, ada, size):
+    """Writes and versions of one moment, and of several: no part between two pages is lost or said twice."""
+    for number in range(8):
+        refuse(number, created_at=T0 + number // 3)
+        services.keep_version(DB, "MEMORY.md", b"%d" % number, modified_ms=T0 + number // 4)
+    whole = told(as_stranger.get(f"{API}?limit=200"))
+    assert len(whole) == 16
+    found, back, after, last = [], [], "", None
+    while True:
+        answer = as_stranger.get(f"{API}?limit={size}{after}")
+        found += told(answer)
+        last = answer.json()
+        if not last["next"]:
+            break
+        after = f"&after={last['next']}"
+    assert found == whole
+    while last["previous"]:
+        answer = as_stranger.get(f"{API}?limit={size}&before={last['previous']}")
+        back, last = told(answer) + back, answer.json()
+    assert back == whole[: len(back)] and len(back) >= 16 - size
+
+
+def test_places_of_other_lists_are_refused(as_stranger, ada):
+    refuse(1)
+    other = as_stranger.get("/api/v1/agents/ada/guardian/writes").json()
+    assert other["next"] is None
+    for after in ("x", "WzFd", "WyJhIiwid3JpdGUiLDFd", "WzEsInNvbWV0aGluZyIsMV0"):
+        assert as_stranger.get(f"{API}?after={after}").status_code == 409
+
+
+def test_a_file_of_which_nothing_is_known(as_stranger, ada):
+    assert "Nothing is known of this file" in text_of(as_stranger.get(URL))
+    refuse(1)
+    page = text_of(as_stranger.get(URL))
+    assert "A password." in page and "/blame/" not in page
+    assert as_stranger.get(URL.replace("MEMORY", "AGENTS")).status_code == 404
+    assert as_stranger.get(API.replace("MEMORY", "AGENTS")).status_code == 404
+
+
+def test_hostile_texts_are_texts(as_stranger, ada):
+    evil = "<script>alert(1)</script>\u202e"
+    refuse(1, candidate_fact=evil, reason=evil)
+    page = text_of(as_stranger.get(URL))
+    assert "<script>alert" not in page and "\u202e" not in page
+
+
+def test_the_number_of_queries_does_not_grow(as_stranger, ada, django_assert_max_num_queries):
+    for count in (1, 30):
+        for number in range(count):
+            wrote(DB, count * 50 + number, None, b"%d" % number)
+        with django_assert_max_num_queries(7, using=DB):
+            page = as_stranger.get(URL)
+    assert re.search(r"w1500|w1529", text_of(page))

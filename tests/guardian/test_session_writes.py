@@ -1,0 +1,74 @@
+"""Writes beside the turns of a session."""
+
+import re
+from html import unescape
+
+import pytest
+
+from tests.guardian.written import wrote
+from tests.ledger.talks import tell, text_of, working_turns
+
+DB, PART = "agent_ada", "/agents/ada/sessions/s1/writes/of/"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def turns(ada):
+    """The ids of the turns of a session."""
+    return dict(tell(*working_turns(3)).turns.values_list("turn_number", "id"))
+
+
+def shown(page):
+    """Each place with the addresses that it leads to."""
+    _before, *parts = re.split(r'<span id="(writes-of-\d+)"', text_of(page))
+    return [(place, re.findall(r'href="([^"]+)"', links)) for place, links in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def test_a_turn_leads_to_its_write(as_stranger, turns):
+    wrote(DB, 1, None, b"a\n", turn_id=turns[2])
+    page = as_stranger.get("/agents/ada/sessions/s1/").text
+    (address,) = re.findall(r'hx-get="(/agents/ada/sessions/s1/writes/of/[^"]*)"', page)
+    assert 'href="/agents/ada/writes/?session=s1"' in page  # without JavaScript
+    answer = as_stranger.get(unescape(address))
+    assert shown(answer) == [("writes-of-2", ["/agents/ada/writes/w1/", "/agents/ada/writes/blame/MEMORY.md/#L1"])]
+    assert "1 line left" in text_of(answer)
+    assert "Written, MEMORY.md" in text_of(answer)
+    assert all(page.count(f'id="writes-of-{number}"') == 1 for number in turns)
+
+
+def test_each_of_several_is_there_with_the_lines_it_left(as_stranger, turns):
+    wrote(DB, 1, None, b"a\n", turn_id=turns[1]), wrote(DB, 2, b"a\n", b"b\nc\n", turn_id=turns[1])
+    ((_place, links),) = shown(as_stranger.get(f"{PART}?turn=1"))
+    assert [link.rpartition("/")[0] for link in links] == [
+        "/agents/ada/writes/w1",
+        "/agents/ada/writes/w2",
+        "/agents/ada/writes/blame/MEMORY.md",
+    ]
+    assert "2 lines left" in text_of(as_stranger.get(f"{PART}?turn=1"))
+    for query in ("?turn=2", "", "?turn=x&turn=-1&turn=99999999999999"):
+        assert shown(as_stranger.get(PART + query)) == []
+
+
+def test_of_many_a_few_are_there_those_that_changed_something_first(as_stranger, turns):
+    for number in range(5):
+        wrote(DB, number, None, b"%d" % number, turn_id=turns[1], status="written" if number == 4 else "refused")
+    ((_place, links),) = shown(as_stranger.get(f"{PART}?turn=1"))
+    names = [link for link in links if "/blame/" not in link]
+    assert names[0] == "/agents/ada/writes/w4/" and len(names) == 4
+    assert "5 writes" in text_of(as_stranger.get(unescape(names[3])))
+
+
+def test_the_number_of_queries_does_not_grow(as_stranger, turns, django_assert_num_queries):
+    written = 0
+    for count in (1, 30):
+        for _again in range(count):
+            wrote(DB, written, b"a\n" * written, b"a\n" * (written + 1), turn_id=turns[1 + written % 3])
+            written += 1
+        with django_assert_num_queries(5, using=DB):
+            as_stranger.get(f"{PART}?turn=1&turn=2&turn=3")
+
+
+def test_hostile_texts_are_texts(as_stranger, turns):
+    wrote(DB, 1, None, b"a", turn_id=turns[1], candidate_fact='"><script>alert(1)</script>\u202e')
+    page = text_of(as_stranger.get(f"{PART}?turn=1"))
+    assert "<script>" not in page and "\u202e" not in page

@@ -1,0 +1,47 @@
+"""Diffs of which the changed places are known already, and both sides in one column."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw_web.diffs import comparing, unified
+
+texts = st.none() | st.lists(st.sampled_from(["a\n", "b\n", "c d\n", "\n", "e"]), max_size=12).map("".join)
+hunks = st.lists(st.tuples(*[st.integers(0, 9)] * 4), max_size=3)
+
+
+def places(diff):
+    return [(one.old_start, one.old_end, one.new_start, one.new_end) for one in diff.blocks if not one.is_same]
+
+
+@given(texts, texts)
+def test_known_places_give_the_diff_that_comparing_gives(old, new):
+    diff = comparing.compare(old, new)
+    assert comparing.of_hunks(old, new, places(diff)) == diff
+
+
+@given(texts, texts, hunks)
+def test_whatever_is_said_the_lines_are_those_of_both_texts(old, new, said):
+    diff = comparing.of_hunks(old, new, said)
+    same = [one for one in diff.blocks if one.is_same]
+    assert all(diff.old_lines[a.old_start : a.old_end] == diff.new_lines[a.new_start : a.new_end] for a in same)
+    for start, end, lines in (("old_start", "old_end", diff.old_lines), ("new_start", "new_end", diff.new_lines)):
+        found = [line for one in diff.blocks for line in lines[getattr(one, start) : getattr(one, end)]]
+        assert found == lines
+
+
+@given(texts, texts)
+def test_one_column_has_the_same_lines(old, new):
+    view = comparing.view(comparing.compare(old, new))
+    below = unified.one_column(view)
+    assert unified.text(below, "x") == unified.text(view, "x")
+    assert (below.hunk_count, below.left) == (view.hunk_count, view.left)
+    rows = [row for section in below.sections for row in section.rows if row.is_changed]
+    assert all(row.old is None or row.new is None for row in rows)
+
+
+def test_lines_that_are_too_many_to_pair_are_said_to_be_coarse():
+    old, new = ("".join(f"{word} {number}\n" for number in range(60)) for word in ("tea", "milk"))
+    view = comparing.view(comparing.compare(old, new))
+    assert view.is_coarse and not comparing.compare(old, new).is_coarse
+    unlike = comparing.view(comparing.compare(old, "".join(f"x{number}\n" for number in range(60))))
+    assert not any(row.old.parts for section in unlike.sections for row in section.rows)

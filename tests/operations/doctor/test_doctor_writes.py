@@ -1,0 +1,113 @@
+"""Writes that are not what their versions and histories say: the doctor tells, and mends what follows from the rest."""
+
+import pytest
+
+from tests.homes import Home, assistant, user
+from tests.operations.backups.backing_up import python
+from tests.operations.doctor.doctoring import change, doctor, rows
+
+pytestmark = pytest.mark.kill
+# Six writes as a plugin tells them, one of them refused, and one that was rolled back in the plugin's database.
+FILL = """
+from agents.models import Agent
+from guardian.collectors.found import FoundRollback, FoundWrite
+from guardian.recording import imported, recorded
+from guardian.recording.schemas import WriteIn
+from guardian.recording.told import Source
+agent = Agent.objects.get(agent_id="main")
+def told(n, **more):
+    return WriteIn.model_validate(dict(id=f"w{n}", session_id="s1", target_file="USER.md", candidate_fact=f"Fact {n}.",
+        created_at=1_770_000_000_000 + n * 60_000) | more)
+sides = [dict(status="written", before="x\\n" * n, after="x\\n" * (n + 1)) for n in range(5)]
+recorded.record(agent, [told(n, **side) for n, side in enumerate(sides)] + [told(5, status="refused")])
+imported.store(agent, [FoundWrite(id="old", at=1, target_file="SOUL.md", status="rolled_back", fact="Old.",
+    rollback=FoundRollback("r1", 2, "eve", "Wrong."))], Source.DATABASE)
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    source = Home(tmp_path / "home-source")
+    source.transcript(user("Question"), assistant("Answer"))
+    doctor(tmp_path / "home", "--fix", status=0)
+    python(tmp_path / "home", FILL)
+    return tmp_path / "home"
+
+
+def found(home, *words, status=1):
+    """What is told of writes, by check."""
+    looked, _status = doctor(home, *words, status=status)
+    return {one["check"]: one for one in looked["store"] if one["check"].startswith("guardian_")}
+
+
+def test_nothing_is_said_of_what_is_whole(home):
+    assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(7,)]
+    assert found(home, "--deep", status=0) == {}
+
+
+@pytest.mark.parametrize(
+    ("how", "check", "sentence"),
+    [
+        ("DELETE FROM guardian_statuses WHERE audit_id = 'w5'; DELETE FROM write_guardian_audit WHERE id = 'w5'",
+         "guardian_receipts", "1 write that agent main was told of is missing: w5."),
+        ("UPDATE write_guardian_audit SET status = 'refused' WHERE id IN ('w1', 'old')",
+         "guardian_statuses", "2 writes of agent main have other statuses than their histories say: old, w1."),
+        ("DELETE FROM guardian_statuses WHERE audit_id = 'w2'",
+         "guardian_statuses", "1 write of agent main has another status than its history says: w2."),
+        ("UPDATE write_guardian_audit SET status = 'rolled_back' WHERE id = 'w3'",
+         "guardian_statuses", "1 write of agent main has another status than its history says: w3."),
+        ("UPDATE write_guardian_audit SET diff = 'nothing' WHERE id = 'w1'",
+         "guardian_diffs", "The diff of 1 write of agent main does not follow from its versions: w1."),
+        ("UPDATE write_guardian_audit SET lines_added = 7, hunks_json = NULL WHERE id IN ('w1', 'w2')",
+         "guardian_diffs", "The diffs of 2 writes of agent main do not follow from their versions: w1, w2."),
+    ],
+)  # fmt: skip
+def test_what_follows_from_the_rest_is_made_again(home, how, check, sentence):
+    before = rows(home, "SELECT id, status, diff, hunks_json, lines_added FROM write_guardian_audit ORDER BY 1", "main")
+    change(home, how, "main")
+    told = found(home, "--deep")
+    assert {name: one["sentence"] for name, one in told.items()} == {check: sentence}
+    assert told[check]["is_repairable"]
+    # What only a deep look finds is not mended by a fix that looks at less.
+    fixed, _status = doctor(home, "--fix", "--deep", status=0)
+    assert [one["check"] for one in fixed["run"]["repairs"] if one["is_done"]] == [check]
+    assert found(home, "--deep", status=0) == {}
+    after = rows(home, "SELECT id, status, diff, hunks_json, lines_added FROM write_guardian_audit ORDER BY 1", "main")
+    assert after == ([one for one in before if one[0] != "w5"] if check == "guardian_receipts" else before)
+    python(home, FILL)
+    assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(7,)]
+
+
+def test_a_version_that_is_damaged_needs_a_backup(home):
+    change(home, "UPDATE file_snapshots SET content = 'other' WHERE id = (SELECT after_snapshot_id"
+                 " FROM write_guardian_audit WHERE id = 'w4')", "main")  # fmt: skip
+    assert found(home, status=0) == {}
+    told = found(home, "--deep")
+    assert "1 version of a memory file of agent main is damaged" in told["guardian_versions"]["sentence"]
+    assert not told["guardian_versions"]["is_repairable"] and len(told) == 1
+
+
+def test_a_rollback_that_was_interrupted_is_undone(home):
+    change(home, "INSERT INTO rollback_intents (id, file_name, audits_json, draft_name, told_json, state, created_at)"
+                 " VALUES ('i1', 'USER.md', '[\"w4\"]', '.USER.md.x.rollback', '{\"by\": \"otto\", \"reason\": \"No.\","
+                 " \"at\": 1, \"own_id\": \"x\", \"takes\": []}', 'planned', 1)", "main")  # fmt: skip
+    (home.parent / "home-source" / "workspace").mkdir(exist_ok=True)
+    told = found(home)
+    assert told["guardian_intents"]["sentence"].startswith("1 rollback of agent main was interrupted")
+    fixed, _status = doctor(home, "--fix", OPENCLAW_WEB_WORKSPACE_WRITES="1")
+    assert [one["is_done"] for one in fixed["run"]["repairs"]] == [True]
+    assert rows(home, "SELECT state FROM rollback_intents", "main") == [("undone",)]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "UPDATE write_guardian_audit SET created_at = 'soon' WHERE id = 'w1'",
+        "UPDATE file_snapshots SET content = x'00'",
+        "UPDATE file_snapshots SET raw = 'text'",
+        "UPDATE write_guardian_audit SET diff = x'00' WHERE id = 'w2'",
+    ],
+)
+def test_values_of_the_wrong_type_stop_no_doctor(home, how):
+    change(home, how, "main")
+    assert set(found(home, "--deep")) == {"guardian_types"}

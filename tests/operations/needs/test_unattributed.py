@@ -1,0 +1,40 @@
+"""What operators are told of changes of memory files that nobody told of."""
+
+import pytest
+
+from guardian.models import WriteGuardianAudit
+from openclaw_web import clock
+from tests.factories import BackupRunFactory
+
+PAGE, DAY_MS = "/operations/", 86_400_000
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def proven(settings, tmp_path):
+    settings.HOME_DIR = tmp_path
+    BackupRunFactory(proven_at=clock.now_ms())
+
+
+def change(number, days_ago, **columns):
+    about = {"origin": "unattributed", "status": "written", "target_file": "MEMORY.md"} | columns
+    at = clock.now_ms() - days_ago * DAY_MS
+    WriteGuardianAudit.objects.using("agent_ada").create(id=f"u{number}", created_at=at, **about)
+
+
+def test_recent_changes_are_told_of(as_operator, ada):
+    change(1, 1), change(2, 6), change(3, 8)
+    text = as_operator.get(PAGE).text
+    assert "Memory files of ada" in text and "2 changes of memory files in the last 7 days have no known write." in text
+    assert "/agents/ada/writes/?segment=unattributed&amp;from=" in text
+
+
+def test_what_is_known_or_was_taken_back_is_not(as_operator, ada):
+    change(1, 1, reason="consolidation"), change(2, 1, status="rolled_back"), change(3, 1, origin="imported")
+    assert "No problems" in as_operator.get(PAGE).text
+
+
+def test_many_are_not_counted_on(as_operator, ada):
+    for number in range(105):
+        change(number, 1)
+    assert "100+ changes" in as_operator.get(PAGE).text

@@ -1,0 +1,84 @@
+"""Writes to memory files stay when their session goes; versions that nothing refers to go beyond the newest."""
+
+import pytest
+
+from guardian import services
+from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
+from ledger.models import ConversationTurn, Session
+from ledger.transcripts import removing
+from operations import pruning
+from operations.clearing.mentions import Mentions
+from operations.retention import choosing
+from people.configuration import keys as configuration
+from tests.factories import T0, SessionFactory, TurnFactory
+from tests.guardian.written import wrote
+
+from .test_retention_evidence import HANDLE, use
+
+pytestmark = pytest.mark.django_db
+DB, BEFORE = "agent_ada", T0 + 10_000_000
+
+
+@pytest.fixture
+def old(ada):
+    session = SessionFactory(db=DB, id="s1", last_activity_at=T0)
+    TurnFactory(db=DB, id="s1:u1", session=session, created_at=T0, user_message_id="u1")
+    return session
+
+
+def remove():
+    def needed_by(session_id):
+        return choosing.needed_by("ada", DB, session_id)
+
+    removing.remove(DB, "s1", before=BEFORE, why="retention", needed_by=needed_by)
+
+
+def version_ids():
+    return list(FileSnapshot.objects.using(DB).order_by("created_at").values_list("id", flat=True))
+
+
+def test_a_write_stays_without_its_session(old):
+    wrote(DB, 1, b"one\n", b"two\n", turn_id="s1:u1")
+    assert dict(choosing.count("ada", DB, BEFORE).kept) == {}
+    remove()
+    assert not Session.objects.using(DB).exists() and not ConversationTurn.objects.using(DB).exists()
+    row = WriteGuardianAudit.objects.using(DB).get()
+    assert (row.turn_id, row.session_id, row.candidate_fact) == ("s1:u1", "s1", "Likes tea.")
+    assert row.after_snapshot.content == "two\n"
+
+
+def test_an_output_that_a_write_mentions_keeps_its_session(old):
+    use(old)
+    wrote(DB, 1, None, b"x\n", candidate_fact=f"The plan is in {HANDLE}", session_id="s2")
+    assert dict(choosing.count("ada", DB, BEFORE).kept) == {"mentions": 1}
+
+
+def test_versions_that_are_no_text_stop_no_search_for_mentions(old):
+    wrote(DB, 1, None, b"\xff" + HANDLE.encode() + b"\n")
+    assert Mentions().among([HANDLE]) == [HANDLE]
+
+
+def test_versions_beyond_those_that_are_kept_go_and_what_something_refers_to_stays(ada):
+    configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 3)
+    for number in range(450):
+        services.keep_version(DB, "MEMORY.md", b"%d" % number, modified_ms=T0 + number)
+    ids = version_ids()
+    services.keep_version(DB, "USER.md", b"alone", modified_ms=T0 + 900)
+    WriteGuardianAudit.objects.using(DB).create(
+        id="w1", target_file="MEMORY.md", status="written", origin="imported", created_at=T0,
+        before_snapshot_id=ids[1], after_snapshot_id=ids[5],
+    )  # fmt: skip
+    RollbackIntent.objects.using(DB).create(
+        id="i1", file_name="MEMORY.md", audits_json="[]", after_snapshot_id=ids[9], draft_name="x", created_at=T0
+    )
+    assert pruning.prune() == 450 - 3 - 3
+    assert version_ids()[:-1] == [ids[1], ids[5], ids[9], *ids[-3:]]
+    assert pruning.prune() == 0
+
+
+def test_versions_go_although_jobs_stay(ada):
+    configuration.put("jobs.retentionDays", 0)
+    configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 1)
+    for number in range(3):
+        services.keep_version(DB, "SOUL.md", b"%d" % number, modified_ms=T0 + number)
+    assert pruning.prune() == 2
