@@ -10,7 +10,7 @@ from guardian.exact import data_of
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
-from guardian.rollbacks import exchanging, performing, places, planning, recovering, settling, together, workspace
+from guardian.rollbacks import performing, places, planning, recovering, settling, together, workspace
 from guardian.rollbacks.performing import Changed, Wish
 from people.configuration import keys as configuration
 from tests import faults

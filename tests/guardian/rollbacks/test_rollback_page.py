@@ -102,7 +102,10 @@ def test_what_an_agent_wrote_meanwhile_is_asked_about(operator, file):
     wrote(DB, 1, b"a\n", b"b\n")
     file.write_bytes(b"b\n")
     first, agent = seen(operator.get(page())), file.open("r+b")
-    with agent, faults.once("open", lambda path: path.endswith(".rollback"), lambda: (agent.write(b"L\n"), agent.flush())):
+    with (
+        agent,
+        faults.once("open", lambda path: path.endswith(".rollback"), lambda: (agent.write(b"L\n"), agent.flush())),
+    ):
         operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": first})
     detail = reverse("guardian:audit_detail", args=["ada", "w1"])
     words = operator.get(detail).content.decode()
