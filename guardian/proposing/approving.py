@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from openclaw_web.disk import locks, packing
+from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from people.audit import log as audit
@@ -148,9 +148,9 @@ def check_open(run: GuardianRun) -> None:
         raise Refused(_("This proposal does not wait any more: %(state)s.") % words)
 
 
-def writing_alone(agent: Agent) -> AbstractContextManager[bool]:
+def writing_alone(agent: Agent) -> AbstractContextManager[None]:
     """Hold off everybody else who writes to the files of an agent: rollbacks as well."""
-    return locks.lock(f"rollback-{agent.agent_id}.lock")
+    return places.alone(agent)
 
 
 def out_of_date() -> str:
