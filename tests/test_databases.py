@@ -31,6 +31,7 @@ GATE_TABLES = (
 )
 GUARDIAN_TABLES = (
     *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),
+    *("guardian_runs", "guardian_steps"),
     *("rollback_intents", "rollbacks", "write_guardian_audit"),
 )
 

@@ -81,15 +81,6 @@ ELSEWHERE = {
     "gate:replay_start",
     "gate:own_gate_run",
     "gate:own_gate_switch",
-    "guardian:correct_save",
-    "guardian:rollback_do",
-    "guardian:rollback_settle",
-    "guardian:rule_switch",
-    "guardian:session_rollback_do",
-    "guardian:own_guardian_run",
-    "guardian:own_guardian_switch",
-    "guardian:proposal_approve",
-    "guardian:proposal_decline",
     "operations:checkpoint_make",
     "jobs:job_cancel",
     "people:language_set",
@@ -98,6 +89,9 @@ ELSEWHERE = {
     "people:theme_set",
     "people:view_forget",
     "people:view_keep",
+    *("guardian:correct_save", "guardian:rollback_do", "guardian:rollback_settle", "guardian:rule_switch"),
+    *("guardian:session_rollback_do", "guardian:own_guardian_run", "guardian:own_guardian_switch"),
+    *("guardian:proposal_approve", "guardian:proposal_decline"),
 }
 # What shows something that its address does not name: the view tells the log (`request.opened`).
 SAY_THEMSELVES = {

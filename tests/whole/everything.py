@@ -1,14 +1,19 @@
 """As many rows as one likes of everything that pages show, all of the agent ada."""
 
-from agents.models import Agent
+from pathlib import Path
+
+from django.conf import settings
+
+from agents.models import Agent, CollectorSource
 from benchmarks import many_rows
 from datasets.review import verdicts
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
 from guardian.files import MEMORY_FILES
-from guardian.models import GuardianStatus
+from guardian.models import GuardianRun, GuardianStatus, GuardianStep
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
+from openclaw_web.disk import packing
 from openclaw_web.lists import declaration
 from operations.checkpoints import services as checkpoints
 from people.accounts import invitations, services, tokens
@@ -103,7 +108,7 @@ def _files(count):
         IndexedFile.objects.using(DB).create(database="d", source="memory", path=f"{number}.md", chunk_count=1)
         VfsEntry.objects.using(DB).create(namespace="workspace", path=f"{number}.md", bytes=17)
     _corrected(count)
-    return {"corrected": "w1000", "file": "MEMORY.md", "write": _writes(count)}
+    return {"corrected": "w1000", "file": "MEMORY.md", "write": _writes(count), "proposal": _proposals(count)}
 
 
 def _corrected(count):
@@ -124,7 +129,29 @@ def _writes(count):
         write = wrote(DB, number, b"line\n" * number, b"line\n" * (number + 1), **columns)
         statuses = [GuardianStatus(audit=write, status="written", given_by="root", created_at=n) for n in range(count)]
         GuardianStatus.objects.using(DB).bulk_create(statuses)
+    _workspace(b"line\n" * count)
     return "w0"
+
+
+def _workspace(memory):
+    """A workspace of the agent, whose MEMORY.md holds this."""
+    root = Path(settings.HOME_DIR).resolve() / "openclaw-of-ada"
+    for folder in ("agents/ada/sessions", "workspace-ada"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "openclaw.json").write_text("{}")
+    (root / "workspace-ada" / "MEMORY.md").write_bytes(memory)
+    CollectorSource.objects.create(source_key="w", kind="agent", root=str(root), path="agents/ada", agent_id="ada")
+    Agent.objects.filter(agent_id="ada").update(home_name="ada")
+
+
+def _proposals(count):
+    """Proposals that wait, each with its steps."""
+    about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "state": "proposed", "started_by": "root"}
+    about |= {"before_zstd": packing.pack(b"a\n"), "after_zstd": packing.pack(b"a\nb\n"), "created_at": factories.T0}
+    for number in range(count):
+        GuardianRun(id=f"p{number}", **about).save(using=DB)
+        GuardianStep(id=f"p{number}-1", run_id="p0", number=number, outcome="answered", created_at=1).save(using=DB)
+    return "p0"
 
 
 def _review(count, person):

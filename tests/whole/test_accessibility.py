@@ -34,6 +34,10 @@ ADDRESSES = {
     "gate:prompt_detail": "/agents/main/gate/prompts/{prompt}/",
     "gate:own_gate": "/agents/main/gate/own/",
     "guardian:own_guardian": "/agents/main/writes/own/",
+    "guardian:proposal_detail": "/agents/main/writes/own/proposals/{proposal}/",
+    "guardian:rollback": "/agents/main/writes/rollback/of/{write}/",
+    "guardian:session_rollback": "/agents/main/writes/session/of/{session}/",
+    "guardian:write_retry": "/agents/main/writes/own/retry/{write}/",
     "guardian:proposal_list": "/agents/main/writes/own/proposals/",
     "gate:replay_detail": "/agents/main/gate/replays/{replay}/",
     "gate:replay_list": "/agents/main/gate/replays/",
@@ -103,6 +107,7 @@ NO_PAGES = {
     "operations:system_needs": "a number for a script",
     "datasets:session_samples": "links for places on another page",
     "gate:session_decisions": "links for places on another page",
+    "guardian:proposal_patch": "a file",
     "guardian:audit_lines": "lines for a place on another page",
     "guardian:decision_writes": "links for a place on another page",
     "guardian:session_writes": "links for places on another page",
@@ -136,12 +141,12 @@ from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision
 from gate.recording import storing
 from gate.recording.told import MemoryGateDecision, Source, Told
 from gate.recording.windows import Window
-from guardian.models import WriteGuardianAudit
+from guardian.models import GuardianRun, WriteGuardianAudit
 from guardian.recording import storing as writes
 from guardian.recording.told import FileChange, Source as Teller, Told as Write
 from datasets.models import DatasetExport, DatasetSample
 from guardian.correcting.correcting import correct
-from guardian.models import WriteGuardianAudit
+from openclaw_web.disk import packing
 from guardian.recording import told as tells
 from guardian.recording.storing import store
 from ledger.transcripts import around
@@ -192,12 +197,16 @@ for name in ("k1", "k2"):
     store(alias("main"), [tells.Told(row, tells.Source.API, tells.FileChange(b"", name.encode()))])
     if name == "k1":
         correct(main, "k1", status="refused", reason="Said in jest.", apply_to_future=True, by="demo")
+packed = {"before_zstd": packing.pack(b"a\\n"), "after_zstd": packing.pack(b"a\\nb\\n"), "before_hash": "x"}
+about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "state": "proposed", "started_by": "demo"}
+GuardianRun(id="p1", created_at=turn.created_at, **about, **packed).save(using=alias("main"))
 print(json.dumps({
     "call": failed.id,
     "corrected": "k1",
     "replay": "r1",
     "decision": "a1",
     "write": "m1",
+    "proposal": "p1",
     "prompt": "v2",
     "artifact": artifact.sha256,
     "checkpoint": next(checkpoints.make(main, compacted, by="demo")).row.sha256,
