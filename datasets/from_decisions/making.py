@@ -58,7 +58,7 @@ def stored(agent: Agent, sample: DatasetSample | None) -> Iterator[None]:
         return
     with transaction.atomic(using=agent.db):
         if not ConversationTurn.objects.using(agent.db).filter(id=sample.turn_id).exists():
-            raise Refused(_("The turn is no longer stored, so no sample can be made of it."))
+            raise Refused(_("The turn is no longer stored, so it cannot become a sample."))
         with writing.in_turn():
             if not DatasetSample.objects.filter(id=sample.id).exists():
                 sample.save(force_insert=True)

@@ -32,7 +32,7 @@ class CorrectionForm(forms.Form):
         max_length=patterns.LONGEST,
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}),
         help_text=_(
-            "A regular expression, looked for anywhere in a fact; upper and lower case are the same. The proposal "
+            "A regular expression, searched for anywhere in a fact; upper and lower case are the same. The proposal "
             "matches the same words in the same order, with any number for a number."
         ),
     )

@@ -107,7 +107,7 @@ def approve(agent: Agent, run_id: str, *, by: str, seen: str) -> Written:
     with writing_alone(agent):
         made = preview(agent, find(agent.db, run_id))
         if made.seen != seen:
-            raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % _named(made.run))
+            raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % _named(made.run))
         if made.conflicts:
             raise Changed(out_of_date())
         found = write(agent, made, by=by)

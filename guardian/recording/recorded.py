@@ -80,7 +80,8 @@ def _check_decisions(agent, writes, decisions):
         if decision and not _is_of(agent, one, decision):
             words = {"decision": decision.id, "id": one.id}
             sentence = _("The decision %(decision)s is of another session or turn than the write %(id)s.")
-            raise NotThere(f"{sentence % words} {_('Nothing was stored.')}")
+            nothing = _("Nothing was stored.")
+            raise NotThere(f"{sentence % words} {nothing}")
 
 
 def _is_of(agent, one, decision):

@@ -24,7 +24,7 @@ from .schemas import (
 router = Operations("guardian_rollbacks_api", tags=["guardian"])
 
 
-@router.get("/agents/{agent}/guardian/writes/{audit_id}/rollback", RollbackPlanOut, 400, 404, 503)
+@router.get("/agents/{agent}/guardian/writes/{audit_id}/rollback", RollbackPlanOut, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
 def guardian_rollback_preview(request, agent, audit_id: str, asked: Query[RollbackQuery]):
@@ -42,7 +42,7 @@ def guardian_rollback(request, agent, audit_id: str, asked: RollbackIn):
     return in_spec(result)
 
 
-@router.get("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRollbackPlanOut, 400, 404, 503)
+@router.get("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRollbackPlanOut, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
 def guardian_session_rollback_preview(request, agent, session_id: str, asked: Query[SessionRollbackQuery]):

@@ -53,7 +53,7 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
     held = folder.held(step.name)
     try:
         if hash_of(held.data if held else None) != step.now_hash:
-            raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % {"file": step.name})
+            raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": step.name})
         if step.wanted is None:
             if held:
                 folder.move_aside(step.name, intent.draft_name)
@@ -62,7 +62,7 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
         if held:
             folder.exchange(intent.draft_name, step.name)
         elif not folder.create(intent.draft_name, step.name):
-            raise Changed(_("%(file)s was created in the meantime. Look at the new preview.") % {"file": step.name})
+            raise Changed(_("%(file)s was created in the meantime. Check the new preview.") % {"file": step.name})
         return held
     except BaseException:
         if held:

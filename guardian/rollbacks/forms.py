@@ -52,7 +52,6 @@ class ChoiceForm(RollbackForm):
 
     content = forms.CharField(
         label=_("The file should hold"),
-        required=False,
         strip=False,
         max_length=2 * MOST_EDITED,
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "mono"}),

@@ -60,7 +60,7 @@ def perform(
         recovering.recover_alone(agent)
         made = plan(agent, audit_id, hunk=hunk)
         if seen is not None and made.now_hash != seen:
-            raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % {"file": made.name})
+            raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": made.name})
         if made.conflicts and chosen is None:
             raise Changed(_("Somebody changed the same lines since. Choose what the file should hold."))
         take = _take(made, chosen)
@@ -93,7 +93,7 @@ def perform_session(
         recovering.recover_alone(agent)
         made = plan_session(agent, session_id, since=since, until=until)
         if seen is not None and made.hashes != seen:
-            raise Changed(_("A file has changed since the preview. Look at the new preview."))
+            raise Changed(_("A file has changed since the preview. Check the new preview."))
         if made.conflicts:
             raise Changed(_("Somebody changed the same lines since. Roll these writes back one by one."))
         steps = _steps(made)
@@ -116,7 +116,7 @@ def put(agent: Agent, audit_id: str, name: str, data: bytes, wish: Wish, *, seen
 def _as_seen(agent, name, seen):
     now = planning.current(agent, name)
     if planning.hash_of(now) != seen:
-        raise Changed(_("%(file)s has changed since the preview. Look at the new preview.") % {"file": name})
+        raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
     return now
 
 

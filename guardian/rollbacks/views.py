@@ -94,7 +94,7 @@ def rollback_settle(request, agent, audit_id):
         settling.settle(agent, audit_id, asked["version"], by=request.user.username, seen=seen)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
-    sentence = _("The version is in the file now.") if seen is not None else _("The version stays in the history.")
+    sentence = _("The version is in the file now.") if seen is not None else _("The version remains in the history.")
     return after_post(request, sentence, to=to)
 
 
@@ -141,7 +141,8 @@ def _session_page(request, agent, session_id, form, status=200):
 def _with(sentence, meanwhile):
     if not meanwhile:
         return sentence
-    return f"{sentence} {_('Somebody wrote to the file meanwhile: see below.')}"
+    warning = _("Somebody wrote to the file at the same time: see below.")
+    return f"{sentence} {warning}"
 
 
 def _file(name, data):

@@ -68,15 +68,21 @@ class Folder:
 
     def displaced(self, name: str) -> Held | None:
         """The same for a draft of ours, which after an exchange holds what the file held."""
-        try:
-            handle = os.open(name, FILE, dir_fd=self.handle)
-        except FileNotFoundError:
-            return None
-        except OSError as exc:
-            words = {"file": name, "reason": reasons.of_system(exc)}
-            raise NotWritten(_("%(file)s cannot be read: %(reason)s.") % words) from exc
-        try:
+        while True:
+            try:
+                handle = os.open(name, FILE, dir_fd=self.handle)
+            except FileNotFoundError:
+                return None
+            except OSError as exc:
+                words = {"file": name, "reason": reasons.of_system(exc)}
+                raise NotWritten(_("%(file)s cannot be read: %(reason)s.") % words) from exc
             about = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
+            if about.st_nlink:
+                return self._held(name, handle, about)
+            os.close(handle)  # somebody put another file in its place at this moment
+
+    def _held(self, name, handle, about):
+        try:
             if problem := _why_not(about):
                 raise NotWritten(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
             return Held(handle, _read(handle), about)

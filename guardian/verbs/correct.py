@@ -10,7 +10,7 @@ from ..correcting import correcting, telling
 from ..files import MEMORY_FILES
 
 BY = "command line"
-HELP = gettext_lazy("Say what a write should have been; with --apply-to-future, make a rule of it. No file changes.")
+HELP = gettext_lazy("Say what a write should have been; with --apply-to-future, turn it into a rule. No file changes.")
 EXAMPLES = (
     'reflection guardian correct 01JA --status refused --reason "Said in jest"',
     'reflection guardian correct 01JA --status written --file USER.md --reason "About the user" --apply-to-future',
@@ -23,7 +23,7 @@ def add_arguments(parser):
     parser.add_argument("--fact", help=_("the fact that should have been written (as it was)"))
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("the file it should have been written to (as it was)"))
     parser.add_argument("--reason", required=True, help=_("why"))
-    parser.add_argument("--apply-to-future", action="store_true", help=_("make a rule of it for similar facts"))
+    parser.add_argument("--apply-to-future", action="store_true", help=_("apply it to similar facts, as a rule"))
     parser.add_argument("--pattern", default="", help=_("which facts the rule is about (proposed from the fact)"))
 
 

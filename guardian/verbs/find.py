@@ -196,4 +196,5 @@ def _event(event: Any) -> Iterator[str]:
     if event.audit:
         yield from _lines(event.audit)
     elif not event.led_by:
-        yield f"{_at(event.at)}  {_('version'):<11}  {event.version.file_name:<11}  {event.version.id}"
+        word = _("version")
+        yield f"{_at(event.at)}  {word:<11}  {event.version.file_name:<11}  {event.version.id}"

@@ -26,7 +26,7 @@ def add_arguments(parser):
 
 def run(agent, check, file, off, on, **options):
     if (check is None) != (file is None):
-        raise WrongUse(_("--check and --file go together."))
+        raise WrongUse(_("Use --check and --file together."))
     found = agent_of(agent)
     if check is not None:
         return _checked(found.db, check, file)

@@ -39,7 +39,7 @@ def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, *
     if hunk is not None and (hunk < 1 or session):
         raise WrongUse(_("--hunk is a number from 1 on, of one write."))
     if not preview and not (reason or "").strip():
-        raise WrongUse(_("Say with --reason why this is rolled back, or look first with --preview."))
+        raise WrongUse(_("Say with --reason why this is rolled back, or check first with --preview."))
     found = agent_of(agent)
     wish = Wish(BY, reason or "", keeps_copy=not no_backup)
     if session:
@@ -53,7 +53,7 @@ def _preview(agent, audit, hunk):
     made = shown.preview(planning.plan(agent, audit, hunk=hunk))
     sentences = [made.change.patch.rstrip() or _("Nothing would change.")]
     if made.plan.conflicts:
-        sentences.append(_("Somebody changed the same lines since. Choose on the page of the write what stays."))
+        sentences.append(_("Somebody changed the same lines since. Choose what the file should hold on its page."))
     if made.problem:
         sentences.append(made.problem)
     status = REFUSED if made.plan.conflicts or made.problem else DONE
@@ -97,6 +97,6 @@ def _with(words, meanwhile):
     return (
         words
         + " "
-        + _("Somebody wrote to the file meanwhile. It is kept as %(ids)s, and not in the file.")
+        + _("Somebody wrote to the file at the same time. It is kept as %(ids)s, and not in the file.")
         % {"ids": ", ".join(meanwhile)}
     )

@@ -48,6 +48,8 @@ _WORDS = (
     (_("Decided"), OK, ("decided",)),
     (_("Sent"), INFO, ("sent",)),
     (_("Answered"), OK, ("answered",)),
+    (_("Planned"), PLAIN, ("planned",)),
+    (_("Exchanged"), INFO, ("exchanged",)),
     (_("Proposed"), INFO, ("proposed",)),
     (_("Declined"), WARN, ("declined",)),
     (_("Malformed"), BAD, ("malformed",)),

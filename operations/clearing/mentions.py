@@ -51,11 +51,11 @@ LONGEST = handles.LENGTH
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table and its columns that hold texts; `packed` is one of compressed bytes."""
+    """A table and its columns that hold texts; `packed` are those of compressed bytes."""
 
     model: type[models.Model]
     columns: tuple[str, ...]
-    packed: str = ""
+    packed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -64,11 +64,13 @@ class Table:
 
     def rows(self, db: str, start: int, stop: int) -> QuerySet[Any, Any]:
         """Those of its rows in a range that may mention a handle: texts are searched by SQLite, packed ones by us."""
-        hits = Q(**{f"{self.packed}__isnull": False}) if self.packed else Q()
+        hits = Q()
+        for name in self.packed:
+            hits |= Q(**{f"{name}__isnull": False})
         for name in self.columns:
             hits |= Q(GreaterThan(StrIndex(name, Value(handles.PREFIX)), 0))
         rows = self.model._base_manager.using(db).alias(place=Place()).filter(place__gt=start, place__lte=stop)
-        return rows.filter(hits).values_list(*self.columns, *filter(None, [self.packed]))
+        return rows.filter(hits).values_list(*self.columns, *self.packed)
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ def tables(labels: Iterable[str], names: Iterable[str] = ()) -> list[Table]:
             texts = [column.name for column in about.concrete_fields if isinstance(column, models.TextField)]
             bytes_ = [column.name for column in about.concrete_fields if isinstance(column, models.BinaryField)]
             packed = [name for name in bytes_ if name not in NOT_PACKED]
-            found.append(Table(model, tuple(name for name in texts if name != "handle"), *packed))
+            found.append(Table(model, tuple(name for name in texts if name != "handle"), tuple(packed)))
     return [table for table in found if table.columns or table.packed]
 
 

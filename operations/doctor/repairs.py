@@ -135,8 +135,8 @@ def guardian_diffs(finding: Finding) -> str:
     count = checking_of_writes.mend_diffs(db, checking_of_writes.wrong_diffs(db))
     connections[db].close()
     sentence = ngettext(
-        "The diff of %(count)s write of agent %(agent)s was made again.",
-        "The diffs of %(count)s writes of agent %(agent)s were made again.",
+        "The diff of %(count)s write of agent %(agent)s was computed again.",
+        "The diffs of %(count)s writes of agent %(agent)s were computed again.",
         count,
     )
     return sentence % {"count": f"{count:,}", "agent": finding.agent}

@@ -60,7 +60,7 @@ VALUES = {
     "new": {True: gettext_lazy("new"), False: gettext_lazy("already present")},
     "way": {
         "exact": gettext_lazy("to the version before it"),
-        "merged": gettext_lazy("later changes stayed"),
+        "merged": gettext_lazy("later changes were kept"),
         "chosen": gettext_lazy("to a chosen content"),
     },
     "include_flagged": {True: gettext_lazy("with texts that may contain secrets"), False: ""},

@@ -4,7 +4,7 @@ import pytest
 
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from tests.factories import DecisionFactory
-from tests.guardian.written import T0, wrote
+from tests.guardian.written import T0, share, wrote
 from tests.ledger.talks import tell, text_of, working_turns
 
 DB = "agent_ada"
@@ -87,7 +87,8 @@ def test_what_is_not_known_is_said(as_stranger, ada):
 
 def test_writes_with_one_diff_say_so(as_stranger, ada):
     for number in (1, 2, 3):
-        wrote(DB, number, b"a\n", b"a\nb\n", is_diff_shared=number < 3)
+        wrote(DB, number, b"a\n", b"a\nb\n")
+    share(DB, "w1", "w2")
     assert "they share one diff" in page(as_stranger) and 'href="/agents/ada/writes/w2/"' in page(as_stranger)
     assert "w3" not in as_stranger.get(API.format("w1")).json()["shared_with"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from guardian import services
 from openclaw_web.diffs import pieces
-from tests.guardian.written import T0, wrote
+from tests.guardian.written import T0, untold, wrote
 from tests.ledger.talks import tell, text_of, working_turns
 
 DB = "agent_ada"
@@ -35,6 +35,7 @@ def test_what_is_not_known_is_said(as_stranger, ada):
     assert "Versions are missing between some writes" in page and "Changed after" in page
     for number in range(2, 30):
         wrote(DB, number, b"a %d\n" % number, b"b %d\n" % number)
+    untold(DB)
     assert "Earlier writes were not followed" in text_of(as_stranger.get(URL))
 
 

@@ -9,7 +9,7 @@ from guardian.changes import hunks_of
 from guardian.looking.blaming import blame_of, lines_left_by
 from guardian.models import FileSnapshot, GuardianReceipt, WriteGuardianAudit
 from openclaw_web.diffs.comparing import lines_of
-from tests.guardian.written import T0, wrote
+from tests.guardian.written import T0, share, untold, wrote
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
@@ -52,6 +52,7 @@ def test_with_a_write_for_each_change_nothing_is_unknown(ada, states):
 def test_a_missing_version_is_a_gap(ada):
     wrote(DB, 1, None, b"one\n")
     wrote(DB, 3, b"one\ntwo\n", b"one\ntwo\nthree\n")  # nobody told of the second line
+    untold(DB)
     assert told(ada) == [("one", "w1"), ("two", "gap"), ("three", "w3")]
     (gap,) = [line.gap for line in blame_of(ada, "MEMORY.md").lines if line.gap]
     assert (gap.since, gap.until) == (T0 + 1000, T0 + 3000)
@@ -63,6 +64,7 @@ def test_a_missing_version_is_a_gap(ada):
 def test_too_many_missing_versions_are_said(ada):
     for number in range(30):
         wrote(DB, number, b"a %d\n" % number, b"b %d\n" % number)
+    untold(DB)
     assert blame_of(ada, "MEMORY.md").is_cut
 
 
@@ -74,7 +76,8 @@ def test_a_write_that_led_nowhere_is_passed(ada):
 
 def test_of_writes_with_one_diff_the_newest_stands_for_all(ada):
     for number in (1, 2):
-        wrote(DB, number, b"", b"one\ntwo\n", is_diff_shared=True)
+        wrote(DB, number, b"", b"one\ntwo\n")
+    share(DB, "w1", "w2")
     assert told(ada) == [("one", "w2"), ("two", "w2")]
     assert lines_left_by(ada, ["w1"]) == [("MEMORY.md", 1, "one"), ("MEMORY.md", 2, "two")]
 

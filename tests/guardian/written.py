@@ -13,3 +13,17 @@ def wrote(db: str, number: int, before: bytes | None, after: bytes | None, **col
     row = WriteGuardianAudit(id=f"w{number}", created_at=T0 + number * 1000, **(told | columns))
     storing.store(db, [Told(row, Source.API, FileChange(before, after), body_sha256="1", told_by="plugin")])
     return WriteGuardianAudit.objects.using(db).get(id=row.id)
+
+
+def share(db: str, first: str, second: str) -> None:
+    """Two writes as they are when nobody saw the file between them: with one diff."""
+    rows = WriteGuardianAudit.objects.using(db)
+    WriteGuardianAudit.objects.using(db).filter(origin="unattributed").delete()
+    one = rows.get(id=first)
+    sides = {name: getattr(one, name) for name in ("before_snapshot", "after_snapshot", "diff", "hunks_json")}
+    rows.filter(id__in=[first, second]).update(**sides, is_diff_shared=True)
+
+
+def untold(db: str) -> None:
+    """Forget the changes that nobody told of, as if they had not been found yet."""
+    WriteGuardianAudit.objects.using(db).filter(origin="unattributed").delete()

@@ -7,7 +7,7 @@ import pytest
 PAGES = {
     "Conversations": {"Sessions": "sessions/", "Turns": "turns/", "Records": "events/"},
     "Outputs": {"Artifacts": "artifacts/", "Savings": "savings/", "Lint": "lint/"},
-    "Memory": {"Memory gate": "gate/", "Files": "files/", "Databases": "stored/"},
+    "Memory": {"Memory gate": "gate/", "Writes": "writes/", "Files": "files/", "Databases": "stored/"},
     "Automation": {"Scheduled tasks": "cron/", "Sub-agents": "subagents/", "Background": "background/"},
 }
 EVERY = [(group, page, path) for group, pages in PAGES.items() for page, path in pages.items()]

@@ -85,7 +85,7 @@ def test_a_correction_can_be_taken_back_and_become_a_rule_later():
 
 
 def test_a_write_without_a_fact_needs_a_pattern():
-    wrote(DB, 2, b"a", b"b", candidate_fact=None, origin="unattributed")
+    wrote(DB, 2, b"a", b"b", candidate_fact=None, origin="imported")
     assert "not known" in refusal(audit_id="w2", apply_to_future=True)
     assert corrected("w2", apply_to_future=True, pattern="tea").correction_pattern == "tea"
 

@@ -20,7 +20,7 @@ def test_a_flagged_write_says_so(as_stranger):
     rule = corrected(apply_to_future=True)
     wrote(DB, 2, None, b"x", candidate_fact="likes tea", rule_id=rule.id)
     page = as_stranger.get("/agents/ada/corrections/w2/").content.decode()
-    assert "goes against a rule" in page and "Nobody has corrected" in page
+    assert "is against a rule" in page and "Nobody has corrected" in page
     assert "writes/correct/w2" not in page
 
 

@@ -167,7 +167,7 @@ def test_the_api(as_admin):
 class TestSchedule:
     def test_everything_is_off_by_default(self, as_admin):
         assert ticking.start_due() == [] and not JobRun.objects.exists()
-        assert as_admin.get(PAGE).content.decode().count(">off<") == 6
+        assert as_admin.get(PAGE).content.decode().count(">off<") == 7
 
     def test_a_task_runs_when_it_is_due(self, later):
         configuration.put("schedule.backupHours", 24)

@@ -24,6 +24,7 @@ KEEPING = {"dataset_samples"}
 NOT_KEEPING = {
     "memory_gate_decisions",  # with their windows, they do without it: see test_retention_decisions.py
     *("gate_calls", "gate_session_sums"),  # what they cost, and what they add up to
+    "guardian_runs",  # likewise
     "write_guardian_audit",  # with its versions and its fact, it does without it: see test_retention_writes.py
     "removed_sessions",  # says that one was removed
     "collector_sessions",  # says what the store has to hold, and that one was removed

@@ -1,0 +1,101 @@
+"""Rollbacks of a file that an agent keeps writing, in place and by renaming over it: nothing that it wrote is lost."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests import processes
+from tests.homes import Home, assistant, user
+
+pytestmark = pytest.mark.kill
+ROLLBACKS = int(os.environ.get("ROLLBACKS", "1000"))  # of both kinds of writers together; more on request
+# Writes contents that occur once, and notes each that is gone when it comes back: a rollback took it out.
+WRITER = """
+import os, random, sys, time
+file, how, noted = sys.argv[1:]
+number, last = 0, None
+with open(noted, "w") as notes:
+    while True:
+        number += 1
+        text = f"{how} {number}\\n"
+        if how == "renamed":
+            with open(file) as now:
+                held = now.read()
+            with open(file + ".agent", "w") as draft:
+                draft.write(text)
+            os.rename(file + ".agent", file)
+        else:
+            with open(file, "r+") as now:
+                held = now.read()
+                now.seek(0)
+                now.truncate()
+                now.write(text)
+        if last is not None and held != last:
+            print(last, end="", file=notes, flush=True)
+        last = text
+        time.sleep(random.random() / 100)
+"""
+WORK = """
+import sys
+from agents.models import Agent
+from guardian.models import WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import FileChange, Source, Told
+from guardian.rollbacks import exchanging, performing, places
+from openclaw_web import clock
+exchanging.LOOKS = (0.0, 0.2)
+main = Agent.objects.get()
+WISH = performing.Wish("otto", "test", keeps_copy=False)
+done = refused = found = 0
+while done < {rollbacks}:
+    row = WriteGuardianAudit(id=f"{name}-{{done}}-{{refused}}", session_id="s", target_file="MEMORY.md",
+                             candidate_fact="x", status="written", created_at=clock.now_ms())
+    told = FileChange(b"before %d\\n" % done, b"after %d %d\\n" % (done, refused))
+    storing.store(main.db, [Told(row, Source.API, told, body_sha256="1")])
+    try:
+        result = performing.perform(main, row.id, WISH, seen=None, chosen=b"chosen %d\\n" % done)
+    except exchanging.Changed:
+        refused += 1
+    else:
+        done += 1
+        found += len(result.meanwhile)
+print(f"done:{{done}},refused:{{refused}},met-a-writer:{{found}}")
+"""
+
+
+@pytest.fixture
+def site(tmp_path, migrated):
+    source = Home(tmp_path.resolve() / "openclaw")
+    source.transcript(user("Hello"), assistant("Hello"))
+    (source.root / "workspace").mkdir(exist_ok=True)
+    home = processes.Home.copied(migrated, tmp_path / "home")
+    home.env["OPENCLAW_WEB_WORKSPACE_WRITES"] = "1"
+    collected = home.start("collect", "--source", str(source.root), "--quiet")
+    assert collected.end() == 0, collected.said
+    home.file = source.root / "workspace" / "MEMORY.md"
+    home.file.write_text("first\n")
+    yield home
+    home.close()
+
+
+@pytest.mark.parametrize("how", ["renamed", "in-place"])
+def test_every_version_that_a_rollback_displaced_is_in_place_or_kept(site, tmp_path, how):
+    noted = tmp_path / "noted"
+    code = WORK.format(rollbacks=ROLLBACKS // 2, name=how)
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(site.file), how, str(noted)])
+    try:
+        said = site.python(code)
+    finally:
+        writer.kill()
+        writer.wait()
+    assert said.startswith(f"done:{ROLLBACKS // 2},")
+    with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
+        kept = {row[0] for row in store.execute("SELECT content FROM file_snapshots")}
+    displaced = noted.read_text().splitlines(keepends=True)
+    assert len(displaced) > ROLLBACKS // 20
+    assert [text for text in displaced if text not in kept and text != site.file.read_text()] == []
+    assert [path.name for path in site.file.parent.iterdir() if "rollback" in path.name] == []
