@@ -7,7 +7,7 @@ from tests.operations.backups.backing_up import python
 from tests.operations.doctor.doctoring import change, doctor, rows
 
 pytestmark = pytest.mark.kill
-# Six writes as a plugin tells them, one of them refused, and one that was rolled back in the plugin's database.
+# Six writes as a plugin tells them, one of them refused, and one that was rolled back in its database: a write as well.
 FILL = """
 from agents.models import Agent
 from guardian.collectors.found import FoundRollback, FoundWrite
@@ -41,7 +41,7 @@ def found(home, *words, status=1):
 
 
 def test_nothing_is_said_of_what_is_whole(home):
-    assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(7,)]
+    assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(8,)]
     assert found(home, "--deep", status=0) == {}
 
 
@@ -75,7 +75,7 @@ def test_what_follows_from_the_rest_is_made_again(home, how, check, sentence):
     after = rows(home, "SELECT id, status, diff, hunks_json, lines_added FROM write_guardian_audit ORDER BY 1", "main")
     assert after == ([one for one in before if one[0] != "w5"] if check == "guardian_receipts" else before)
     python(home, FILL)
-    assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(7,)]
+    assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(8,)]
 
 
 def test_a_version_that_is_damaged_needs_a_backup(home):
@@ -88,9 +88,10 @@ def test_a_version_that_is_damaged_needs_a_backup(home):
 
 
 def test_a_rollback_that_was_interrupted_is_undone(home):
-    change(home, "INSERT INTO rollback_intents (id, file_name, audits_json, draft_name, told_json, state, created_at)"
+    change(home, "INSERT INTO rollback_intents"
+                 " (id, file_name, audits_json, draft_name, told_json, state, created_at, meanwhile_json)"
                  " VALUES ('i1', 'USER.md', '[\"w4\"]', '.USER.md.x.rollback', '{\"by\": \"otto\", \"reason\": \"No.\","
-                 " \"at\": 1, \"own_id\": \"x\", \"takes\": []}', 'planned', 1)", "main")  # fmt: skip
+                 " \"at\": 1, \"own_id\": \"x\", \"takes\": []}', 'planned', 1, '[]')", "main")  # fmt: skip
     (home.parent / "home-source" / "workspace").mkdir(exist_ok=True)
     told = found(home)
     assert told["guardian_intents"]["sentence"].startswith("1 rollback of agent main was interrupted")
