@@ -127,9 +127,9 @@ class Process:
     def signal(self, number):
         self.popen.send_signal(number)
 
-    def end(self):
+    def end(self, seconds=HANG):
         """Its exit status, once it and everybody who could write to its pipe has ended."""
-        status = self.popen.wait(HANG)
+        status = self.popen.wait(seconds)
         self.reader.join(HANG)
         return status
 
@@ -194,10 +194,10 @@ class Home:
     def serve(self, *args, **options):
         return self.start("serve", "--port", "0", *args, **options)
 
-    def python(self, code):
+    def python(self, code, seconds=HANG):
         """The last word that `code` prints in a process of its own."""
         process = self.start("shell", "--no-imports", "-c", code)
-        assert process.end() == 0, process.said
+        assert process.end(seconds) == 0, process.said
         return process.said.split()[-1]
 
     def start_job(self, kind, **params):

@@ -47,7 +47,7 @@ from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
 from guardian.rollbacks import exchanging, performing, places
 from openclaw_web import clock
-exchanging.LOOKS = (0.0, 0.2)
+exchanging.LOOKS = (0.0, 0.05)
 main = Agent.objects.get()
 WISH = performing.Wish("otto", "test", keeps_copy=False)
 done = refused = found = 0
@@ -88,7 +88,7 @@ def test_every_version_that_a_rollback_displaced_is_in_place_or_kept(site, tmp_p
     code = WORK.format(rollbacks=ROLLBACKS // 2, name=how)
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(site.file), how, str(noted)])
     try:
-        said = site.python(code)
+        said = site.python(code, seconds=processes.HANG + ROLLBACKS)
     finally:
         writer.kill()
         writer.wait()
