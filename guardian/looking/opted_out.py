@@ -37,12 +37,8 @@ class Found:
     theirs: list[Left] = field(default_factory=list)
     unknown: list[Left] = field(default_factory=list)
     without_write: dict[str, int] = field(default_factory=dict)
+    line_count: int = 0  # of all of `theirs`
     more: int = 0  # writes beyond the first MOST of each kind
-
-    @property
-    def line_count(self) -> int:
-        """The lines of `theirs`."""
-        return sum(len(one.lines) for one in self.theirs)
 
 
 def lines_of_people(agent: Agent) -> Found:
@@ -60,6 +56,7 @@ def lines_of_people(agent: Agent) -> Found:
             found.unknown.append(left)
         elif left.turn.id in hidden:
             found.theirs.append(left)
+    found.line_count = sum(len(one.lines) for one in found.theirs)
     found.more = sum(max(0, len(kind) - MOST) for kind in (found.theirs, found.unknown))
     del found.theirs[MOST:], found.unknown[MOST:]
     return found

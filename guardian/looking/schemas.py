@@ -137,9 +137,7 @@ class GuardianOptedOut(Schema):
     """What memory files hold of people who opted out. Blank lines are nobody's; all empty while nobody has."""
 
     is_asked: bool = Field(description="whether anybody has opted out")
-    theirs: list[GuardianLeftOut] = Field(
-        description="whose words may not be used; newest first, 100 at most"
-    )
+    theirs: list[GuardianLeftOut] = Field(description="whose words may not be used; newest first, 100 at most")
     unknown: list[GuardianLeftOut] = Field(description="from writes without a known turn; newest first, 100 at most")
     without_write: dict[str, int] = Field(description="by file, how many lines no write leads to")
     more: int = Field(description="writes beyond the first 100 of each kind")
