@@ -51,7 +51,9 @@ def lines_of_people(agent: Agent) -> Found:
     turns, hidden = _turns(agent.db, {row.turn_id for row in rows.values() if row.turn_id})
     newest_first = sorted(rows.values(), key=lambda row: (row.created_at, row.place), reverse=True)
     for row in newest_first:
-        left = Left(row, turns.get(row.turn_id), by_write[row.id])
+        # What a rollback merged back somebody else had said, and not the turn of the write that it took back.
+        turn = None if row.origin == WriteGuardianAudit.Origin.ROLLBACK else turns.get(row.turn_id)
+        left = Left(row, turn, by_write[row.id])
         if left.turn is None:
             found.unknown.append(left)
         elif left.turn.id in hidden:
