@@ -24,6 +24,7 @@ from ..files import MEMORY_FILES
 
 MOST_BYTES = 5 * 1024 * 1024
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -192,13 +193,16 @@ def _why_not(about):
 
 
 def _make_like(handle, like):
-    """Mode, owner and extended attributes. An owner whom only root may give is left as it is."""
+    """Mode, owner and extended attributes. An owner whom only root may give is left as it is.
+
+    The bits with which a program runs as its owner are left out: that may be somebody else now, and this is no program.
+    """
     for name in _attributes(like.handle):
         with suppress(PermissionError):
             os.setxattr(handle, name, os.getxattr(like.handle, name))
     with suppress(PermissionError):
         os.fchown(handle, like.about.st_uid, like.about.st_gid)
-    os.fchmod(handle, stat.S_IMODE(like.about.st_mode))
+    os.fchmod(handle, stat.S_IMODE(like.about.st_mode) & RIGHTS)
 
 
 def _attributes(handle):
