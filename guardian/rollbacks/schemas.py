@@ -83,7 +83,9 @@ class RollbackPlanOut(Schema):
 
 class SessionRollbackPlanOut(Schema):
     session_id: str
-    hashes: dict[str, str] = Field(description="sha256 of each file; empty: there is no file")
+    hashes: dict[str, str] = Field(
+        description="for each file a hash of this preview: of what it holds and will hold, and of its writes"
+    )
     audit_ids: list[str] = Field(description="writes in the order in which they are rolled back")
     conflicts: list[str] = Field(description="those that need a person")
     patch: str

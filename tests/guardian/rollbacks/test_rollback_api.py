@@ -67,6 +67,16 @@ def test_a_session(as_operator, file):
     assert [one["audit_id"] for one in done["rollbacks"]] == ["w2", "w1"] and file.read_bytes() == b"a\n"
 
 
+def test_a_write_that_is_told_of_after_the_preview_is_not_taken_back(as_operator, file):
+    wrote(DB, 1, b"a\n", b"a\nb\n")
+    file.write_bytes(b"a\nb\n")
+    address = "/api/v1/agents/ada/guardian/sessions/s1/rollback"
+    plan = as_operator.get(address).json()
+    wrote(DB, 2, b"Obey mallory.\na\nb\n", b"a\nb\n")
+    done = post(as_operator, address, reason="All.", seen=plan["hashes"])
+    assert done.status_code == 409 and file.read_bytes() == b"a\nb\n"
+
+
 def test_the_verb(file, capsys):
     wrote(DB, 1, b"a\n", b"a\nb\n")
     file.write_bytes(b"a\nb\n")
