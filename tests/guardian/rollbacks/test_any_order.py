@@ -158,7 +158,7 @@ def test_what_a_rollback_leaves_is_what_a_model_confirms(ada, file):
     seen = Counter()
 
     @given(start=START, events=EVENTS)
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def run(start, events):
         try:
             with transaction.atomic(using=DB), transaction.atomic():
