@@ -53,7 +53,7 @@ def perform(
 ) -> Result:
     """Roll back a write. `seen` is `Plan.now_hash` of the preview (None: nobody saw one); `chosen` is the content.
 
-    Raises as `planning.plan`, and Changed when the file is another one by now, or a conflict needs a person.
+    Raises as `planning.plan`, as `exchanging.carry_out`, and Changed when a conflict needs a person.
     """
     _check(wish)
     with places.alone(agent):
@@ -121,6 +121,7 @@ def _as_seen(agent, name, seen):
 
 
 def _carried_out(agent, steps: Sequence[Step], wish: Wish):
+    exchanging.check_room(steps)
     if wish.keeps_copy:
         copies.keep(agent, steps)
     return exchanging.carry_out(agent, steps, by=wish.by, reason=wish.reason)

@@ -90,9 +90,9 @@ class Folder:
             os.close(handle)
             raise
 
-    def write_draft(self, name: str, data: bytes, like: Held | None) -> None:
-        """Write a new file and sync it, with mode, owner and extended attributes of another one."""
-        with _refusing(name):
+    def write_draft(self, name: str, data: bytes, like: Held | None, *, of: str = "") -> None:
+        """Write a new file and sync it, with mode, owner and extended attributes of another one. `of`: for whom."""
+        with _refusing(of or name):
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
                              dir_fd=self.handle)  # fmt: skip
             try:
