@@ -77,6 +77,8 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
     try:
         if hash_of(held.data if held else None) != step.now_hash:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": step.name})
+        if held:
+            held.check_writable(step.name)
         if step.wanted is None:
             if held:
                 folder.move_aside(step.name, intent.draft_name)
