@@ -33,6 +33,10 @@ class NotWritten(Refused):
     """Nothing was written: the file is none of ours to write, or the folder cannot be written."""
 
 
+class NotOurs(NotWritten):
+    """Something else is where the file or the folder should be: a link, a second name, a device, a huge file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """What a file held when it was read; `handle` stays open, so that later writes to the same file are seen."""
@@ -49,6 +53,13 @@ class Held:
     def now(self) -> bytes:
         """What the opened file holds by now, wherever it was moved; at most one byte more than MOST_BYTES."""
         return _read(self.handle)
+
+    def check_writable(self, name: str) -> None:
+        """Raises NotWritten for a file that nobody may write to: an exchange would not ask."""
+        if not self.about.st_mode & 0o222:
+            raise NotWritten(
+                _("%(file)s is not written: %(problem)s.") % {"file": name, "problem": _("it is read-only")}
+            )
 
     def close(self) -> None:
         """Let go of the file."""
@@ -81,7 +92,8 @@ class Folder:
                 return None
             except OSError as exc:
                 words = {"file": name, "reason": reasons.of_system(exc)}
-                raise NotWritten(_("%(file)s cannot be read: %(reason)s.") % words) from exc
+                kind = NotOurs if exc.errno == errno.ELOOP else NotWritten
+                raise kind(_("%(file)s cannot be read: %(reason)s.") % words) from exc
             about = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
             if about.st_nlink:
                 return self._held(name, handle, about, why_not(about))
@@ -90,15 +102,15 @@ class Folder:
     def _held(self, name, handle, about, problem):
         try:
             if problem:
-                raise NotWritten(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
+                raise NotOurs(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
             return Held(handle, _read(handle), about)
         except BaseException:
             os.close(handle)
             raise
 
-    def write_draft(self, name: str, data: bytes, like: Held | None) -> None:
-        """Write a new file and sync it, with mode, owner and extended attributes of another one."""
-        with _refusing(name):
+    def write_draft(self, name: str, data: bytes, like: Held | None, *, of: str = "") -> None:
+        """Write a new file and sync it, with mode, owner and extended attributes of another one. `of`: for whom."""
+        with _refusing(of or name):
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
                              dir_fd=self.handle)  # fmt: skip
             try:
@@ -160,7 +172,8 @@ def opened(path: Path) -> Iterator[Folder]:
         is_link = exc.errno in (errno.ELOOP, errno.ENOTDIR)
         reason = _("a folder in the path is a link") if is_link else reasons.of_system(exc)
         words = {"path": path, "reason": reason}
-        raise NotWritten(_("The workspace %(path)s is not written: %(reason)s.") % words) from exc
+        kind = NotOurs if is_link else NotWritten
+        raise kind(_("The workspace %(path)s is not written: %(reason)s.") % words) from exc
     try:
         yield Folder(handle)
     finally:

@@ -92,6 +92,17 @@ def test_a_conflict_needs_a_person(ada, file):
     assert file.read_bytes() == b"a\nchosen\nc\n" and Rollback.objects.using(DB).get().way == "chosen"
 
 
+@pytest.mark.parametrize("now", [b"other\n", b"", None])
+def test_where_nothing_is_to_be_taken_out_the_file_stays(ada, file, now):
+    told(file, 1, b"a\n", b"a\n")
+    told(file, 2, b"", b"line\n")  # its line went with the file, or with all lines
+    file.unlink() if now is None else file.write_bytes(now)
+    roll_back(ada, 1)
+    if now != b"other\n":
+        roll_back(ada, 2)
+    assert (file.read_bytes() if file.exists() else None) == now and os.listdir(file.parent) == [NAME] * file.exists()
+
+
 def test_one_hunk_leaves_the_rest_of_the_write(ada, file):
     wrote(file, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
     roll_back(ada, 1, hunk=1)
