@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
@@ -11,7 +12,8 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 
 from .. import services
-from ..models import RollbackIntent
+from ..exact import data_of
+from ..models import FileSnapshot, RollbackIntent
 from . import places, recording, workspace
 from .planning import hash_of
 from .steps import Step
@@ -107,27 +109,32 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
 
     Another file under the name of a draft was put in place between the last look and the exchange.
     """
-    found: dict[str, list[str]] = {intent.id: [] for intent, _held, _was in done}
+    found = {intent.id: recording.noted(intent) for intent, _held, _was in done}
     with ExitStack() as opened:
         looked = []
         for intent, held, was in done:
             displaced = folder.displaced(intent.draft_name)
             if displaced:
                 opened.callback(displaced.close)
-            looked.append((intent, [one for one in (held, displaced) if one], {was}))
+            noted = FileSnapshot.objects.using(db).filter(id__in=found[intent.id])
+            known = {was, *(data_of(one) for one in noted)}
+            looked.append((intent, [one for one in (held, displaced) if one], known))
         began = time.monotonic()
         for seconds in LOOKS if any(files for _intent, files, _known in looked) else ():
             time.sleep(max(0.0, began + seconds - time.monotonic()))
             for intent, files, known in looked:
-                found[intent.id] += _kept(db, intent, files, known)
+                _keep(db, intent, files, known, found[intent.id])
     for intent, _held, _was in done:
         folder.remove(intent.draft_name)
         recording.end(db, intent, State.DONE, found[intent.id])
     return [one for some in found.values() for one in some]
 
 
-def _kept(db, intent, files, known):
+def _keep(db, intent, files, known, found):
+    """Each version is noted at once with its intent: an import in these seconds must not take it for the file's."""
     for file in files:
         if (data := file.now()) not in known and len(data) <= workspace.MOST_BYTES:
             known.add(data)
-            yield services.snapshot(db, intent.file_name, data, moment=clock.now_ms()).id
+            with transaction.atomic(using=db):
+                found.append(services.add_version(db, intent.file_name, data, moment=clock.now_ms()).id)
+                recording.note(db, intent, found)
