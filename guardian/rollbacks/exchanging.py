@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 from agents import databases
@@ -16,7 +16,8 @@ from openclaw_web.disk import reserve, room
 from openclaw_web.errors import Refused
 
 from .. import services
-from ..models import RollbackIntent
+from ..exact import data_of
+from ..models import FileSnapshot, RollbackIntent
 from . import places, recording, workspace
 from .planning import hash_of
 from .steps import Step
@@ -170,23 +171,22 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
 
 
 def _watched(db, folder, done, state):
-    found: dict[str, list[str]] = {intent.id: [] for intent, _held, _was in done}
+    found = {intent.id: recording.noted(intent) for intent, _held, _was in done}
     too_large = set()
     with ExitStack() as opened:
         looked = []
         for intent, held, was in done:
             if displaced := _draft(folder, intent.draft_name):
                 opened.callback(displaced.close)
-            looked.append((intent, [one for one in (held, displaced) if one], {was}))
+            noted = FileSnapshot.objects.using(db).filter(id__in=found[intent.id])
+            known = {was, *(data_of(one) for one in noted)}
+            looked.append((intent, [one for one in (held, displaced) if one], known))
         began = time.monotonic()
         for seconds in LOOKS if any(files for _intent, files, _known in looked) else ():
             time.sleep(max(0.0, began + seconds - time.monotonic()))
             for intent, files, known in looked:
-                contents = {file.now() for file in files} - known
-                known |= contents
-                if any(len(data) > workspace.MOST_KEPT for data in contents):
+                if not _keep(db, intent, {file.now() for file in files} - known, found[intent.id], known):
                     too_large.add(intent.id)
-                found[intent.id] += [_kept(db, intent, data) for data in contents if len(data) <= workspace.MOST_KEPT]
     for intent, _held, _was in done:
         if intent.id in too_large:  # no version can hold it: it stays where it is
             log.warning("%s was displaced and has more than %s bytes now", intent.draft_name, workspace.MOST_KEPT)
@@ -196,5 +196,15 @@ def _watched(db, folder, done, state):
     return [one for some in found.values() for one in some]
 
 
-def _kept(db, intent, data):
-    return services.snapshot(db, intent.file_name, data, moment=clock.now_ms()).id
+def _keep(db, intent, contents, found, known):
+    """Keep what is new as versions; False when one is too large for that.
+
+    Each is noted at once with its intent: an import in these seconds must not take it for the file's.
+    """
+    known |= contents
+    kept = [data for data in contents if len(data) <= workspace.MOST_KEPT]
+    for data in kept:
+        with transaction.atomic(using=db):
+            found.append(services.add_version(db, intent.file_name, data, moment=clock.now_ms()).id)
+            recording.note(db, intent, found)
+    return len(kept) == len(contents)
