@@ -19,7 +19,7 @@ from ..models import RollbackIntent
 from . import places, recording, workspace
 from .planning import hash_of
 from .steps import Step
-from .workspace import Folder, Held
+from .workspace import Folder, Held, NotWritten
 
 LOOKS = (0.0, 1.0, 5.0)  # seconds after the exchange at which a displaced file is read again
 ROOM = 1024 * 1024  # bytes that have to be free before anything is done, and some more for each byte of the files
@@ -137,7 +137,9 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
     with ExitStack() as opened:
         looked = []
         for intent, held, was in done:
-            displaced = folder.displaced(intent.draft_name)
+            displaced = None
+            with suppress(NotWritten):  # somebody put a link, a folder or a pipe in its place: no words are in these
+                displaced = folder.displaced(intent.draft_name)
             if displaced:
                 opened.callback(displaced.close)
             looked.append((intent, [one for one in (held, displaced) if one], {was}))

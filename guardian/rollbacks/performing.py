@@ -53,7 +53,7 @@ def perform(
     hunk: int | None = None,
     chosen: bytes | None = None,
 ) -> Result:
-    """Roll back a write. `seen` is `Plan.now_hash` of the preview (None: nobody saw one); `chosen` is the content.
+    """Roll back a write. `seen` is `Plan.seen` of the preview (None: nobody saw one); `chosen` is the content.
 
     Raises as `planning.plan`, as `exchanging.carry_out`, and Changed when a conflict needs a person.
     """
@@ -61,7 +61,7 @@ def perform(
     with logging_refusals(agent, wish.by, "write", audit_id), places.alone(agent):
         recovering.recover_alone(agent)
         made = plan(agent, audit_id, hunk=hunk)
-        if seen is not None and made.now_hash != seen:
+        if seen is not None and made.seen != seen:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": made.name})
         if made.conflicts and chosen is None:
             raise Changed(_("Somebody changed the same lines since. Choose what the file should hold."))

@@ -51,8 +51,13 @@ class Plan:
 
     @property
     def now_hash(self) -> str:
-        """What tells the file from a file that was changed after the preview; empty: no file."""
+        """The hash of what the file holds; empty: no file."""
         return hash_of(self.now)
+
+    @property
+    def seen(self) -> str:
+        """What tells this preview from one of a file that was changed since, or of a write that is another by now."""
+        return hash_of(f"{self.now_hash} {hash_of(self.wanted)}".encode())
 
     @property
     def has_changed(self) -> bool:

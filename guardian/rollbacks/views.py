@@ -109,7 +109,7 @@ def _asked(request):
 def _page(request, agent, preview, form, status=200):
     made = preview.plan
     kind = ChoiceForm if made.conflicts else RollbackForm
-    form = form or kind(initial={"seen": made.now_hash, "keeps_copy": True, "content": preview.editable or ""})
+    form = form or kind(initial={"seen": made.seen, "keeps_copy": True, "content": preview.editable or ""})
     context = {
         "agent": agent,
         "audit": made.audit,

@@ -24,6 +24,7 @@ from ..files import MEMORY_FILES
 
 MOST_BYTES = 5 * 1024 * 1024
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -75,10 +76,15 @@ class Folder:
         """What is in a memory file, opened; None where there is none. Raises NotWritten for what is no plain file."""
         if name not in MEMORY_FILES:
             raise NotWritten(_("%(file)s is not a memory file.") % {"file": name})
-        return self.displaced(name)
+        return self._opened(name, _why_not)
 
     def displaced(self, name: str) -> Held | None:
-        """The same for a draft of ours, which after an exchange holds what the file held."""
+        """The same for a draft of ours, which after an exchange holds what the file held: it is only read, so it may
+        have a second name by now, or be longer.
+        """
+        return self._opened(name, _why_no_file)
+
+    def _opened(self, name, why_not):
         while True:
             try:
                 handle = os.open(name, FILE, dir_fd=self.handle)
@@ -90,12 +96,12 @@ class Folder:
                 raise kind(_("%(file)s cannot be read: %(reason)s.") % words) from exc
             about = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
             if about.st_nlink:
-                return self._held(name, handle, about)
+                return self._held(name, handle, about, why_not(about))
             os.close(handle)  # somebody put another file in its place at this moment
 
-    def _held(self, name, handle, about):
+    def _held(self, name, handle, about, problem):
         try:
-            if problem := _why_not(about):
+            if problem:
                 raise NotOurs(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
             return Held(handle, _read(handle), about)
         except BaseException:
@@ -150,8 +156,8 @@ class Folder:
             os.fsync(self.handle)
 
     def remove(self, name: str) -> None:
-        """Remove a draft."""
-        with suppress(FileNotFoundError):
+        """Remove a draft. A folder that somebody put in its place stays."""
+        with suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(name, dir_fd=self.handle)
 
 
@@ -194,9 +200,13 @@ def _read(handle):
     return b"".join(parts)
 
 
+def _why_no_file(about):
+    return "" if stat.S_ISREG(about.st_mode) else _("it is not a plain file")
+
+
 def _why_not(about):
-    if not stat.S_ISREG(about.st_mode):
-        return _("it is not a plain file")
+    if problem := _why_no_file(about):
+        return problem
     if about.st_nlink != 1:
         return _("it has a second name")
     if about.st_size > MOST_BYTES:
@@ -205,13 +215,26 @@ def _why_not(about):
 
 
 def _make_like(handle, like):
-    """Mode, owner and extended attributes. An owner whom only root may give is left as it is."""
-    for name in os.listxattr(like.handle):
+    """Mode, owner and extended attributes. An owner whom only root may give is left as it is.
+
+    The bits with which a program runs as its owner are left out: that may be somebody else now, and this is no program.
+    """
+    for name in _attributes(like.handle):
         with suppress(PermissionError):
             os.setxattr(handle, name, os.getxattr(like.handle, name))
     with suppress(PermissionError):
         os.fchown(handle, like.about.st_uid, like.about.st_gid)
-    os.fchmod(handle, stat.S_IMODE(like.about.st_mode))
+    os.fchmod(handle, stat.S_IMODE(like.about.st_mode) & RIGHTS)
+
+
+def _attributes(handle):
+    """The names of the extended attributes of a file; none where the file system has no such thing."""
+    try:
+        return os.listxattr(handle)
+    except OSError as exc:
+        if exc.errno == errno.ENOTSUP:
+            return []
+        raise
 
 
 def _renameat2(folder, old, new, flags):

@@ -98,7 +98,7 @@ def take_back(world, number):
     name = list(world.writes)[number % len(world.writes)]
     before, after = world.writes[name]
     try:
-        result = performing.perform(world.ada, name, WISH, seen=planning.plan(world.ada, name).now_hash)
+        result = performing.perform(world.ada, name, WISH, seen=planning.plan(world.ada, name).seen)
     except Changed as refused:
         assert world.holds() == world.now, "a refusal changed the file"
         assert world.now != after, "nobody changed the file, and it was refused"

@@ -127,7 +127,7 @@ def check_exported(capsys, audit_id, before, after):
 def roll_back(client, audit_id):
     """Roll a write back; the id of the rollback as a write."""
     address = f"{API}/writes/{audit_id}/rollback"
-    sent = {"reason": "Wrong.", "seen": client.get(address).json()["now_hash"]}
+    sent = {"reason": "Wrong.", "seen": client.get(address).json()["seen"]}
     answer = client.post(address, sent, "application/json")
     assert answer.status_code == 200, answer.content
     return WriteGuardianAudit.objects.using(DB).filter(origin="rollback").latest("created_at", "id").id

@@ -74,7 +74,7 @@ def everything(root):
 def refused(client, file):
     """What the API, a page and its preview answer to a rollback that was previewed before."""
     page = reverse("guardian:rollback", args=["ada", "w1"])
-    seen = json.loads(client.get(API).content)["now_hash"]
+    seen = json.loads(client.get(API).content)["seen"]
     shown = client.get(page).content.decode()
     assert seen in shown
     yield
@@ -132,7 +132,7 @@ def test_what_may_not_be_written_is_refused_and_the_patch_is_offered(as_operator
     wrote(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
     page = reverse("guardian:rollback", args=["ada", "w1"])
-    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["now_hash"]}
+    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["seen"]}
     with protected(file if what == "file" else file.parent):
         before = everything(file.parent.parent)
         told = as_operator.post(API, sent, "application/json")
@@ -170,7 +170,7 @@ def test_a_file_that_is_read_only_is_refused_for_root_as_well(as_operator, file)
     wrote(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
     file.chmod(0o444)
-    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["now_hash"]}
+    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["seen"]}
     answer = as_operator.post(API, sent, "application/json")
     assert answer.status_code == 409 and answer.json()["detail"] == "MEMORY.md is not written: it is read-only."
     assert file.read_bytes() == AFTER and [path.name for path in file.parent.iterdir()] == ["MEMORY.md"]

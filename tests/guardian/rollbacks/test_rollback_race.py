@@ -137,7 +137,7 @@ def at_once(*asked):
 def rounds(site, agent, told):
     for number in range(ROUNDS):
         address, restored = written(site, agent, number)
-        seen = json.loads(site.send("GET", address, token=site.tokens["otto"])[1])["now_hash"]
+        seen = json.loads(site.send("GET", address, token=site.tokens["otto"])[1])["seen"]
         other = by_page(site, agent, number) if number % 2 else by_program(site, "anna", address, seen)
         answers = at_once(by_program(site, "otto", address, seen), other)
         file = site.file(agent)
