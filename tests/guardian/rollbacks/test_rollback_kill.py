@@ -1,13 +1,11 @@
 """Rollbacks that are killed at any moment: afterwards the file and the database say the same, and nothing is left."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from tests import processes
+from tests.guardian.killed import INTENTS, KILLS, Killer, rows
 from tests.homes import Home, assistant, user
-from tests.processes import Killer, until_met, wait_for
+from tests.processes import wait_for
 
 pytestmark = pytest.mark.kill
 NAMES = ("MEMORY.md", "USER.md")
@@ -16,6 +14,7 @@ LAST = """SELECT f.content FROM write_guardian_audit a LEFT JOIN file_snapshots 
 # An agent that writes, a plugin that tells of it, and a person who rolls back, one after the other for ever.
 WORK = """
 import itertools
+KIND = {kind!r}
 from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.recording import storing
@@ -33,7 +32,7 @@ def write(number, name, session):
     after = (before or b"") + b"line %d\\n" % number if number % 7 else b""
     if before == after:
         return None
-    row = WriteGuardianAudit(id=f"w{number}-{name}", session_id=session, target_file=name, candidate_fact="x",
+    row = WriteGuardianAudit(id=f"w{{number}}-{{name}}", session_id=session, target_file=name, candidate_fact="x",
                              status="written", created_at=clock.now_ms())
     storing.store(main.db, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
     draft = folder.parent / "draft"  # the agent itself is killed as well: it never leaves half a file
@@ -43,14 +42,14 @@ def write(number, name, session):
 
 print("working", flush=True)
 for number in itertools.count(WriteGuardianAudit.objects.using(main.db).count()):
-    if number % 2:
+    if KIND == "one":
         name = write(number, "MEMORY.md", "alone")
-        if name and number % 3:
+        if name and number % 5:
             seen = planning.plan(main, name).seen
             performing.perform(main, name, WISH, seen=seen)
-    elif write(number, "MEMORY.md", f"s{number}") and write(number, "USER.md", f"s{number}"):
-        made = together.plan_session(main, f"s{number}")
-        performing.perform_session(main, f"s{number}", WISH, seen=made.hashes)
+    elif write(number, "MEMORY.md", f"s{{number}}") and write(number, "USER.md", f"s{{number}}"):
+        made = together.plan_session(main, f"s{{number}}")
+        performing.perform_session(main, f"s{{number}}", WISH, seen=made.hashes)
 """
 RECOVER = """
 from agents.models import Agent
@@ -74,15 +73,10 @@ def site(tmp_path, migrated):
     home.close()
 
 
-def rows(site, sql):
-    with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
-        return store.execute(sql).fetchall()
-
-
 def check(site):
     """That the files hold what the newest writes left there, and the database knows of nothing else."""
     assert [one.name for one in site.folder.iterdir() if one.name not in NAMES] == []
-    assert rows(site, "SELECT count(*) FROM rollback_intents WHERE ended_at IS NULL") == [(0,)]
+    assert rows(site, INTENTS) == [(0,)]
     both = """SELECT count(*) FROM write_guardian_audit a WHERE (a.status = 'rolled_back')
               <> EXISTS (SELECT 1 FROM rollbacks r WHERE r.audit_id = a.id)"""
     assert rows(site, both) == [(0,)]
@@ -99,13 +93,14 @@ def check(site):
         assert held in last or not last
 
 
-def test_thirty_kills_leave_file_and_database_in_agreement(site):
-    killer = Killer(14, 0.4)
-    for _number in until_met(killer, kills=30):
-        process = site.start("shell", "--no-imports", "-c", WORK)
+@pytest.mark.parametrize("kind", ["one", "session"])
+def test_thirty_kills_leave_file_and_database_in_agreement(site, kind):
+    killer = Killer(site, 14)
+    for _number in range(KILLS):
+        process = site.start("shell", "--no-imports", "-c", WORK.format(kind=kind))
         wait_for(lambda process=process: "working" in process.said or process.popen.poll() is not None)
-        assert killer.kill(process.popen), process.said
-        found = site.python(RECOVER)
-        assert int(found) <= 2
+        under_way = killer.kill(process, INTENTS)
+        assert int(site.python(RECOVER)) == under_way <= (2 if kind == "session" else 1)
         check(site)
+    killer.check()
     assert rows(site, "SELECT count(*) > 20 FROM rollbacks") == [(1,)]

@@ -1,0 +1,51 @@
+"""Kills of processes in the middle of what they do with memory files, and what their database says then."""
+
+import random
+import sqlite3
+import time
+from contextlib import closing
+
+from tests.processes import HANG, note_kills
+
+KILLS, LEAST_MET = 30, 20
+INTENTS = "SELECT count(*) FROM rollback_intents WHERE ended_at IS NULL"
+RUNS = "SELECT count(*) FROM guardian_runs WHERE state = 'running' AND created_at >= {since}"
+
+
+def rows(site, sql):
+    """What the database of the agent says."""
+    with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
+        return store.execute(sql).fetchall()
+
+
+class Killer:
+    """Kills processes at any moment of a piece of work that takes a few milliseconds. `met` counts those in its middle.
+
+    How long the work takes differs between machines: a kill that came too late makes the next ones earlier.
+    """
+
+    def __init__(self, site, seed, *, pause=0.2):
+        self.pause = pause  # before it looks for work: up to so many seconds
+        self.site, self.chance = site, random.Random(seed)
+        self.seconds, self.met, self.tries = 0.03, 0, 0
+
+    def kill(self, process, work):
+        """Kill a process after the query `work` began to count something; what it counts when the process is gone."""
+        time.sleep(self.pause * self.chance.random())
+        deadline = time.monotonic() + HANG
+        while not rows(self.site, work)[0][0]:
+            assert process.popen.poll() is None and time.monotonic() < deadline, process.said
+            time.sleep(0.001)
+        time.sleep(self.seconds * self.chance.random())
+        assert process.popen.poll() is None, process.said
+        process.popen.kill()
+        process.end()
+        ((found,),) = rows(self.site, work)
+        self.seconds *= 1.1 if found else 0.8
+        self.met, self.tries = self.met + bool(found), self.tries + 1
+        return found
+
+    def check(self):
+        """Have the end of the test run tell of it; that most kills met work."""
+        note_kills(self.met, self.tries)
+        assert self.met >= LEAST_MET, f"{self.met} of {self.tries} kills met work"
