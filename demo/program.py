@@ -40,7 +40,7 @@ class Booking:
 
 def sittings():
     """Every session of the demo that is not a scheduled job's or a sub-agent's."""
-    return [*_bakery(), *_lab()]
+    return [*_bakery(), *_lab(), *_wrong_fact()]
 
 
 def _bakery():
@@ -90,6 +90,17 @@ def _lab():
         Sitting(Place("research", "group", STUDY, "Starter study", ("hana", "zhou", "ben")), (3, 34), 16),
         *_calls("research", RESEARCH_CALLS),
     ]  # fmt: skip
+
+
+def _wrong_fact():
+    """A fact that is remembered wrongly, does harm and is found out: last, so that everything else is as it was."""
+    oven = Place("main", "topic", KITCHEN, "Kitchen & counter", ("ben",), topic="31")
+    labels = Place("main", "topic", KITCHEN, "Kitchen & counter", ("mei", "ben"), topic="44")
+    return [
+        Sitting(oven, (30.1, 30.5), 1, pinned=("mixer-is-clean",)),
+        Sitting(Place("main", "openai", "shop-chat"), (33, 33.9), 1, pinned=("may-she-eat-it",)),
+        Sitting(labels, (33.95, 35), 3, pinned=("who-says-so", "new-tray")),
+    ]
 
 
 # Programs that use the OpenAI-compatible endpoint: a name each, the day, turns, model, state.
