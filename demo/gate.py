@@ -14,7 +14,7 @@ from agents.models import Agent
 from gate.models import GateCall, MemoryGateDecision
 from gate.recording import recorded, storing
 from gate.schemas import MOST, DecisionIn
-from ledger.models import ConversationTurn
+from ledger.models import ConversationTurn, Session
 
 from .files import memory
 from .moments import DAY
@@ -55,8 +55,12 @@ def decide() -> None:
         chosen = list(turns.filter(created_at__gt=last.created_at - WEEKS_MS))
         answered = [turn for turn in chosen if turn.agent_message_id]
         down = [turn for turn in answered if _is_down(turn, last.created_at)]
-        kept = kept_facts(agent.agent_id)
-        told = [_decision(agent, turn, last.created_at, kept.get(turn.id)) for turn in answered if turn not in down]
+        kept, keys = kept_facts(agent.agent_id), dict(Session.objects.using(agent.db).values_list("id", "session_key"))
+        told = [
+            _decision(agent, turn, keys[turn.session_id], last.created_at, kept.get(turn.id))
+            for turn in answered
+            if turn not in down
+        ]
         for some in _batches(told):
             recorded.record(agent, some)
         storing.store_calls(agent.db, [_failure(turn) for turn in down])
@@ -88,7 +92,7 @@ def _choice(agent, draws, is_bad):
     return decision, facts[draws[3] % len(facts)] if facts else None
 
 
-def _decision(agent, turn, end, kept):
+def _decision(agent, turn, key, end, kept):
     draws = hashlib.sha256(turn.id.encode()).digest()
     is_bad = turn.created_at > end - CHANGED_MS
     decision, fact = _choice(agent, draws, is_bad)
@@ -101,7 +105,7 @@ def _decision(agent, turn, end, kept):
     return DecisionIn(
         id=f"demo-{turn.id}",
         turn_id=turn.id,
-        session_id=turn.session_id,
+        session_id=key,
         decision=decision,
         reason=reason,
         candidate_fact=fact,

@@ -16,7 +16,10 @@ KITCHEN, STUDY = "-1005550001", "-1005550002"
 
 @dataclass(slots=True)
 class Sitting:
-    """One session: where, between which days, about how many turns, and what must happen in it."""
+    """One session: where, between which days, about how many turns, and what must happen in it.
+
+    `at`: the day of each story, where nothing is left to chance.
+    """
 
     place: Place
     days: tuple[float, float]
@@ -27,6 +30,7 @@ class Sitting:
     damage: dict[int, str] = field(default_factory=dict)
     starts_with: str = ""
     thinking: str = "low"
+    at: tuple[float, ...] = ()
 
 
 @dataclass(slots=True)
@@ -97,9 +101,9 @@ def _wrong_fact():
     oven = Place("main", "topic", KITCHEN, "Kitchen & counter", ("ben",), topic="31")
     labels = Place("main", "topic", KITCHEN, "Kitchen & counter", ("mei", "ben"), topic="44")
     return [
-        Sitting(oven, (30.1, 30.5), 1, pinned=("mixer-is-clean",)),
-        Sitting(Place("main", "openai", "shop-chat"), (33, 33.9), 1, pinned=("may-she-eat-it",)),
-        Sitting(labels, (33.95, 35), 3, pinned=("who-says-so", "new-tray")),
+        Sitting(oven, (32, 33), 1, pinned=("mixer-is-clean",), at=(32.15,)),
+        Sitting(Place("main", "openai", "shop-chat"), (33, 34), 1, pinned=("may-she-eat-it",), at=(33.3,)),
+        Sitting(labels, (34, 35), 4, pinned=("who-says-so", "new-tray"), at=(34.05, 34.35)),
     ]
 
 
@@ -191,7 +195,9 @@ def _book(number, sitting, names, since_ms, until_ms, chance):
     """Times for the stories of one session: by day and in shop hours, none past the end."""
     first, last = (since_ms + round(day * DAY) for day in sitting.days)
     times = sorted(_hour(chance.randint(first, last - HOUR), chance) for _ in names)
-    if sitting.place.on == "openai":
+    if sitting.at:
+        times = [since_ms + round(day * DAY) for day in sitting.at]
+    elif sitting.place.on == "openai":
         times = [times[0] + index * 7 * MINUTE for index in range(len(names))]
     elif sitting.state == "live" and last >= until_ms:
         times[-1] = until_ms - chance.randint(9, 20) * HOUR

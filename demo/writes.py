@@ -90,7 +90,7 @@ def _refused(agent, handled: set[str]) -> Iterator[WriteIn]:
             id=f"demo-fact-{number}",
             turn_id=row.turn_id,
             decision_id=row.id,
-            session_id=row.session_id,
+            session_id=row.session_key,
             target_file=target,
             candidate_fact=row.candidate_fact,
             status="failed" if has_failed else "refused",
