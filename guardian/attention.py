@@ -3,21 +3,36 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents.models import Agent
 from gate.statistics.attention import Notice
 from gate.statistics.figures import day_of
 from openclaw_web import clock
 
-from .models import WriteGuardianAudit
+from .looking import opted_out
+from .models import RollbackIntent, WriteGuardianAudit
 from .rollbacks import settling
 from .words import CONSOLIDATION
 
 RECENT_MS = 7 * 86_400_000
+UNDER_WAY_MS = 60_000  # a rollback that began later may still be going on
 MOST = 100  # that are counted
 
 
-def notices(db: str) -> list[Notice]:
+def notices(agent: Agent) -> list[Notice]:
     """All there is to say about an agent's memory files, what somebody waits for first."""
-    return [*_meanwhile(db), *_unattributed(db)]
+    db = agent.db
+    return [*_broken_off(db), *_meanwhile(db), *_opted_out(agent), *_unattributed(db)]
+
+
+def _broken_off(db):
+    """That a process died in the middle of a rollback, and nobody has finished or undone it since."""
+    before = clock.now_ms() - UNDER_WAY_MS
+    row = RollbackIntent.objects.using(db).filter(ended_at=None, created_at__lt=before).order_by("created_at").first()
+    if row is None:
+        return []
+    words = {"file": row.file_name}
+    sentence = _("A rollback of %(file)s broke off. A repair by the doctor, or a restart, ends it.") % words
+    return [Notice(sentence, "guardian:audit_list", f"file={row.file_name}")]
 
 
 def _meanwhile(db):
@@ -28,6 +43,19 @@ def _meanwhile(db):
     words = {"file": row.file_name}
     sentence = _("Somebody wrote to %(file)s while a write was rolled back. It is not in the file.") % words
     return [Notice(sentence, "guardian:audit_list", f"file={row.file_name}&segment=rolled_back")]
+
+
+def _opted_out(agent):
+    """That memory files have lines of people who opted out since."""
+    count = opted_out.lines_of_people(agent).line_count
+    if not count:
+        return []
+    words = ngettext(
+        "%(count)s line of the memory files comes from people who opted out.",
+        "%(count)s lines of the memory files come from people who opted out.",
+        count,
+    )
+    return [Notice(words % {"count": f"{count:,}"}, "guardian:opted_out")]
 
 
 def _unattributed(db):

@@ -43,6 +43,7 @@ urlpatterns = [
     ),
     path("agents/<str:agent>/writes/", list_views.audit_list, name="audit_list"),
     path("agents/<str:agent>/writes/of/<anything:decision_id>/", looking_views.decision_writes, name="decision_writes"),
+    path("agents/<str:agent>/writes/opted-out/", file_views.opted_out, name="opted_out"),
     path("agents/<str:agent>/writes/chart/", file_views.chart, name="chart"),
     path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
     path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),

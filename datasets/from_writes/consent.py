@@ -25,7 +25,10 @@ def is_file_withheld(db: str, audit: WriteGuardianAudit) -> bool:
     named = {name for name, line in zip(found, lines, strict=True) if line.strip()}
     if None in named:
         return True
-    turn_ids = {row.turn_id for row, _hunks in earlier if row.id in named}
+    writes = [row for row, _hunks in earlier if row.id in named]
+    if any(row.origin == WriteGuardianAudit.Origin.ROLLBACK for row in writes):  # what it brought back is another's
+        return True
+    turn_ids = {row.turn_id for row in writes}
     turns = list(ConversationTurn.objects.using(db).filter(id__in=[name for name in turn_ids if name]))
     return len(turns) < len(turn_ids) or bool(consent.withheld(db, turns))
 

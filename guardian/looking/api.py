@@ -17,6 +17,7 @@ from .schemas import (
     GuardianChartOut,
     GuardianChartQuery,
     GuardianEventOut,
+    GuardianOptedOut,
     GuardianWriteDetail,
 )
 
@@ -59,6 +60,14 @@ def guardian_file_blame(request, agent, name: str):
     if found is None:
         raise Http404
     return found
+
+
+@router.get("/agents/{agent}/guardian/opted-out", GuardianOptedOut, 404, 503)
+@agent_view
+@needs("viewer")
+def guardian_opted_out(request, agent):
+    """The lines of memory files that come from people who opted out, by the write that put them there."""
+    return telling.opted_out(agent)
 
 
 @router.get("/agents/{agent}/guardian/chart", GuardianChartOut, 404, 409, 503)

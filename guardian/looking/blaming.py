@@ -2,6 +2,7 @@
 
 Writes are followed back from the version that the file has now. Where the write before does not lead to the version
 that the next one began with, a version is missing: the two are compared, and who changed these lines is not known.
+A rollback that brought an older version back wrote no line of it: the writes of that time did.
 """
 
 import re
@@ -19,8 +20,9 @@ from ..files import MEMORY_FILES
 from ..models import FileSnapshot, WriteGuardianAudit
 
 Status = WriteGuardianAudit.Status
+ROLLBACK = WriteGuardianAudit.Origin.ROLLBACK
 DONE = (Status.WRITTEN, Status.ROLLED_BACK)
-READ = ("id", "before_snapshot_id", "after_snapshot_id", "hunks_json", "created_at", "is_diff_shared")
+READ = ("id", "before_snapshot_id", "after_snapshot_id", "hunks_json", "created_at", "is_diff_shared", "origin")
 MOST_GAPS = 20  # versions are compared for each
 HASH = re.compile(r"@([0-9a-f]{32})[0-9a-f]*@\d+$")  # in the ids of versions: their contents need not be read
 
@@ -60,6 +62,7 @@ class _Write(NamedTuple):
     hunks: tuple[Hunk, ...]
     created_at: int
     versions: tuple[str | None, str | None]
+    is_rollback: bool
 
 
 def blame_of(agent: Agent, name: str) -> Blame | None:
@@ -113,13 +116,13 @@ def _written(db, name, found) -> list[_Write]:
     kept: list[_Write] = []
     standing: tuple[str, str | None, str | None] | None = None  # the one that stands for those with its diff
     hashes = _Hashes(db)
-    for audit_id, before, after, hunks, created_at, is_shared in rows:
+    for audit_id, before, after, hunks, created_at, is_shared, origin in rows:
         sides = hashes.of(before), hashes.of(after)
         if is_shared and standing and standing[1:] == sides:
             found.shared[audit_id] = standing[0]
             continue
         standing = (audit_id, *sides) if is_shared else None
-        kept.append(_Write(audit_id, *sides, hunks_of(hunks), created_at, (before, after)))
+        kept.append(_Write(audit_id, *sides, hunks_of(hunks), created_at, (before, after), origin == ROLLBACK))
     return kept
 
 
@@ -130,8 +133,10 @@ def _chain(db, newest, writes, gaps, found) -> Iterator[tuple[str, tuple[Hunk, .
     """
     wanted, version_id, until = newest.content_hash[:32], newest.id, None
     places: dict[str | None, list[int]] = {}
+    begun: dict[str | None, list[int]] = {}
     for number, write in enumerate(writes):
         places.setdefault(write.after, []).append(number)
+        begun.setdefault(write.before, []).append(number)
     at = 0
     while at < len(writes):
         leading = places.get(wanted, [])
@@ -144,9 +149,23 @@ def _chain(db, newest, writes, gaps, found) -> Iterator[tuple[str, tuple[Hunk, .
             key = f"gap {len(gaps)}"  # no id holds a blank
             gaps[key] = Gap(write.created_at, until)
             yield key, _between(db, write.versions[1], version_id)
+            wanted, version_id = write.after, write.versions[1]
+            continue
+        if write.is_rollback and (older := _first_after(at, leading)):
+            at = older
+            continue
+        if write.is_rollback and (later := _first_after(at, begun.get(wanted, []))):
+            at, version_id, until = later + 1, writes[later].versions[0], writes[later].created_at
+            found.first_at = until
+            continue
         yield write.id, write.hunks
         wanted, version_id, until, found.first_at = write.before, write.versions[0], write.created_at, write.created_at
         at += 1
+
+
+def _first_after(at, places):
+    """The first of these places after one; 0 when there is none."""
+    return next(iter(places[bisect_left(places, at + 1) :][:1]), 0)
 
 
 def _between(db, before, after):

@@ -14,6 +14,7 @@ from .. import forms, versions
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
 from . import blamed, blaming, history, shown, weeks
+from . import opted_out as people
 from .forms import BlameForm, ChartForm
 
 
@@ -65,6 +66,15 @@ def audit_lines(request, agent, audit_id):
     lines = blaming.lines_left_by(agent, [row.id])
     context = {"agent": agent, "audit": row, "lines": lines[: shown.MOST], "count": len(lines)}
     return render(request, "guardian/audit_lines.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def opted_out(request, agent):
+    """The lines of memory files that come from people who opted out, with the way to take them out."""
+    context = {"agent": agent, "found": people.lines_of_people(agent), "most": shown.MOST}
+    return render_page(request, "guardian/opted_out.html", context)
 
 
 @require_safe

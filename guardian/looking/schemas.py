@@ -115,6 +115,34 @@ class GuardianBlameOut(Schema):
     runs: list[GuardianBlameRun]
 
 
+class GuardianLineOut(Schema):
+    """A line of a memory file as it is now."""
+
+    file: str
+    number: int
+    text: str = Field(description="without its ending")
+
+
+class GuardianLeftOut(Schema):
+    """A write with the lines that the memory files still have from it. Its rollback takes them out."""
+
+    audit_id: str
+    created_at: int
+    turn_id: str | None = Field(description="null: not known, or no longer stored")
+    session_id: str | None
+    lines: list[GuardianLineOut]
+
+
+class GuardianOptedOut(Schema):
+    """What memory files hold of people who opted out. Blank lines are nobody's; all empty while nobody has."""
+
+    is_asked: bool = Field(description="whether anybody has opted out")
+    theirs: list[GuardianLeftOut] = Field(description="whose words may not be used; newest first, 100 at most")
+    unknown: list[GuardianLeftOut] = Field(description="from writes without a known turn; newest first, 100 at most")
+    without_write: dict[str, int] = Field(description="by file, how many lines no write leads to")
+    more: int = Field(description="writes beyond the first 100 of each kind")
+
+
 class GuardianChartQuery(Schema):
     weeks: Literal["12", "26", "52"] = Field("12", description="how many, this one included")
     file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]

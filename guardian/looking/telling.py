@@ -9,6 +9,7 @@ from openclaw_web.diffs import comparing, unified
 
 from ..models import WriteGuardianAudit
 from . import blamed, blaming, shown
+from . import opted_out as people
 
 
 def write(agent: Agent, audit_id: str) -> WriteGuardianAudit:
@@ -55,6 +56,24 @@ def blame(agent: Agent, name: str) -> dict[str, Any] | None:
         "is_cut": found.is_cut,
         "runs": [_run(first, run) for first, run in blamed.all_runs(agent.db, found)],
     }
+
+
+def opted_out(agent: Agent) -> dict[str, Any]:
+    """The lines of memory files that come from people who opted out."""
+    found = people.lines_of_people(agent)
+    return {
+        "is_asked": found.is_asked,
+        "theirs": [_left(one) for one in found.theirs],
+        "unknown": [_left(one) for one in found.unknown],
+        "without_write": found.without_write,
+        "more": found.more,
+    }
+
+
+def _left(one):
+    lines = [{"file": file, "number": number, "text": text} for file, number, text in one.lines]
+    about = {"audit_id": one.audit.id, "created_at": one.audit.created_at, "session_id": one.audit.session_id}
+    return {**about, "turn_id": one.turn.id if one.turn else None, "lines": lines}
 
 
 def _run(first, run):

@@ -193,12 +193,22 @@ def _why_not(about):
 
 def _make_like(handle, like):
     """Mode, owner and extended attributes. An owner whom only root may give is left as it is."""
-    for name in os.listxattr(like.handle):
+    for name in _attributes(like.handle):
         with suppress(PermissionError):
             os.setxattr(handle, name, os.getxattr(like.handle, name))
     with suppress(PermissionError):
         os.fchown(handle, like.about.st_uid, like.about.st_gid)
     os.fchmod(handle, stat.S_IMODE(like.about.st_mode))
+
+
+def _attributes(handle):
+    """The names of the extended attributes of a file; none where the file system has no such thing."""
+    try:
+        return os.listxattr(handle)
+    except OSError as exc:
+        if exc.errno == errno.ENOTSUP:
+            return []
+        raise
 
 
 def _renameat2(folder, old, new, flags):

@@ -44,16 +44,16 @@ def notices() -> Iterator[tuple[str, Notice]]:
 def _of(agent):
     state = _state(agent.agent_id)
     if state is None:  # not a file on this disk: what is lost is told elsewhere
-        return _found(agent.db) if f"agent_{agent.agent_id}" in connections else []
+        return _found(agent) if f"agent_{agent.agent_id}" in connections else []
     key = (agent.agent_id, get_language() or "")
     known = _known.get(key)
     if known is None or not known.still_counts(state):
-        known = _known[key] = _Look(state, clock.now_ms(), _found(agent.db))
+        known = _known[key] = _Look(state, clock.now_ms(), _found(agent))
     return known.notices
 
 
-def _found(db):
-    return [*attention.notices(db), *of_writes.notices(db)]
+def _found(agent):
+    return [*attention.notices(agent.db), *of_writes.notices(agent)]
 
 
 def _state(agent_id):

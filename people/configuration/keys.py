@@ -63,6 +63,7 @@ _IMPORT = {
         "lines",
         _("Senders to leave out"),
         _("Not imported: messages of these sender IDs or names, and answers to them. One per line; empty = none."),
+        after=_("Lines that they left in memory files are under Writes, Opted out, of each agent."),
     ),
 }
 _MEMORY = {

@@ -13,7 +13,7 @@ class Key:
     """One setting: its default, what it must look like, and what it does, in words.
 
     `field` is the field of the page that fits it: switch, number (with `least` and `most`), choices, lines, line, text
-    or time. `unit` stands beside that field.
+    or time. `unit` stands beside that field. `after` is what there is to do once it has been changed.
     """
 
     default: Any
@@ -25,6 +25,7 @@ class Key:
     unit: Any = ""
     least: int | None = None
     most: int | None = None
+    after: Any = ""
 
 
 def number(default, least, most, **words):

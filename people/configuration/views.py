@@ -31,8 +31,10 @@ def settings_save(request):
     page = reverse("people:settings")
     if not changed:
         return after_post(request, _("Nothing was changed."), to=page)
-    names = ", ".join(str(configuration.KEYS[key].label) for key in changed)
-    return after_post(request, _("Saved: %(names)s.") % {"names": names}, to=f"{page}#{next(iter(changed))}")
+    keys = [configuration.KEYS[key] for key in changed]
+    names = ", ".join(str(key.label) for key in keys)
+    words = [_("Saved: %(names)s.") % {"names": names}, *(str(key.after) for key in keys if key.after)]
+    return after_post(request, " ".join(words), to=f"{page}#{next(iter(changed))}")
 
 
 def _values():

@@ -32,6 +32,17 @@ def test_each_line_has_its_write(ada):
     assert blame_of(ada, "SOUL.md") is None and blame_of(ada, "AGENTS.md") is None
 
 
+def test_lines_that_a_rollback_brought_back_are_of_who_wrote_them(ada):
+    wrote(DB, 1, b"old\n", b"old\none\n")
+    wrote(DB, 2, b"old\none\n", b"bad\n", status="rolled_back")
+    wrote(DB, 3, b"bad\n", b"old\none\n", origin="rollback")
+    assert told(ada) == [("old", None), ("one", "w1")]
+    wrote(DB, 4, b"old\none\n", b"bad\n", origin="rollback")  # done again
+    assert told(ada) == [("bad", "w2")]
+    wrote(DB, 5, b"bad\n", b"old\none\n", origin="rollback"), wrote(DB, 6, b"old\none\n", b"old\n", origin="rollback")
+    assert told(ada) == [("old", None)] and blame_of(ada, "MEMORY.md").first_at == T0 + 1000
+
+
 @given(states=st.lists(texts, min_size=1, max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 def test_with_a_write_for_each_change_nothing_is_unknown(ada, states):

@@ -50,6 +50,7 @@ ADDRESSES = {
     "guardian:audit_detail": "/agents/main/writes/{write}/",
     "guardian:blame": "/agents/main/writes/blame/{file}/",
     "guardian:chart": "/agents/main/writes/chart/",
+    "guardian:opted_out": "/agents/main/writes/opted-out/",
     "guardian:file_history": "/agents/main/writes/history/{file}/",
     "guardian:audit_list": "/agents/main/writes/",
     "guardian:file_detail": "/agents/main/files/{file}/",

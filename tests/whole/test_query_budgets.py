@@ -82,6 +82,7 @@ BUDGETS = {
     "guardian:audit_lines": 12,
     "guardian:blame": 12,
     "guardian:chart": 5,
+    "guardian:opted_out": 7,
     "guardian:file_history": 12,
     "guardian:audit_list": 9,
     "guardian:decision_writes": 4,

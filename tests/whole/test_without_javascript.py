@@ -53,6 +53,7 @@ HEADINGS = {
     "guardian:audit_detail": "Write to MEMORY.md",
     "guardian:blame": "Who wrote MEMORY.md",
     "guardian:chart": "Writes of main by week",
+    "guardian:opted_out": "Lines of people who opted out",
     "guardian:file_history": "History of MEMORY.md",
     "guardian:audit_list": "Writes of main",
     "guardian:file_detail": "MEMORY.md",

@@ -44,6 +44,7 @@ def test_a_write_is_asked_for_again(ada, workspace, endpoint, as_operator):
 def test_retrying_on_its_page(ada, workspace, endpoint, as_operator):
     wrote(DB, 1, None, b"x\n", target_file="USER.md")
     address = f"{PAGE}retry/w1/"
+    assert f'href="{address}"' in text_of(as_operator.get("/agents/ada/writes/w1/"))
     assert "Likes tea." in text_of(as_operator.get(address))
     answer = as_operator.post(address, {"fact": "x", "file": "TOOLS.md"})
     assert answer.status_code == 302 and answer["Location"] == f"{PAGE}proposals/{runs()[0].id}/"

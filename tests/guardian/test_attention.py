@@ -1,0 +1,53 @@
+"""What an operator is told of memory files under System, Attention."""
+
+import re
+
+import pytest
+
+from guardian.models import RollbackIntent, WriteGuardianAudit
+from openclaw_web import clock
+from people.configuration import keys as configuration
+from tests.guardian.test_opted_out import turns  # noqa: F401 - a fixture
+from tests.guardian.written import wrote
+from tests.ledger.talks import text_of
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+PAGE = "/operations/"
+
+
+def intent(**columns):
+    facts = {"id": "i1", "file_name": "USER.md", "audits_json": '["w1"]', "draft_name": ".x", "created_at": 1}
+    RollbackIntent.objects.using(DB).create(**{**facts, **columns})
+
+
+def test_a_rollback_that_broke_off_is_told_and_one_under_way_is_not(as_operator, ada):
+    intent(created_at=clock.now_ms())
+    assert "broke off" not in text_of(as_operator.get(PAGE))
+    intent(id="i2")
+    page = text_of(as_operator.get(PAGE))
+    assert "A rollback of USER.md broke off." in page and "/agents/ada/writes/?file=USER.md" in page
+
+
+def test_what_was_written_during_a_rollback_waits_for_somebody(as_operator, ada):
+    intent(ended_at=2, meanwhile_json='["v1"]', state=RollbackIntent.State.DONE)
+    assert "Somebody wrote to USER.md while a write was rolled back." in text_of(as_operator.get(PAGE))
+    RollbackIntent.objects.using(DB).update(settled_at=3)
+    assert "Somebody wrote to USER.md" not in text_of(as_operator.get(PAGE))
+
+
+def test_changes_without_a_write_are_counted(as_operator, ada):
+    wrote(DB, 1, None, b"one\n", origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
+    WriteGuardianAudit.objects.using(DB).update(created_at=clock.now_ms())
+    page = text_of(as_operator.get(PAGE))
+    assert "1 change of memory files in the last 7 days has no known write." in page
+    (link,) = re.findall(r'href="(/agents/ada/writes/\?segment=unattributed[^"]*)"', page)
+    assert "w1" in text_of(as_operator.get(link.replace("&amp;", "&")))
+
+
+def test_lines_of_people_who_opted_out_are_counted(as_operator, turns):  # noqa: F811
+    assert "opted out" not in text_of(as_operator.get(PAGE))
+    configuration.put("collector.optedOutSenders", ["tom", "mei"])
+    page = text_of(as_operator.get(PAGE))
+    assert "2 lines of the memory files come from people who opted out." in page
+    assert 'href="/agents/ada/writes/opted-out/"' in page

@@ -1,0 +1,62 @@
+"""The lines of memory files that come from people who opted out, and the way to take them out."""
+
+import pytest
+
+from ledger.models import ConversationTurn, Session
+from people.configuration import keys as configuration
+from tests.gate.deciding.test_opted_out import says
+from tests.guardian.written import wrote
+from tests.homes import assistant
+from tests.ledger.talks import tell, text_of
+from tests.people import settings_page
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+PAGE = "/agents/ada/writes/opted-out/"
+
+
+@pytest.fixture
+def turns(ada):
+    """A chat in which mei and tom asked something; each left a line in MEMORY.md, and nobody knows who left two."""
+    tell(says("mei", "Mei one"), assistant("To Mei"), says("tom", "Tom one"), assistant("To Tom"))
+    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    turns = list(ConversationTurn.objects.using(DB).order_by("first_seq"))
+    wrote(DB, 1, b"# Memory\n", b"# Memory\nMei likes tea.\n", turn_id=turns[0].id, session_id="s1")
+    both = b"# Memory\nMei likes tea.\n\nTom <b>moves</b>.\n"
+    wrote(DB, 2, b"# Memory\nMei likes tea.\n", both, turn_id=turns[1].id, session_id="s1")
+    wrote(DB, 3, both, both + b"From nowhere.\n")
+    return turns
+
+
+def test_nothing_is_listed_while_nobody_has_opted_out(as_stranger, turns):
+    assert "Nobody has opted out" in text_of(as_stranger.get(PAGE))
+    answer = as_stranger.get("/api/v1/agents/ada/guardian/opted-out").json()
+    assert answer == {"is_asked": False, "theirs": [], "unknown": [], "without_write": {}, "more": 0}
+
+
+def test_lines_of_a_person_lead_to_the_rollback_of_their_write(as_operator, as_stranger, turns):
+    configuration.put("collector.optedOutSenders", ["tom"])
+    page = text_of(as_operator.get(PAGE))
+    theirs, unknown = page.split("Nobody knows whose words these are")
+    assert "Tom &lt;b&gt;moves&lt;/b&gt;." in theirs and "Mei likes tea" not in page
+    assert "/agents/ada/writes/blame/MEMORY.md/?line=4#L4" in theirs
+    assert "/agents/ada/writes/rollback/of/w2/" in theirs and "?record=r3#r-r3" in theirs
+    assert "From nowhere." in unknown and "/agents/ada/writes/rollback/of/w3/" in unknown
+    assert "No write leads to 1 line of MEMORY.md." in unknown
+    assert "rollback/of" not in text_of(as_stranger.get(PAGE))
+
+
+def test_the_api_tells_the_same(as_stranger, turns):
+    configuration.put("collector.optedOutSenders", ["mei", "tom"])
+    answer = as_stranger.get("/api/v1/agents/ada/guardian/opted-out").json()
+    assert [one["audit_id"] for one in answer["theirs"]] == ["w2", "w1"]
+    assert answer["theirs"][1]["lines"] == [{"file": "MEMORY.md", "number": 2, "text": "Mei likes tea."}]
+    assert answer["theirs"][1]["turn_id"] == turns[0].id
+    assert [one["audit_id"] for one in answer["unknown"]] == ["w3"]
+    assert answer["unknown"][0]["turn_id"] is None and answer["without_write"] == {"MEMORY.md": 1}
+
+
+def test_whoever_saves_who_opted_out_is_told_where_their_lines_are(as_admin):
+    fields = settings_page.drawn(as_admin) | {"collector.optedOutSenders": "tom"}
+    answer = as_admin.post(settings_page.SAVE, fields, follow=True)
+    assert "Lines that they left in memory files are under Writes, Opted out" in text_of(answer)
