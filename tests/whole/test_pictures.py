@@ -79,12 +79,18 @@ def _edited(page):
     page.get_by_text("now is fine").evaluate("(said) => scrollBy(0, said.getBoundingClientRect().top - 250)")
 
 
+def _line_of_a_write(page):
+    page.get_by_text("The pandan croissant").last.evaluate(
+        "(line) => scrollBy(0, line.getBoundingClientRect().top - 600)"
+    )
+
+
 PICTURES = (
     Picture("session", ALL_OF_A_SESSION, _tenth_turn),
     Picture("review", "/review/?sample={sample}", _edited),
     Picture("artifact", "/agents/main/artifacts/{artifact}/?mode=grep&pattern=FAILED%7CError&context=3"),
     Picture("write", "/agents/main/writes/{write}/"),
-    Picture("blame", "/agents/main/writes/blame/MEMORY.md/", look=(("color_scheme", "dark"),)),
+    Picture("blame", "/agents/main/writes/blame/MEMORY.md/", _line_of_a_write, look=(("color_scheme", "dark"),)),
     Picture("sessions", "/agents/main/sessions/", look=(("locale", "zh-CN"), ("color_scheme", "dark"))),
 )
 
