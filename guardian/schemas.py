@@ -1,5 +1,6 @@
 """What the API says about the files of a workspace, their versions and what changed between two."""
 
+from base64 import b64encode
 from typing import Literal
 
 from ninja import Schema
@@ -34,6 +35,11 @@ class VersionOut(Schema):
 
 class VersionDetail(VersionOut):
     content: str
+    content_base64: str | None = Field(description="all bytes of a lossy content; null: `content` has them, or nobody")
+
+    @staticmethod
+    def resolve_content_base64(version):
+        return None if version.raw is None else b64encode(version.raw).decode()
 
 
 class OneVersion(Schema):

@@ -1,10 +1,10 @@
 """What a run of the gate would send, where to, and about what it would cost; nothing is sent for it."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from agents.models import Agent
 from ledger.models import ConversationTurn
+from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
 
 from . import allowance, choosing, gates, showing
@@ -16,33 +16,13 @@ SAMPLED = 50  # turns whose windows are built; the tokens of the others follow f
 USUAL_ANSWER = 150  # tokens of a decision with its reason
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What would be sent. `problem` says why nothing can be, and is empty when something can.
-
-    `tokens` and `cost_usd` are estimates; the cost is None when no price is set. `left_today` is what the limit of this
-    UTC day leaves, None without a limit.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Estimate):
+    """What would be sent of how many turns; `withheld` are those whose words may not be used today."""
 
     agent: str
     turns: int
     withheld: int
-    host: str
-    model: str
-    prompt_version: str
-    tokens: int
-    cost_usd: float | None
-    limit_today: int
-    left_today: int | None
-    problem: str
-
-    @property
-    def is_beyond_limit(self) -> bool:
-        """Whether the limit of today is likely to end a run before its last turn."""
-        return self.left_today is not None and self.tokens > self.left_today
-
-    def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "is_beyond_limit": self.is_beyond_limit}
 
 
 def plan(agent: Agent, asked: Asked) -> Plan:

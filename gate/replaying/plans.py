@@ -1,9 +1,9 @@
 """What a replay would send, where to, and about what it would cost; nothing is sent for it."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from agents.models import Agent
+from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
 
 from ..deciding import allowance, gates
@@ -14,35 +14,17 @@ from .choosing import Chosen
 from .wanted import Wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What would be sent. `problem` says why nothing can be, and is empty when something can.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Estimate):
+    """What would be sent of how many decisions.
 
-    `skipped` are decisions without a stored window, `withheld` those whose words may not be used today. `tokens` and
-    `cost_usd` are estimates; the cost is None when no price is set. `left_today` is what the limit of this UTC day
-    leaves, None without a limit.
+    `skipped` are those without a stored window, `withheld` those whose words may not be used today.
     """
 
     agent: str
     decisions: int
     skipped: int
     withheld: int
-    host: str
-    model: str
-    prompt_version: str
-    tokens: int
-    cost_usd: float | None
-    limit_today: int
-    left_today: int | None
-    problem: str
-
-    @property
-    def is_beyond_limit(self) -> bool:
-        """Whether the limit of today is likely to end the replay before its last decision."""
-        return self.left_today is not None and self.tokens > self.left_today
-
-    def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "is_beyond_limit": self.is_beyond_limit}
 
 
 def plan(agent: Agent, wanted: Wanted) -> Plan:

@@ -2,20 +2,16 @@
 
 import sys
 
-import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.models import JobRun
 from jobs.progress import listener_on
-from openclaw_web.commands.groups import Failed, Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
-from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import money
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, PARTLY
 
 from ..deciding import plans, running
 from ..deciding.choosing import Asked
-from . import agent_of, moment
+from . import agent_of, moment, sending
 
 BY = "command line"
 HELP = gettext_lazy("Have turns judged by the gate of this site. Without --yes, only show what would be sent.")
@@ -28,10 +24,7 @@ def add_arguments(parser):
     parser.add_argument("-u", "--until", metavar="TIME", help=_("turns before this ISO 8601 time"))
     parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
     parser.add_argument("--again", action="store_true", help=_("also turns that have a decision"))
-    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
-    how.add_argument("--yes", action="store_true", help=_("send it"))
+    sending.add_choice(parser)
 
 
 def run(agent, session, since, until, limit, again, dry_run, yes, quiet, **options):
@@ -43,36 +36,14 @@ def run(agent, session, since, until, limit, again, dry_run, yes, quiet, **optio
 
 
 def _shown(plan, is_all):
-    receipt, words = {"plan": plan.as_json(), "run": None}, _in_words(plan)
-    if is_all or not plan.turns:
-        return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
-    sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
-    return Outcome(receipt, f"{words}\n{sentence}", REFUSED, sentence)
+    rows = ((_("Turns"), f"{plan.turns:,}"), (_("Withheld"), f"{plan.withheld:,}"))
+    return sending.shown(plan, rows, name="run", is_all=is_all or not plan.turns)
 
 
 def _sent(agent, asked, is_quiet):
     with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
         job = running.run_here(agent, asked, by=BY, listener=listener)
-    if job.state == JobRun.State.REFUSED:
-        raise Refused(job.message)
-    if job.state != JobRun.State.FINISHED:
-        raise Failed(job.message)
-    result = orjson.loads(job.result_json)
+    result = sending.result_of(job)
     is_whole = not (result["left"] or result["unanswered"] or result["malformed"])
     status = DONE if is_whole else PARTLY
     return Outcome({"plan": None, "run": result}, result["message"], status, "" if is_whole else result["message"])
-
-
-def _in_words(plan):
-    rows = (
-        (_("Turns"), f"{plan.turns:,}"),
-        (_("Withheld"), f"{plan.withheld:,}"),
-        (_("Endpoint"), plan.host or "–"),
-        (_("Model"), plan.model or "–"),
-        (_("Prompt"), plan.prompt_version),
-        (_("Estimated tokens"), f"{plan.tokens:,}"),
-        (_("Estimated cost"), "–" if plan.cost_usd is None else money(plan.cost_usd)),
-        (_("Tokens left today (UTC)"), _("no limit") if plan.left_today is None else f"{plan.left_today:,}"),
-    )
-    width = max(len(label) for label, _value in rows)
-    return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)

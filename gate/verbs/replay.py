@@ -3,23 +3,19 @@
 import sys
 from pathlib import Path
 
-import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.models import JobRun
 from jobs.progress import listener_on
 from openclaw_web import reasons
-from openclaw_web.commands.groups import Failed, Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
-from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import money
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, PARTLY
 from people.configuration.reflection_keys import MOST_PROMPT
 
 from ..replaying import plans, results, starting
 from ..replaying.wanted import MOST, USUAL, Wanted
 from ..words import percent_of
-from . import agent_of, asked_of, filters
+from . import agent_of, asked_of, filters, sending
 
 BY = "command line"
 HELP = gettext_lazy("Replay decisions with another model or prompt. Without --yes, only show what would be sent.")
@@ -37,10 +33,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--limit", "-l", type=int, default=USUAL, metavar="N", help=_("at most N decisions, the newest (%(default)s)")
     )
-    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
-    how.add_argument("--yes", action="store_true", help=_("send it"))
+    sending.add_choice(parser)
 
 
 def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet, **options):
@@ -67,21 +60,18 @@ def _prompt(file):
 
 
 def _shown(plan, is_all):
-    receipt, words = {"plan": plan.as_json(), "replay": None}, _in_words(plan)
-    if is_all or not plan.decisions:
-        return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
-    sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
-    return Outcome(receipt, f"{words}\n{sentence}", REFUSED, sentence)
+    rows = (
+        (_("Decisions"), f"{plan.decisions:,}"),
+        (_("Skipped, no window stored"), f"{plan.skipped:,}"),
+        (_("Withheld"), f"{plan.withheld:,}"),
+    )
+    return sending.shown(plan, rows, name="replay", is_all=is_all or not plan.decisions)
 
 
 def _sent(agent, wanted, is_quiet):
     with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
         replay, job = starting.run_here(agent, wanted, by=BY, listener=listener)
-    if job.state == JobRun.State.REFUSED:
-        raise Refused(job.message)
-    if job.state != JobRun.State.FINISHED:
-        raise Failed(job.message)
-    result = orjson.loads(job.result_json)
+    result = sending.result_of(job)
     status = PARTLY if result["left"] or result["malformed"] else DONE
     receipt = {"plan": None, "replay": result}
     words = "\n".join([result["message"], *_result(results.of(agent.db, replay))])
@@ -96,19 +86,3 @@ def _result(result):
     for (original, decision), count in sorted(result.matrix.items()):
         if original != decision:
             yield f"  {original} → {decision}  {count:,}"
-
-
-def _in_words(plan):
-    rows = (
-        (_("Decisions"), f"{plan.decisions:,}"),
-        (_("Skipped, no window stored"), f"{plan.skipped:,}"),
-        (_("Withheld"), f"{plan.withheld:,}"),
-        (_("Endpoint"), plan.host or "–"),
-        (_("Model"), plan.model or "–"),
-        (_("Prompt"), plan.prompt_version),
-        (_("Estimated tokens"), f"{plan.tokens:,}"),
-        (_("Estimated cost"), "–" if plan.cost_usd is None else money(plan.cost_usd)),
-        (_("Tokens left today (UTC)"), _("no limit") if plan.left_today is None else f"{plan.left_today:,}"),
-    )
-    width = max(len(label) for label, _value in rows)
-    return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)

@@ -125,7 +125,7 @@ def _own(row):
         "target_file": target,
         "status": status,
         "fact": fact or None,
-        "reason": _text(row, "reason"),
+        "reason": _said(row, "reason") or None,
         "decision_id": _text(row, "decision_id"),
         "turn_id": _text(row, "turn_id"),
         "session_key": _text(row, "session_id"),
@@ -137,9 +137,9 @@ def _own(row):
 
 def _rollback(row):
     id_, at = _text(row, "id"), _moment(row, "rolled_back_at")
-    if not id_ or at is None:
-        raise _Unusable("a rollback without id or time")
-    return FoundRollback(id_, at, _text(row, "rolled_back_by") or "", _text(row, "reason") or "")
+    if not id_ or len(id_) > MAX_NAME or at is None:
+        raise _Unusable("a rollback without a usable id or time")
+    return FoundRollback(id_, at, _said(row, "rolled_back_by", MAX_NAME), _said(row, "reason"))
 
 
 def _correction(row):
@@ -147,15 +147,25 @@ def _correction(row):
     names = ("status", "candidate_fact", "target_file")
     original = tuple(_text(row, f"original_{name}") for name in names)
     corrected = tuple(_text(row, f"corrected_{name}") for name in names)
-    if not id_ or at is None:
-        raise _Unusable("a correction without id or time")
+    if not id_ or len(id_) > MAX_NAME or at is None:
+        raise _Unusable("a correction without a usable id or time")
     if original[0] not in STATUSES or corrected[0] not in STATUSES:
         raise _Unusable("a correction of an unknown status")
     if any(target is not None and target not in MEMORY_FILES for target in (original[2], corrected[2])):
         raise _Unusable("a correction of an unknown file")
-    pattern = _text(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
-    by, reason = _text(row, "corrected_by") or "", _text(row, "correction_reason") or ""
+    if any(fact is not None and len(fact) > MOST_FACT for fact in (original[1], corrected[1])):
+        raise _Unusable(f"a correction with a fact of more than {MOST_FACT} characters")
+    pattern = _said(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
+    by, reason = _said(row, "corrected_by", MAX_NAME), _said(row, "correction_reason")
     return FoundCorrection(id_, at, by, original, corrected, reason, pattern or None)
+
+
+def _said(row, name, most=MOST_FACT):
+    """A text beside a write that pages show; empty: nothing was said."""
+    text = _text(row, name) or ""
+    if len(text) > most:
+        raise _Unusable(f"{name} has more than {most} characters")
+    return text
 
 
 def _text(row, name):

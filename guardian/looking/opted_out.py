@@ -58,14 +58,17 @@ def lines_of_people(agent: Agent) -> Found:
             found.unknown.append(left)
         elif left.turn.id in hidden:
             found.theirs.append(left)
-    found.line_count = sum(len(one.lines) for one in found.theirs)
+    found.line_count = len({line for one in found.theirs for line in one.lines})
     found.more = sum(max(0, len(kind) - MOST) for kind in (found.theirs, found.unknown))
     del found.theirs[MOST:], found.unknown[MOST:]
     return found
 
 
 def _by_write(agent, found) -> dict[str, Lines]:
-    """The lines of all memory files by the write that put them there; those without one are counted in `found`."""
+    """The lines of all memory files by the write that put them there; those without one are counted in `found`.
+
+    Where several writes share one diff, its lines may be of any of them, and each has them.
+    """
     by_write: dict[str, Lines] = {}
     for name in MEMORY_FILES:
         blamed = blame_of(agent, name)
@@ -76,6 +79,9 @@ def _by_write(agent, found) -> dict[str, Lines]:
                 by_write.setdefault(line.audit_id, []).append((name, line.number, line.text.rstrip("\r\n")))
             else:
                 found.without_write[name] = found.without_write.get(name, 0) + 1
+        for one, standing in blamed.shared.items() if blamed else ():
+            if standing in by_write:
+                by_write[one] = by_write[standing]
     return by_write
 
 

@@ -6,6 +6,7 @@ from agents.models import Agent
 from gate.recording import consent
 from ledger.models import ConversationTurn
 
+from .. import changes
 from ..exact import text_of
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
@@ -36,18 +37,20 @@ class Memory:
 
     def _has_withheld_lines(self, name):
         db = self._agent.db
-        rows = WriteGuardianAudit.objects.using(db).filter(target_file=name, turn_id__isnull=False, diff__gt="")
+        rows = WriteGuardianAudit.objects.using(db).filter(target_file=name, turn_id__isnull=False, lines_added__gt=0)
         rows = rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)  # what these brought back is somebody else's
-        written = list(rows.order_by("-created_at").values_list("turn_id", "diff")[:LOOKED_AT])
-        turns = ConversationTurn.objects.using(db).in_bulk({turn_id for turn_id, _diff in written})
-        gone = {turn_id for turn_id, _diff in written} - turns.keys()  # nobody can tell whose these were
+        written = list(rows.order_by("-created_at").values_list("id", "turn_id")[:LOOKED_AT])
+        turns = ConversationTurn.objects.using(db).in_bulk({turn_id for _id, turn_id in written})
+        gone = {turn_id for _id, turn_id in written} - turns.keys()  # nobody can tell whose these were
         theirs = consent.withheld(db, list(turns.values())) | gone
-        added = {
-            line[1:].strip()
-            for turn_id, diff in written
-            if turn_id in theirs
-            for line in diff.split("\n")
-            if line.startswith("+") and not line.startswith("+++ ")
-        } - {""}
-        held = self.reads(name) if added else None
-        return held is not None and not added.isdisjoint(line.strip() for line in text_of(held).split("\n"))
+        ids = [audit_id for audit_id, turn_id in written if turn_id in theirs]
+        held = self.reads(name) if ids else None
+        now = {line.strip() for line in text_of(held or b"").split("\n")} - {""}
+        return bool(now) and any(not now.isdisjoint(_added(db, audit_id)) for audit_id in ids)
+
+
+def _added(db, audit_id):
+    """The lines that a write added, from the version after it: of a long change its diff shows a part only."""
+    row = WriteGuardianAudit.objects.using(db).select_related("after_snapshot").get(id=audit_id)
+    lines = row.after_snapshot.content.split("\n") if row.after_snapshot else []
+    return {line.strip() for hunk in changes.hunks_of(row.hunks_json) for line in lines[hunk[2] : hunk[3]]}

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
 from openclaw_web.llm import prices
+from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
 
 from ..exact import text_of
@@ -20,34 +20,17 @@ from .memory import Memory
 USUAL_ANSWER = 60  # tokens beside the content of the file
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What would be sent. `problem` says why nothing can be, and is empty when something can.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Estimate):
+    """What would be sent of how many facts. `files` counts them for each file; what these hold is sent with them.
 
-    `files` counts the facts for each file; what these hold is sent with them. `tokens` and `cost_usd` are estimates for
-    two steps, read and write; the cost is None when no price is set. `left_today`: see steps.left.
+    The estimates are for two steps, read and write.
     """
 
     agent: str
     facts: int
     withheld: int
     files: dict[str, int]
-    host: str
-    model: str
-    prompt_version: str
-    tokens: int
-    cost_usd: float | None
-    limit_today: int
-    left_today: int | None
-    problem: str
-
-    @property
-    def is_beyond_limit(self) -> bool:
-        """Whether the limit of today is likely to end a run before its last fact."""
-        return self.left_today is not None and self.tokens > self.left_today
-
-    def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "is_beyond_limit": self.is_beyond_limit}
 
 
 def plan(agent: Agent, asked: Asked) -> Plan:

@@ -68,6 +68,7 @@ def told(preview: shown.Preview) -> dict:
         "audit_id": plan.audit.id,
         "file": plan.name,
         "now_hash": plan.now_hash,
+        "seen": plan.seen,
         "has_changed": plan.has_changed,
         "way": plan.way,
         "hunk": plan.hunk,

@@ -5,6 +5,7 @@ What can be rolled back is in the versions; these copies are for whoever has no 
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -45,6 +46,8 @@ def _written(folder, name, data):
             file.flush()
             os.fsync(file.fileno())
     except OSError as exc:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
         words = {"path": path, "reason": reasons.of_system(exc)}
         raise NoCopy(_("Nothing was rolled back: %(path)s was not written (%(reason)s).") % words) from exc
     return path

@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
+from django.conf import settings
+from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
+from agents import databases
 from agents.models import Agent
 from openclaw_web import clock
+from openclaw_web.disk import reserve, room
 from openclaw_web.errors import Refused
 
 from .. import services
@@ -15,9 +19,10 @@ from ..models import RollbackIntent
 from . import places, recording, workspace
 from .planning import hash_of
 from .steps import Step
-from .workspace import Folder, Held
+from .workspace import Folder, Held, NotWritten
 
 LOOKS = (0.0, 1.0, 5.0)  # seconds after the exchange at which a displaced file is read again
+ROOM = 1024 * 1024  # bytes that have to be free before anything is done, and some more for each byte of the files
 State = RollbackIntent.State
 
 
@@ -30,22 +35,40 @@ class Changed(Refused):
 def carry_out(agent: Agent, steps: Sequence[Step], *, by: str, reason: str) -> list[str]:
     """Do all steps, or none. Ids of versions that somebody wrote meanwhile: they are kept, and not in the files.
 
-    Raises Changed when a file is another one by now, NotWritten when one cannot be written.
+    Raises Changed when a file is another one by now, NotWritten when one cannot be written, NoRoom on a full disk.
     """
+    check_room(steps)
     with workspace.opened(places.workspace_of(agent)) as folder, ExitStack() as opened:
-        intents = recording.intend(agent.db, steps, by, reason)
+        with _refusing(agent):
+            intents = recording.intend(agent.db, steps, by, reason)
         held: list[Held | None] = []
-        for intent, step in zip(intents, steps, strict=True):
-            try:
+        try:
+            for intent, step in zip(intents, steps, strict=True):
                 one = _exchange(folder, intent, step)
-            except Refused:
-                _take_all_back(agent.db, folder, intents, steps, count=len(held))
-                raise
-            if one:
-                opened.callback(one.close)
-            held.append(one)
-        recording.finish(agent.db, intents)
-        return watch(agent.db, folder, [(i, h, s.now) for i, h, s in zip(intents, held, steps, strict=True)])
+                if one:
+                    opened.callback(one.close)
+                held.append(one)
+            with _refusing(agent):
+                recording.finish(agent.db, intents)
+        except (Refused, DatabaseError):
+            reserve.release(settings.HOME_DIR, reserve.TO_READ)  # to say in the database that nothing was done
+            _take_all_back(agent.db, folder, intents, steps, count=len(held))
+            raise
+        try:
+            return watch(agent.db, folder, [(i, h, s.now) for i, h, s in zip(intents, held, steps, strict=True)])
+        except DatabaseError:  # it is done: the next rollback, or start, looks at what was displaced
+            reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for the log of what people did
+            return []
+
+
+def check_room(steps: Sequence[Step]) -> None:
+    """Raises NoRoom when the home has not the room for what is kept of a rollback: nothing is begun then."""
+    contents = sum(len(data) for step in steps for data in (step.now, step.wanted) if data is not None)
+    room.check(settings.HOME_DIR, ROOM + 4 * contents)
+
+
+def _refusing(agent):
+    return room.refusing(databases.path(agent.agent_id).parent, _("Nothing was written."))
 
 
 def _exchange(folder: Folder, intent, step: Step) -> Held | None:
@@ -54,11 +77,13 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
     try:
         if hash_of(held.data if held else None) != step.now_hash:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": step.name})
+        if held:
+            held.check_writable(step.name)
         if step.wanted is None:
             if held:
                 folder.move_aside(step.name, intent.draft_name)
             return held
-        folder.write_draft(intent.draft_name, step.wanted, held)
+        folder.write_draft(intent.draft_name, step.wanted, held, of=step.name)
         if held:
             folder.exchange(intent.draft_name, step.name)
         elif not folder.create(intent.draft_name, step.name):
@@ -71,13 +96,14 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
 
 
 def _take_all_back(db, folder, intents, steps, *, count):
-    """Put back what was exchanged before one step failed."""
+    """Put back what was exchanged before one step failed, or before the database did."""
     for number, (intent, step) in enumerate(zip(intents, steps, strict=True)):
-        if number >= count:
-            folder.remove(intent.draft_name)
-            recording.end(db, intent, State.UNDONE)
-        else:
-            put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
+        with suppress(DatabaseError):  # the files come first: the next rollback, or start, ends an intent that is open
+            if number >= count:
+                folder.remove(intent.draft_name)
+                recording.end(db, intent, State.UNDONE)
+            else:
+                put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
 
 
 def put_back(db: str, folder: Folder, intent: RollbackIntent, wanted: bytes | None, *, was_there: bool) -> bool:
@@ -111,7 +137,9 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
     with ExitStack() as opened:
         looked = []
         for intent, held, was in done:
-            displaced = folder.displaced(intent.draft_name)
+            displaced = None
+            with suppress(NotWritten):  # somebody put a link, a folder or a pipe in its place: no words are in these
+                displaced = folder.displaced(intent.draft_name)
             if displaced:
                 opened.callback(displaced.close)
             looked.append((intent, [one for one in (held, displaced) if one], {was}))

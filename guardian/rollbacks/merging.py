@@ -70,7 +70,8 @@ def take_out(before: str, after: str, current: str, *, only: Collection[int] | N
 class _Lines:
     """The lines of the three texts of a rollback."""
 
-    def __init__(self, before, after, current):
+    def __init__(self, before, after, current, *, is_turned=False):
+        self.is_turned = is_turned
         self.before, self.after, self.current = (
             lines_of(text) if isinstance(text, str) else text for text in (before, after, current)
         )
@@ -81,7 +82,7 @@ class _Lines:
 
     def turned(self):
         """The same from the end to the start."""
-        return _Lines(self.before[::-1], self.after[::-1], self.current[::-1])
+        return _Lines(self.before[::-1], self.after[::-1], self.current[::-1], is_turned=True)
 
 
 def _can_be_told_apart(lines, merged, only):
@@ -106,7 +107,7 @@ def _merged(lines: _Lines, only) -> Merged:
         if only is not None and number not in only:
             continue
         wanted = lines.before[hunk.new_start : hunk.new_end]
-        near = [block for block in later if _clash(hunk, block)]
+        near = [block for block in later if _clash(hunk, block) or _would_run_on(hunk, block, lines)]
         if not near:
             merged.taken_out.append(number)
             edits.append((hunk, wanted))
@@ -131,6 +132,13 @@ def _clash(hunk, block):
     if block.old_start == block.old_end:
         return hunk.old_start < block.old_start < hunk.old_end
     return max(hunk.old_start, block.old_start) < min(hunk.old_end, block.old_end)
+
+
+def _would_run_on(hunk, block, lines):
+    """Whether a last line without an ending would come back in front of lines that were added after it."""
+    if lines.is_turned or not lines.before or lines.before[-1].endswith("\n"):
+        return False
+    return hunk.new_end == len(lines.before) and hunk.new_start < hunk.new_end and block.old_start == hunk.old_end
 
 
 def _same_edit(hunk, wanted, block, current):

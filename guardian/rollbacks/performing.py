@@ -1,6 +1,7 @@
 """Rolling back a write, or all writes of a session: previewed, then done as it was previewed or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
@@ -15,6 +16,7 @@ from .exchanging import Changed
 from .planning import Plan, Way, plan
 from .steps import Step, Take
 from .together import SessionPlan, plan_session
+from .workspace import NotOurs
 
 LONGEST_REASON = 1_000
 
@@ -51,15 +53,15 @@ def perform(
     hunk: int | None = None,
     chosen: bytes | None = None,
 ) -> Result:
-    """Roll back a write. `seen` is `Plan.now_hash` of the preview (None: nobody saw one); `chosen` is the content.
+    """Roll back a write. `seen` is `Plan.seen` of the preview (None: nobody saw one); `chosen` is the content.
 
-    Raises as `planning.plan`, and Changed when the file is another one by now, or a conflict needs a person.
+    Raises as `planning.plan`, as `exchanging.carry_out`, and Changed when a conflict needs a person.
     """
     _check(wish)
-    with places.alone(agent):
+    with logging_refusals(agent, wish.by, "write", audit_id), places.alone(agent):
         recovering.recover_alone(agent)
         made = plan(agent, audit_id, hunk=hunk)
-        if seen is not None and made.now_hash != seen:
+        if seen is not None and made.seen != seen:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": made.name})
         if made.conflicts and chosen is None:
             raise Changed(_("Somebody changed the same lines since. Choose what the file should hold."))
@@ -89,7 +91,7 @@ def perform_session(
     `seen` is `SessionPlan.hashes` of the preview. Raises as `plan_session`; Changed for conflicts and changed files.
     """
     _check(wish)
-    with places.alone(agent):
+    with logging_refusals(agent, wish.by, "session", session_id), places.alone(agent):
         recovering.recover_alone(agent)
         made = plan_session(agent, session_id, since=since, until=until)
         if seen is not None and made.hashes != seen:
@@ -113,6 +115,17 @@ def put(agent: Agent, audit_id: str, name: str, data: bytes, wish: Wish, *, seen
         _carried_out(agent, [step], wish)
 
 
+@contextmanager
+def logging_refusals(agent: Agent, by: str, object_type: str, object_id: str) -> Iterator[None]:
+    """Note for the block in the log of what people did when something else is where a file should be, as a link."""
+    try:
+        yield
+    except NotOurs as refused:
+        about = {"object_type": object_type, "object_id": object_id, "agent_id": agent.agent_id}
+        audit_log.record(by, "rollback_refused", **about, why=refused.sentence)
+        raise
+
+
 def _as_seen(agent, name, seen):
     now = planning.current(agent, name)
     if planning.hash_of(now) != seen:
@@ -121,6 +134,7 @@ def _as_seen(agent, name, seen):
 
 
 def _carried_out(agent, steps: Sequence[Step], wish: Wish):
+    exchanging.check_room(steps)
     if wish.keeps_copy:
         copies.keep(agent, steps)
     return exchanging.carry_out(agent, steps, by=wish.by, reason=wish.reason)

@@ -51,8 +51,13 @@ class Plan:
 
     @property
     def now_hash(self) -> str:
-        """What tells the file from a file that was changed after the preview; empty: no file."""
+        """The hash of what the file holds; empty: no file."""
         return hash_of(self.now)
+
+    @property
+    def seen(self) -> str:
+        """What tells this preview from one of a file that was changed since, or of a write that is another by now."""
+        return hash_of(f"{self.now_hash} {hash_of(self.wanted)}".encode())
 
     @property
     def has_changed(self) -> bool:
@@ -81,9 +86,11 @@ def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = 
         return Plan(audit, now, before, Way.EXACT, audit.before_snapshot)
     texts = [text_of(one or b"") for one in (before, after, now)]
     merged = take_out(*texts, only=None if hunk is None else [hunk])
-    if not (merged.taken_out or merged.done or merged.conflicts):
+    if hunk is not None and not (merged.taken_out or merged.done or merged.conflicts):
         raise NotPossible(_("This write has no hunk %(number)s.") % {"number": hunk})
     wanted = None if not merged.text and before is None else bytes_of(merged.text)
+    if merged.text == texts[2]:
+        wanted = now  # nothing to take out: what somebody made of the file stays, be it empty or gone
     about = {"taken_out": merged.taken_out, "done": merged.done, "conflicts": merged.conflicts}
     return Plan(audit, now, wanted, Way.MERGED, hunk=hunk, **about)
 

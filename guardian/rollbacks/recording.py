@@ -1,8 +1,10 @@
 """What the database says of a rollback: its intents before files are touched, and what became of them afterwards."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import orjson
+from django.db.models import ProtectedError
 from ulid import ULID
 
 from openclaw_web import clock
@@ -131,7 +133,18 @@ def _say(db, audit_id, status, asked: Asked):
 def end(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[str] = ()) -> None:
     """An intent of which nothing is left to do. `meanwhile`: versions that somebody wrote while it was carried out."""
     about = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": orjson.dumps(list(meanwhile)).decode()}
-    RollbackIntent.objects.using(db).filter(id=intent.id).update(**about)
+    with writing.in_turn_of(db):
+        RollbackIntent.objects.using(db).filter(id=intent.id).update(**about)
+        if state == State.UNDONE:
+            _forget_prepared(db, intent)
+
+
+def _forget_prepared(db, intent):
+    """Remove a version that was prepared and never written: the newest version of a file is what it holds."""
+    RollbackIntent.objects.using(db).filter(id=intent.id).update(after_snapshot=None)
+    prepared = services.versions(db, intent.file_name).filter(id=intent.after_snapshot_id)
+    with suppress(ProtectedError):  # somebody told of a write to this very content
+        prepared.filter(created_at=intent.created_at).delete()
 
 
 def data_before(db: str, intent: RollbackIntent) -> bytes | None:

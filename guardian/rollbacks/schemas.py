@@ -36,7 +36,7 @@ class _Asked(Body):
 
 
 class RollbackIn(_Asked):
-    seen: str = Field(pattern=HASH, description="`now_hash` of the preview")
+    seen: str = Field(pattern=HASH, description="`seen` of the preview")
     hunk: int | None = Field(None, strict=True, ge=0, le=BIGGEST, description="only this change, counted from 0")
     content_base64: str | None = Field(
         None, max_length=MOST_BYTES * 4 // 3 + 4, description="what the file should hold where there are conflicts"
@@ -73,6 +73,7 @@ class RollbackPlanOut(Schema):
     audit_id: str
     file: str
     now_hash: str = Field(description="sha256 of what the file holds; empty: there is no file")
+    seen: str = Field(description="for the rollback: what tells this preview from one of another change")
     has_changed: bool = Field(description="whether somebody changed the file since the write")
     way: str = Field(description="exact: the version before it comes back; merged: only its lines are taken out")
     hunk: int | None
@@ -83,7 +84,7 @@ class RollbackPlanOut(Schema):
 
 class SessionRollbackPlanOut(Schema):
     session_id: str
-    hashes: dict[str, str] = Field(description="sha256 of each file; empty: there is no file")
+    hashes: dict[str, str] = Field(description="for each file, what tells this preview from one of another change")
     audit_ids: list[str] = Field(description="writes in the order in which they are rolled back")
     conflicts: list[str] = Field(description="those that need a person")
     patch: str

@@ -21,13 +21,21 @@ class SessionPlan:
 
     @property
     def hashes(self) -> dict[str, str]:
-        """What tells the files from files that were changed after the preview, by name; empty: no file."""
-        return {name: hash_of(plans[0].now) for name, plans in self.by_file.items()}
+        """What tells the preview of each file from one of another change, by name: other writes may have been told of
+        meanwhile, while the file is as it was.
+        """
+        return {name: _hash(plans) for name, plans in self.by_file.items()}
 
     @property
     def conflicts(self) -> list[Plan]:
         """Those that need a person."""
         return [one for plans in self.by_file.values() for one in plans if one.conflicts]
+
+
+def _hash(plans):
+    """Of what a file holds and will hold, and of the writes that are taken back."""
+    told = [hash_of(plans[0].now), hash_of(plans[-1].wanted), *(plan.audit.id for plan in plans)]
+    return hash_of("\n".join(told).encode())
 
 
 def plan_session(agent: Agent, session_id: str, *, since: int | None = None, until: int | None = None) -> SessionPlan:

@@ -36,7 +36,8 @@ def rollback(request, agent, audit_id):
 def rollback_do(request, agent, audit_id):
     """Roll it back as it was previewed."""
     asked = _asked(request)
-    made = planning.plan(agent, audit_id, hunk=asked.number)
+    with performing.logging_refusals(agent, request.user.username, "write", audit_id):
+        made = planning.plan(agent, audit_id, hunk=asked.number)
     preview = shown.preview(made)
     form = (ChoiceForm if made.conflicts else RollbackForm)(request.POST)
     if not form.is_valid():
@@ -108,7 +109,7 @@ def _asked(request):
 def _page(request, agent, preview, form, status=200):
     made = preview.plan
     kind = ChoiceForm if made.conflicts else RollbackForm
-    form = form or kind(initial={"seen": made.now_hash, "keeps_copy": True, "content": preview.editable or ""})
+    form = form or kind(initial={"seen": made.seen, "keeps_copy": True, "content": preview.editable or ""})
     context = {
         "agent": agent,
         "audit": made.audit,

@@ -24,12 +24,17 @@ from ..files import MEMORY_FILES
 
 MOST_BYTES = 5 * 1024 * 1024
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class NotWritten(Refused):
     """Nothing was written: the file is none of ours to write, or the folder cannot be written."""
+
+
+class NotOurs(NotWritten):
+    """Something else is where the file or the folder should be: a link, a second name, a device, a huge file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,13 @@ class Held:
         """What the opened file holds by now, wherever it was moved; at most one byte more than MOST_BYTES."""
         return _read(self.handle)
 
+    def check_writable(self, name: str) -> None:
+        """Raises NotWritten for a file that nobody may write to: an exchange would not ask."""
+        if not self.about.st_mode & 0o222:
+            raise NotWritten(
+                _("%(file)s is not written: %(problem)s.") % {"file": name, "problem": _("it is read-only")}
+            )
+
     def close(self) -> None:
         """Let go of the file."""
         os.close(self.handle)
@@ -64,10 +76,15 @@ class Folder:
         """What is in a memory file, opened; None where there is none. Raises NotWritten for what is no plain file."""
         if name not in MEMORY_FILES:
             raise NotWritten(_("%(file)s is not a memory file.") % {"file": name})
-        return self.displaced(name)
+        return self._opened(name, _why_not)
 
     def displaced(self, name: str) -> Held | None:
-        """The same for a draft of ours, which after an exchange holds what the file held."""
+        """The same for a draft of ours, which after an exchange holds what the file held: it is only read, so it may
+        have a second name by now, or be longer.
+        """
+        return self._opened(name, _why_no_file)
+
+    def _opened(self, name, why_not):
         while True:
             try:
                 handle = os.open(name, FILE, dir_fd=self.handle)
@@ -75,24 +92,25 @@ class Folder:
                 return None
             except OSError as exc:
                 words = {"file": name, "reason": reasons.of_system(exc)}
-                raise NotWritten(_("%(file)s cannot be read: %(reason)s.") % words) from exc
+                kind = NotOurs if exc.errno == errno.ELOOP else NotWritten
+                raise kind(_("%(file)s cannot be read: %(reason)s.") % words) from exc
             about = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
             if about.st_nlink:
-                return self._held(name, handle, about)
+                return self._held(name, handle, about, why_not(about))
             os.close(handle)  # somebody put another file in its place at this moment
 
-    def _held(self, name, handle, about):
+    def _held(self, name, handle, about, problem):
         try:
-            if problem := _why_not(about):
-                raise NotWritten(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
+            if problem:
+                raise NotOurs(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
             return Held(handle, _read(handle), about)
         except BaseException:
             os.close(handle)
             raise
 
-    def write_draft(self, name: str, data: bytes, like: Held | None) -> None:
-        """Write a new file and sync it, with mode, owner and extended attributes of another one."""
-        with _refusing(name):
+    def write_draft(self, name: str, data: bytes, like: Held | None, *, of: str = "") -> None:
+        """Write a new file and sync it, with mode, owner and extended attributes of another one. `of`: for whom."""
+        with _refusing(of or name):
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
                              dir_fd=self.handle)  # fmt: skip
             try:
@@ -138,8 +156,8 @@ class Folder:
             os.fsync(self.handle)
 
     def remove(self, name: str) -> None:
-        """Remove a draft."""
-        with suppress(FileNotFoundError):
+        """Remove a draft. A folder that somebody put in its place stays."""
+        with suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(name, dir_fd=self.handle)
 
 
@@ -154,7 +172,8 @@ def opened(path: Path) -> Iterator[Folder]:
         is_link = exc.errno in (errno.ELOOP, errno.ENOTDIR)
         reason = _("a folder in the path is a link") if is_link else reasons.of_system(exc)
         words = {"path": path, "reason": reason}
-        raise NotWritten(_("The workspace %(path)s is not written: %(reason)s.") % words) from exc
+        kind = NotOurs if is_link else NotWritten
+        raise kind(_("The workspace %(path)s is not written: %(reason)s.") % words) from exc
     try:
         yield Folder(handle)
     finally:
@@ -181,9 +200,13 @@ def _read(handle):
     return b"".join(parts)
 
 
+def _why_no_file(about):
+    return "" if stat.S_ISREG(about.st_mode) else _("it is not a plain file")
+
+
 def _why_not(about):
-    if not stat.S_ISREG(about.st_mode):
-        return _("it is not a plain file")
+    if problem := _why_no_file(about):
+        return problem
     if about.st_nlink != 1:
         return _("it has a second name")
     if about.st_size > MOST_BYTES:
@@ -192,13 +215,16 @@ def _why_not(about):
 
 
 def _make_like(handle, like):
-    """Mode, owner and extended attributes. An owner whom only root may give is left as it is."""
+    """Mode, owner and extended attributes. An owner whom only root may give is left as it is.
+
+    The bits with which a program runs as its owner are left out: that may be somebody else now, and this is no program.
+    """
     for name in _attributes(like.handle):
         with suppress(PermissionError):
             os.setxattr(handle, name, os.getxattr(like.handle, name))
     with suppress(PermissionError):
         os.fchown(handle, like.about.st_uid, like.about.st_gid)
-    os.fchmod(handle, stat.S_IMODE(like.about.st_mode))
+    os.fchmod(handle, stat.S_IMODE(like.about.st_mode) & RIGHTS)
 
 
 def _attributes(handle):

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from base64 import b64encode
 from datetime import UTC, datetime
 
 from django.utils.translation import gettext as _
@@ -21,6 +22,7 @@ HELP = gettext_lazy("Write the writes to memory files to a file, or to standard 
 EXAMPLES = ("reflection guardian export --format markdown --since 2026-11-01 --output writes.md",)
 FORMATS = ("json", "csv", "markdown")
 CONTENTS = ("before_content", "after_content")
+BYTES = ("before_base64", "after_base64")  # of contents that are not all text
 SIDES = ("before_snapshot_id", "after_snapshot_id")
 BATCH, BIG_BATCH = 500, 20  # rows that are read together, without contents and with them
 
@@ -28,7 +30,7 @@ BATCH, BIG_BATCH = 500, 20  # rows that are read together, without contents and 
 def add_arguments(parser):
     parser.add_argument("--format", default="json", choices=FORMATS, help=_("(%(default)s)"))
     parser.add_argument("-o", "--output", metavar="FILE", help=_("file to write (standard output)"))
-    words = _("with all that the file held before and after, as text")
+    words = _("with all that the file held before and after, as text, and in base64 where it is not all text")
     parser.add_argument("--include-content", action="store_true", help=words)
     asking.filters(parser)
 
@@ -37,7 +39,7 @@ def run(agent, format, output, include_content, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the writes with --output."))
     rows = _rows(agent_of(agent), options, with_content=include_content)
-    columns = [*FIELDS, "diff", *(CONTENTS if include_content else ())]
+    columns = [*FIELDS, "diff", *((*CONTENTS, *BYTES) if include_content else ())]
     if not output:
         return Outcome({"file": None, "format": format, "count": _write(sys.stdout, format, columns, rows)}, "")
     try:
@@ -57,9 +59,11 @@ def _rows(agent, options, *, with_content):
     versions = FileSnapshot.objects.using(agent.db)
     for batch in every(rows, order=listing.order, size=BIG_BATCH if with_content else BATCH):
         ids = {row[side] for row in batch for side in SIDES if row[side]} if with_content else ()
-        contents = dict(versions.filter(id__in=ids).values_list("id", "content")) if ids else {}
+        found = versions.filter(id__in=ids).values_list("id", "content", "raw") if ids else ()
+        contents = {name: (content, raw and b64encode(raw).decode()) for name, content, raw in found}
         for row in batch:
-            sides = {name: contents.get(row[side]) for name, side in zip(CONTENTS, SIDES, strict=True)}
+            both = [contents.get(row[side], (None, None)) for side in SIDES]
+            sides = dict(zip((*CONTENTS, *BYTES), (one[part] for part in (0, 1) for one in both), strict=True))
             kept = {name: value for name, value in row.items() if name not in (*SIDES, "place")}
             yield kept | (sides if with_content else {})
 

@@ -5,7 +5,7 @@ import sys
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import agent_of
+from gate.verbs import agent_of, sending
 from jobs.progress import listener_on
 
 from ..files import MEMORY_FILES
@@ -23,10 +23,7 @@ def add_arguments(parser):
     parser.add_argument("audit", metavar="AUDIT", help=_("ID of a write"))
     parser.add_argument("--fact", metavar="FACT", help=_("another fact (that of the write)"))
     parser.add_argument("--file", metavar="FILE", choices=MEMORY_FILES, help=_("another file (that of the write)"))
-    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
-    how.add_argument("--yes", action="store_true", help=_("send it"))
+    sending.add_choice(parser)
 
 
 def run(agent, audit, fact, file, dry_run, yes, quiet, **options):

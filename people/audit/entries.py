@@ -74,6 +74,7 @@ ACTIONS = {
     "version_left": _("left out what was written during the rollback of"),
     "version_put_back": _("put back what was written during the rollback of"),
     "write_rolled_back": _("rolled back"),
+    "rollback_refused": _("was refused a rollback of"),
 }
 # Entries are never rewritten: these words are in logs from when a browser's sign-in was called a session.
 ACTIONS |= {"session_ended": ACTIONS["sign_in_ended"], "sessions_ended": ACTIONS["sign_ins_ended"]}

@@ -2,10 +2,11 @@
 
 import pytest
 
+from guardian.looking import opted_out
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.gate.deciding.test_opted_out import says
-from tests.guardian.written import wrote
+from tests.guardian.written import share, wrote
 from tests.homes import assistant
 from tests.ledger.talks import tell, text_of
 from tests.people import settings_page
@@ -54,6 +55,21 @@ def test_the_api_tells_the_same(as_stranger, turns):
     assert answer["theirs"][1]["turn_id"] == turns[0].id
     assert [one["audit_id"] for one in answer["unknown"]] == ["w3"]
     assert answer["unknown"][0]["turn_id"] is None and answer["without_write"] == {"MEMORY.md": 1}
+
+
+def test_lines_that_several_writes_share_are_of_each_of_them(ada, turns):
+    before = b"# Memory\nMei likes tea.\n\nTom <b>moves</b>.\nFrom nowhere.\n"
+    for number, turn in ((4, turns[1]), (5, turns[0])):
+        wrote(DB, number, before, before + b"Tom is ill.\n", turn_id=turn.id, session_id="s1")
+    share(DB, "w4", "w5")
+    configuration.put("collector.optedOutSenders", ["tom"])
+    found = opted_out.lines_of_people(ada)
+    assert [(one.audit.id, one.lines[0][2]) for one in found.theirs] == [
+        ("w4", "Tom is ill."),
+        ("w2", "Tom <b>moves</b>."),
+    ]
+    configuration.put("collector.optedOutSenders", ["mei", "tom"])
+    assert opted_out.lines_of_people(ada).line_count == 3
 
 
 def test_whoever_saves_who_opted_out_is_told_where_their_lines_are(as_admin):

@@ -41,6 +41,22 @@ def database(workspace, *writes, more="", schema=SCHEMA):
         db.executescript(more)
 
 
+def test_what_no_page_could_show_is_rejected_and_the_write_is_kept(place):
+    home, _talk, _log = place
+    long, at = "x" * 20_001, T0 + 9_000
+    said = [("c1" * 200, "eve", "No."), ("c2", "e" * 300, "No."), ("c3", "eve", long)]
+    more = "".join(
+        f"INSERT INTO behavior_corrections VALUES ('{name}', 'w1', 'written', 'Tea.', 'USER.md', 'refused', NULL, NULL,"
+        f" '{reason}', 1, 'tea', '{by}', {at});"
+        for name, by, reason in said
+    )
+    more += f"INSERT INTO rollbacks VALUES ('r1', 'w1', {at}, 'eve', '{long}', NULL, 'written');"
+    database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "reason": long}, more=more)
+    told = run(home)["guardian"]
+    assert (told["writes"], told["rollbacks"], told["corrections"]) == (1, 0, 0) and told["rejected"]
+    assert not BehaviorCorrection.objects.using(MAIN).exists()
+
+
 def test_a_database_of_the_specs_shape_is_read_with_everything_beside(place):
     home, talk, _log = place
     more = f"""

@@ -14,7 +14,7 @@ from people.configuration import keys as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.datasets.from_decisions.gates import decide
 from tests.guardian.correcting.correcting import corrected
-from tests.guardian.written import T0, wrote
+from tests.guardian.written import T0, share, wrote
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -225,6 +225,16 @@ def test_words_of_who_opted_out_are_in_no_sample(ada, group):
     for name in ("w2", "w3"):
         with pytest.raises(Refused, match="opted out"):
             say(ada, "wrong", name=name)
+
+
+def test_a_diff_that_is_shared_with_who_opted_out_is_in_no_sample(ada, group):
+    for number in (4, 5):
+        wrote(DB, number, None, b"a\nb\n", turn_id=f"s1:u{number - 3}", target_file="USER.md")
+    share(DB, "w4", "w5")
+    group()
+    for name in ("w4", "w5"):
+        with pytest.raises(Refused, match="opted out"):
+            say(ada, name=name)
 
 
 def test_a_file_with_lines_that_nobody_is_known_for_is_withheld(ada, group):

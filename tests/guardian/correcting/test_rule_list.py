@@ -1,6 +1,8 @@
 """Rules on their page, in the API and in a terminal: counted, switched off and on, asked."""
 
+import html
 import json
+import re
 
 import pytest
 from django.core.management import call_command
@@ -22,6 +24,15 @@ API = "/api/v1/agents/ada/guardian/rules"
 def rule(ada):
     wrote(DB, 1, None, b"Likes tea.\n")
     return corrected(apply_to_future=True)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../try", "rollback/do/x", "?a#b%2f", "<b>", "try"])
+def test_a_rule_has_whatever_id_its_database_gave_it(as_operator, rule, name):
+    BehaviorCorrection.objects.using(DB).filter(id=rule.id).update(id=name)
+    page = as_operator.get(PAGE)
+    (address,) = re.findall(r'action="([^"]+/switch/)"', page.content.decode())
+    assert as_operator.post(html.unescape(address), {"to": "off"}).status_code == 302
+    assert BehaviorCorrection.objects.using(DB).get().switched_off_by == "otto"
 
 
 def flagged(number, rule):

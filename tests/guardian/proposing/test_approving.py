@@ -38,7 +38,7 @@ def test_it_works(ada, workspace, endpoint):
 
 def test_a_write_of_ours_is_rolled_back(ada, workspace, endpoint):
     audit_id = approve(ada, proposal(ada, endpoint=endpoint)).audit_id
-    seen = planning.plan(ada, audit_id).now_hash
+    seen = planning.plan(ada, audit_id).seen
     performing.perform(ada, audit_id, performing.Wish("otto", "no"), seen=seen)
     assert (workspace / "USER.md").read_text() == HELD
     assert [one.origin for one in audits()] == ["own", "rollback"]

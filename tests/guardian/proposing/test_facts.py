@@ -66,6 +66,17 @@ def test_a_file_with_lines_of_theirs_is_never_sent(ada, workspace, endpoint):
     assert facts.Memory(ada).hidden == frozenset()
 
 
+@pytest.mark.parametrize("more, left", [(b"++ Has a dog.\n", 1), (b"".join(b"- %d\n" % n for n in range(5_000)), 1)])
+def test_lines_of_theirs_are_found_however_they_begin_and_however_many_there_were(ada, workspace, more, left):
+    decided(0)
+    wrote(DB, 1, b"# User\n", b"# User\n" + more, turn_id="s0:u", target_file="USER.md")
+    configuration.put("collector.optedOutSenders", ["mallory"])
+    (workspace / "USER.md").write_bytes(b"# User\nMine.\n" + b"".join(more.splitlines(keepends=True)[-left:]))
+    assert facts.Memory(ada).hidden == {"USER.md"}
+    (workspace / "USER.md").write_bytes(b"# User\nMine.\n")
+    assert facts.Memory(ada).hidden == frozenset()
+
+
 def test_opting_out_between_a_plan_and_its_turn(ada, workspace, endpoint):
     decided()
 

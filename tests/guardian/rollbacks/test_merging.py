@@ -92,3 +92,10 @@ def test_lines_that_come_back_where_others_were_added_are_a_conflict():
 def test_one_hunk_alone():
     merged = take_out("a\nb\nc\nd\ne\n", "a\nB\nc\nD\ne\n", "a\nB\nc\nD\ne\n", only=[1])
     assert merged.text == "a\nB\nc\nd\ne\n" and merged.taken_out == [1]
+
+
+def test_a_last_line_without_an_ending_never_runs_on_into_the_next():
+    merged = take_out("a", "a\nb\n", "a\nb\nc\n")  # the write ended it, and somebody went on below
+    assert [conflict.hunk for conflict in merged.conflicts] == [0] and merged.text == "a\nb\nc\n"
+    assert take_out("x\na", "x\nb\n", "x\nmore\nb\n").text == "x\nmore\na"
+    assert take_out("a", "b\n", "more\nb\n").text == "more\na"

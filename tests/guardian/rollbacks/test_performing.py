@@ -31,7 +31,7 @@ def wrote(file, number, before, after):
 
 
 def roll_back(ada, number, **more):
-    seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).now_hash
+    seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).seen
     return performing.perform(ada, f"w{number}", WISH, **({"seen": seen} | more))
 
 
@@ -65,7 +65,7 @@ def test_a_rollback_is_rolled_back_and_the_write_stays_so(ada, file):
     wrote(file, 1, b"one\n", b"two\n")
     roll_back(ada, 1)
     own = Rollback.objects.using(DB).get().own_audit
-    seen = planning.plan(ada, own.id).now_hash
+    seen = planning.plan(ada, own.id).seen
     performing.perform(ada, own.id, Wish("otto", "it was right"), seen=seen)
     assert file.read_bytes() == b"two\n"
     assert row("w1").status == row(own.id).status == "rolled_back"
@@ -92,6 +92,17 @@ def test_a_conflict_needs_a_person(ada, file):
     assert file.read_bytes() == b"a\nchosen\nc\n" and Rollback.objects.using(DB).get().way == "chosen"
 
 
+@pytest.mark.parametrize("now", [b"other\n", b"", None])
+def test_where_nothing_is_to_be_taken_out_the_file_stays(ada, file, now):
+    told(file, 1, b"a\n", b"a\n")
+    told(file, 2, b"", b"line\n")  # its line went with the file, or with all lines
+    file.unlink() if now is None else file.write_bytes(now)
+    roll_back(ada, 1)
+    if now != b"other\n":
+        roll_back(ada, 2)
+    assert (file.read_bytes() if file.exists() else None) == now and os.listdir(file.parent) == [NAME] * file.exists()
+
+
 def test_one_hunk_leaves_the_rest_of_the_write(ada, file):
     wrote(file, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
     roll_back(ada, 1, hunk=1)
@@ -103,11 +114,49 @@ def test_one_hunk_leaves_the_rest_of_the_write(ada, file):
 
 def test_a_file_that_changed_since_the_preview_is_left_alone(ada, file):
     wrote(file, 1, b"a\n", b"b\n")
-    seen = planning.plan(ada, "w1").now_hash
+    seen = planning.plan(ada, "w1").seen
     file.write_bytes(b"c\n")
     with pytest.raises(Changed, match="since the preview"):
         performing.perform(ada, "w1", WISH, seen=seen)
     assert file.read_bytes() == b"c\n" and not RollbackIntent.objects.using(DB).exists()
+
+
+def _second_name(draft, file):
+    os.link(draft, file.parent / "again")
+
+
+def _longer(draft, _file):
+    draft.write_bytes(b"x" * (workspace.MOST_BYTES + 1))
+
+
+def _folder(draft, _file):
+    draft.unlink(), draft.mkdir()
+
+
+def _link(draft, _file):
+    draft.unlink(), draft.symlink_to("/etc/hostname")
+
+
+def _pipe(draft, _file):
+    draft.unlink(), os.mkfifo(draft)
+
+
+@pytest.mark.parametrize("make", [_second_name, _longer, _folder, _link, _pipe])
+def test_whatever_an_agent_makes_of_a_displaced_file_the_rollback_ends(ada, file, monkeypatch, make):
+    exchange = workspace.Folder.exchange
+
+    def exchanged(self, draft, name):
+        exchange(self, draft, name)
+        make(file.parent / draft, file)
+
+    wrote(file, 1, b"a\n", b"b\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(workspace.Folder, "exchange", exchanged)
+        roll_back(ada, 1)
+    assert file.read_bytes() == b"a\n" and RollbackIntent.objects.using(DB).get().state == "done"
+    wrote(file, 2, b"a\n", b"c\n")
+    roll_back(ada, 2)
+    assert file.read_bytes() == b"a\n"
 
 
 def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):

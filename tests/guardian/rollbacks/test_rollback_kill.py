@@ -46,7 +46,7 @@ for number in itertools.count(WriteGuardianAudit.objects.using(main.db).count())
     if number % 2:
         name = write(number, "MEMORY.md", "alone")
         if name and number % 3:
-            seen = planning.plan(main, name).now_hash
+            seen = planning.plan(main, name).seen
             performing.perform(main, name, WISH, seen=seen)
     elif write(number, "MEMORY.md", f"s{number}") and write(number, "USER.md", f"s{number}"):
         made = together.plan_session(main, f"s{number}")

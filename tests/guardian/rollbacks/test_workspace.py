@@ -51,6 +51,16 @@ def test_mode_and_attributes_stay(place):
     assert os.getxattr(place / NAME, "user.tag") == b"mine"
 
 
+def test_a_file_never_runs_as_its_owner(place):
+    (place / NAME).write_bytes(b"old")
+    (place / NAME).chmod(0o6750)
+    with workspace.opened(place) as folder:
+        held = folder.held(NAME)
+        folder.write_draft(DRAFT, b"new", held)
+        held.close()
+    assert stat.S_IMODE((place / DRAFT).stat().st_mode) == 0o750
+
+
 def test_who_writes_to_the_displaced_file_is_seen(place):
     (place / NAME).write_bytes(b"old")
     agent = os.open(place / NAME, os.O_WRONLY)

@@ -1,0 +1,60 @@
+"""What verbs share that ask a model: first they say what would be sent where, and with --yes they send it."""
+
+import argparse
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from jobs.models import JobRun
+from openclaw_web.commands.groups import Failed, Outcome
+from openclaw_web.commands.verbs import DONE, REFUSED
+from openclaw_web.errors import Refused
+from openclaw_web.llm.estimates import Estimate
+from openclaw_web.pages.formatting import money
+
+Rows = Iterable[tuple[str, str]]
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say whether anything is sent."""
+    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
+    how.add_argument("--yes", action="store_true", help=_("send it"))
+
+
+def shown(plan: Estimate, rows: Rows, *, name: str, is_all: bool) -> Outcome:
+    """What would be sent, with `rows` (label, value) about it; `name` is the run's in the receipt.
+
+    Unless that was all that was asked for, or there is nothing to send, it is a refusal: nothing was sent.
+    """
+    receipt, words = {"plan": plan.as_json(), name: None}, _in_words(plan, rows)
+    if is_all:
+        return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
+    sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
+    return Outcome(receipt, f"{words}\n{sentence}", REFUSED, sentence)
+
+
+def result_of(job: JobRun) -> dict[str, Any]:
+    """What a job that has ended came to. Raises Refused when it was refused, Failed when it did not get there."""
+    if job.state == JobRun.State.REFUSED:
+        raise Refused(job.message)
+    if job.state != JobRun.State.FINISHED:
+        raise Failed(job.message)
+    return orjson.loads(job.result_json)
+
+
+def _in_words(plan, rows):
+    rows = (
+        *rows,
+        (_("Endpoint"), plan.host or "–"),
+        (_("Model"), plan.model or "–"),
+        (_("Prompt"), plan.prompt_version),
+        (_("Estimated tokens"), f"{plan.tokens:,}"),
+        (_("Estimated cost"), "–" if plan.cost_usd is None else money(plan.cost_usd)),
+        (_("Tokens left today (UTC)"), _("no limit") if plan.left_today is None else f"{plan.left_today:,}"),
+    )
+    width = max(len(label) for label, _value in rows)
+    return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)

@@ -1,0 +1,173 @@
+"""Any writes to a real file, taken back in any order: each gives what a model of its own confirms, or a conflict."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agents.models import Agent
+from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import FileChange, Source, Told
+from guardian.rollbacks import performing, planning
+from guardian.rollbacks.performing import Changed, Wish
+from openclaw_web import clock
+
+DB, NAME, WISH = "agent_ada", "MEMORY.md", Wish("otto", "wrong", keeps_copy=False)
+pytestmark = pytest.mark.django_db
+LINE = st.sampled_from([b"new\n"] * 10 + [b"tea\n", b"\n", b"crlf\r\n", b"\xff\xfe\n", b"nul\x00\n", b"no end"])
+EDIT = st.tuples(st.sampled_from(["insert", "insert", "append", "delete", "replace"]), st.sampled_from(range(30)), LINE)
+EDITS = st.lists(EDIT, min_size=1, max_size=2)
+START = st.sampled_from([b"new\n" * 20, b"new\n" * 15 + b"no end", b"new\nnew\ntea\n" * 6, b"", None])
+WHOLE = (
+    st.lists(LINE, min_size=1, max_size=8).map(b"".join),
+    st.binary(max_size=30),
+    st.just(b"\xef\xbb\xbfbegins with a mark\r\n"),
+    st.none(),
+)
+# `one_of` would take those that stand there twice as one.
+CHANGE = st.sampled_from([EDITS] * 20 + [*WHOLE]).flatmap(lambda kind: kind)
+BACK = st.sampled_from(range(30))
+EVENT = st.sampled_from(["told", "told", "back", "back", "untold"]).flatmap(
+    lambda what: st.tuples(st.just(what), BACK if what == "back" else CHANGE)
+)
+EVENTS = st.lists(EVENT, min_size=4, max_size=12)
+
+
+@dataclass
+class World:
+    """The file, what is in it as the test knows it, and every write that stands: its contents before and after."""
+
+    ada: Agent
+    file: Path
+    now: bytes | None
+    writes: dict[str, tuple[bytes | None, bytes | None]]
+    seen: Counter[str]
+    fresh: int = 0
+
+    def put(self, data):
+        self.now = data
+        if data is None:
+            self.file.unlink(missing_ok=True)
+        else:
+            self.file.write_bytes(data)
+
+    def holds(self):
+        return self.file.read_bytes() if self.file.exists() else None
+
+    def changed(self, change):
+        """The content after a change; every line `new` is one that was never there."""
+        if isinstance(change, list):
+            lines = split(self.now)
+            for kind, at, line in change:
+                place = len(lines) if kind == "append" else at % (len(lines) + 1)
+                lines[place : place + (kind in ("delete", "replace"))] = [] if kind == "delete" else [line]
+            change = b"".join(lines)
+        while change is not None and b"new\n" in change:
+            self.fresh += 1
+            change = change.replace(b"new\n", b"line %d\n" % self.fresh, 1)
+        return change
+
+
+def split(data):
+    return re.findall(rb"[^\n]*\n|[^\n]+", data or b"")
+
+
+def tell(world, change):
+    before, after = world.now, world.changed(change)
+    if (before, after) == (None, None):
+        return
+    row = WriteGuardianAudit(
+        id=f"w{world.fresh}-{len(world.writes)}-{sum(world.seen.values())}", session_id="s1", target_file=NAME,
+        candidate_fact=f"fact {len(world.writes)}", status="written", created_at=clock.now_ms(),
+    )  # fmt: skip
+    world.put(after)
+    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    world.writes[row.id] = (before, after)
+    world.seen["told"] += 1
+
+
+def take_back(world, number):
+    if not world.writes:
+        return
+    name = list(world.writes)[number % len(world.writes)]
+    before, after = world.writes[name]
+    try:
+        result = performing.perform(world.ada, name, WISH, seen=planning.plan(world.ada, name).now_hash)
+    except Changed as refused:
+        assert world.holds() == world.now, "a refusal changed the file"
+        assert world.now != after, "nobody changed the file, and it was refused"
+        assert "Choose" in refused.sentence
+        world.seen["refused"] += 1
+        return
+    final = world.holds()
+    world.seen[confirmed(before, after, world.now, final)] += 1
+    own = Rollback.objects.using(DB).get(id=result.rollback_id).own_audit_id
+    del world.writes[name]
+    world.writes[own] = (world.now, final)  # taken back as well: that redoes it
+    world.now = final
+
+
+def confirmed(before, after, now, final):
+    """What kind of rollback this was; fails when it is not one that takes back this write and nothing else."""
+    if now == after:
+        assert final == before
+        return "exact"
+    was, did, has, left = (split(one) for one in (before, after, now, final))
+    assert b"".join(left) == (final or b"") and set(left) <= {*was, *has}, "a line that nobody wrote"
+    counts = [Counter(some) for some in (was, did, has, left)]
+    assert all(counts[3][line] >= counts[2][line] for line in has if line not in did), "somebody's line is lost"
+    is_double = any(max(count.values(), default=0) > 1 for count in counts[:3]) or (set(was) - set(did)) & set(has)
+    if is_double or moved(was, did) or moved(did, has):
+        return "merged among doubles"
+    assert set(left) == (set(has) - (set(did) - set(was))) | (set(was) - set(did))
+    assert len(left) == len(set(left)) and not moved(has, left) and not moved(was, left)
+    return "merged"
+
+
+def moved(one, other):
+    """Whether lines of both have another order in one than in the other."""
+    return [line for line in one if line in other] != [line for line in other if line in one]
+
+
+class Undone(Exception):
+    """So that the next example begins with nothing."""
+
+
+def played(world, events):
+    for what, value in events:
+        if what == "untold":
+            world.put(world.changed(value))
+        elif what == "told":
+            tell(world, value)
+        else:
+            take_back(world, value)
+        assert world.holds() == world.now
+    assert [one.name for one in world.file.parent.iterdir()] == ([] if world.now is None else [NAME])
+    assert not RollbackIntent.objects.using(DB).filter(ended_at=None).exists()
+    for name in world.writes:
+        assert WriteGuardianAudit.objects.using(DB).get(id=name).status == "written"
+
+
+def test_what_a_rollback_leaves_is_what_a_model_confirms(ada, file):
+    seen = Counter()
+
+    @given(start=START, events=EVENTS)
+    @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def run(start, events):
+        try:
+            with transaction.atomic(using=DB), transaction.atomic():
+                world = World(ada, file, None, {}, seen)
+                world.put(world.changed(start))
+                played(world, events)
+                raise Undone
+        except Undone:
+            return
+
+    run()
+    assert min(seen[kind] for kind in ("exact", "merged", "merged among doubles", "refused")) >= 3, seen

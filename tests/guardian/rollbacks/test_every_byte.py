@@ -1,0 +1,171 @@
+"""The whole way of odd files, byte for byte: seen and told, shown, taken back, done again, and exported."""
+
+import json
+import os
+import stat
+from base64 import b64decode, b64encode
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from guardian.models import FileSnapshot, WriteGuardianAudit
+from guardian.rollbacks import exchanging
+from tests.collecting import collecting
+from tests.homes import assistant, user
+
+DB, NAME, API = "agent_main", "MEMORY.md", "/api/v1/agents/main/guardian"
+T0 = 1_770_000_000_000
+pytestmark = pytest.mark.django_db
+WINDOWS = b"# Facts\r\n\r\nLikes tea.\r\n"
+SIDES = {
+    "crlf": (WINDOWS, WINDOWS + b"Likes coffee.\r\n"),
+    "mixed ends": (b"a\r\nb\nc\rd\n", b"a\nb\r\nc\rd\r\n"),
+    "no final newline": (b"a\nb", b"a\nb\nc"),
+    "a mark at the start": (b"\xef\xbb\xbf# Facts\n", b"\xef\xbb\xbf# Facts\n- tea\n"),
+    "a mark that comes and goes": (b"\xef\xbb\xbfa\n", b"a\n"),
+    "not utf-8": (b"caf\xe9\n\xff\xfe\n", b"caf\xe9\n\xff\xfe\n\x80more\n"),
+    "nul": (b"a\x00b\n", b"a\x00b\n\x00\n"),
+    "utf-16": ("é\n".encode("utf-16"), "é\nü\n".encode("utf-16")),
+    "surrogates": (b"\xed\xa0\x80\n", b"\xed\xa0\x80\n\xed\xb0\x80\n"),
+    "strange ends of lines": ("a\u2028b\x0bc\x85\n".encode(), "a\u2028b\x0bc\x85\n\u2029\x1c\n".encode()),
+    "new": (None, b"\xff new \x00"),
+    "empty": (b"", b"\r\n"),
+    "emptied": (b"\r", b""),
+}
+
+
+@pytest.fixture
+def file(home, settings, monkeypatch):
+    """The MEMORY.md of an agent that was imported; nobody waits for late writers."""
+    home.transcript(user("Hello"), assistant("Hello"))
+    (home.root / "workspace").mkdir()
+    settings.WORKSPACE_WRITES = True
+    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
+    collecting.run(home)
+    return home.root / "workspace" / NAME
+
+
+def put(file, data, second):
+    """What an agent leaves there, at a moment of its own; an old file keeps mode, owner and attributes."""
+    if data is None:
+        return
+    file.write_bytes(data)
+    os.utime(file, ns=(0, (T0 + second * 1000) * 1_000_000))
+
+
+def tell(client, before, after):
+    told = {"id": "w1", "session_id": "s", "target_file": NAME, "candidate_fact": "Tea.", "status": "written"}
+    told["created_at"] = T0 + 100_000
+    for side, data in (("before", before), ("after", after)):
+        told |= {side: None} if data is None else {f"{side}_base64": b64encode(data).decode()}
+        if data is not None and b"\x00" not in data and data.decode(errors="ignore").encode() == data:
+            told = {name: value for name, value in told.items() if name != f"{side}_base64"} | {side: data.decode()}
+    answer = client.post(f"{API}/writes", {"writes": [told]}, "application/json")
+    assert answer.status_code == 201, answer.content
+
+
+def written(home, client, file, before, after, *, is_told):
+    """An agent changes the file between two imports, and a plugin tells of it or not; the id of the write."""
+    put(file, before, 0)
+    collecting.run(home)
+    if before is not None:
+        mark(file)
+    if is_told:
+        tell(client, before, after)
+    put(file, after, 100)
+    collecting.run(home)
+    return WriteGuardianAudit.objects.using(DB).get().id
+
+
+def mark(file):
+    file.chmod(0o640)
+    os.setxattr(file, "user.tag", b"mine\x00")
+    if not os.geteuid():
+        os.chown(file, 12345, 23456)
+
+
+def marks(file):
+    about = file.stat()
+    return stat.S_IMODE(about.st_mode), about.st_uid, about.st_gid, os.getxattr(file, "user.tag")
+
+
+def holds(file):
+    return file.read_bytes() if file.exists() else None
+
+
+def check_shown(client, audit_id, before, after):
+    """That every page and the API answer, and give back each byte."""
+    detail = reverse("guardian:audit_detail", args=["main", audit_id])
+    for address in (
+        detail,
+        f"{detail}?way=unified",
+        reverse("guardian:rollback", args=["main", audit_id]),
+        *(reverse(f"guardian:{name}", args=["main", NAME]) for name in ("file_history", "blame", "file_detail")),
+        *(f"{API}/{path}" for path in (f"writes/{audit_id}", f"files/{NAME}/history", f"files/{NAME}/blame")),
+    ):
+        assert client.get(address).status_code == 200, address
+    told = client.get(f"{API}/writes/{audit_id}").json()
+    for side, data in (("before", before), ("after", after)):
+        if data is None:
+            assert told[side] is None
+            continue
+        assert client.get(f"{detail}?download={side}").content == data
+        version = client.get("/api/v1/agents/main/files/version", {"id": told[side]["id"]}).json()
+        kept = version["content_base64"]
+        assert (b64decode(kept) if kept else version["content"].encode()) == data
+
+
+def check_exported(capsys, audit_id, before, after):
+    call_command("reflection", "guardian", "export", "--agent", "main", "--include-content")
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
+    for side, data in (("before", before), ("after", after)):
+        text, raw = rows[audit_id][f"{side}_content"], rows[audit_id][f"{side}_base64"]
+        assert (b64decode(raw) if raw else text if text is None else text.encode()) == data
+
+
+def roll_back(client, audit_id):
+    """Roll a write back; the id of the rollback as a write."""
+    address = f"{API}/writes/{audit_id}/rollback"
+    sent = {"reason": "Wrong.", "seen": client.get(address).json()["now_hash"]}
+    answer = client.post(address, sent, "application/json")
+    assert answer.status_code == 200, answer.content
+    return WriteGuardianAudit.objects.using(DB).filter(origin="rollback").latest("created_at", "id").id
+
+
+@pytest.mark.parametrize("is_told", [True, False], ids=["told", "unattributed"])
+@pytest.mark.parametrize("kind", SIDES)
+def test_every_byte_comes_back(as_operator, home, file, capsys, kind, is_told):
+    before, after = SIDES[kind]
+    if before is None and not is_told:
+        before = b"what an import saw first"  # a first version is no write
+    audit_id = written(home, as_operator, file, before, after, is_told=is_told)
+    assert WriteGuardianAudit.objects.using(DB).get().origin == ("recorded" if is_told else "unattributed")
+    check_shown(as_operator, audit_id, before, after)
+    check_exported(capsys, audit_id, before, after)
+    was = marks(file) if before is not None else None
+    own = roll_back(as_operator, audit_id)
+    assert holds(file) == before and (was is None or marks(file) == was)
+    collecting.run(home)
+    check_shown(as_operator, own, after, before)
+    again = roll_back(as_operator, own)
+    assert holds(file) == after and (was is None or marks(file) == was)
+    collecting.run(home)
+    check_shown(as_operator, again, before, after)
+    assert not WriteGuardianAudit.objects.using(DB).filter(origin="unattributed").exclude(id=audit_id).exists()
+    assert [path.name for path in file.parent.iterdir()] == [NAME]
+
+
+@pytest.mark.kill  # takes as long as those
+def test_five_megabytes(as_operator, home, file, tmp_path, capsys):
+    lines = b"".join(b"%09d a line of it\n" % number for number in range(250_000))[: 5 * 1024 * 1024]
+    before, after = lines, lines[:2_000_000] + b"\xff\x00\r\n" + lines[2_000_004:]
+    assert len(before) == len(after) == exchanging.workspace.MOST_BYTES
+    audit_id = written(home, as_operator, file, before, after, is_told=False)
+    check_shown(as_operator, audit_id, before, after)
+    check_exported(capsys, audit_id, before, after)
+    own = roll_back(as_operator, audit_id)
+    assert holds(file) == before
+    roll_back(as_operator, own)
+    assert holds(file) == after
+    assert {row.size_bytes for row in FileSnapshot.objects.using(DB)} == {len(before)}

@@ -1,0 +1,178 @@
+"""Something else in place of a file between preview and rollback: refused, logged, nothing touched or followed."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from django.urls import reverse
+
+from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
+from people.models.kept import AuditEntry
+from tests.guardian.written import wrote
+
+DB, API = "agent_ada", "/api/v1/agents/ada/guardian/writes/w1/rollback"
+BEFORE, AFTER = b"# Facts\n", b"# Facts\nLikes tea.\n"
+pytestmark = pytest.mark.django_db
+
+
+def _link(file):
+    file.rename(file.parent.parent / "elsewhere")
+    file.symlink_to(file.parent.parent / "elsewhere")
+
+
+def _dangling(file):
+    file.unlink()
+    file.symlink_to(file.parent.parent / "nowhere")
+
+
+def _second_name(file):
+    os.link(file, file.parent.parent / "elsewhere")
+
+
+def _folder(file):
+    file.unlink()
+    file.mkdir()
+
+
+def _pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def _linked_workspace(file):
+    file.parent.rename(file.parent.parent / "elsewhere")
+    file.parent.symlink_to(file.parent.parent / "elsewhere", target_is_directory=True)
+
+
+def _huge(file):
+    with file.open("r+b") as opened:
+        opened.truncate(6 * 1024 * 1024)
+
+
+REPLACED = {
+    _link: "the path is a link",
+    _dangling: "the path is a link",
+    _second_name: "it has a second name",
+    _folder: "it is not a plain file",
+    _pipe: "it is not a plain file",
+    _huge: "it is larger than 5 MB",
+}
+
+
+def everything(root):
+    """Every name below a folder, what it is, and what it holds."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        data = path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        about = path.lstat()
+        found[path] = (about.st_mode, about.st_ino, 0 if path.is_dir() else about.st_mtime_ns, data)
+    return found
+
+
+def refused(client, file):
+    """What the API, a page and its preview answer to a rollback that was previewed before."""
+    page = reverse("guardian:rollback", args=["ada", "w1"])
+    seen = json.loads(client.get(API).content)["now_hash"]
+    shown = client.get(page).content.decode()
+    assert seen in shown
+    yield
+    sent = {"reason": "Wrong.", "seen": seen}
+    before = everything(file.parent.parent)
+    answers = [
+        client.post(API, sent, "application/json"),
+        client.post(reverse("guardian:rollback_do", args=["ada", "w1"]), sent),
+        client.get(API),
+        client.get(page),
+    ]
+    assert everything(file.parent.parent) == before
+    assert WriteGuardianAudit.objects.using(DB).get(id="w1").status == "written"
+    assert not Rollback.objects.using(DB).exists() and not RollbackIntent.objects.using(DB).exists()
+    yield [(answer.status_code, answer.content.decode()) for answer in answers]
+
+
+@pytest.mark.parametrize("replace", REPLACED)
+def test_what_is_no_plain_file_is_refused_and_logged(as_operator, file, replace):
+    wrote(DB, 1, BEFORE, AFTER)
+    file.write_bytes(AFTER)
+    steps = refused(as_operator, file)
+    next(steps)
+    replace(file)
+    for status, words in next(steps):
+        assert status == 409 and REPLACED[replace] in words and "MEMORY.md" in words
+    entries = AuditEntry.objects.filter(action="rollback_refused", actor="otto", agent_id="ada", object_id="w1")
+    assert entries.count() == 2  # of the API and of the page: previews are no news
+    assert all(REPLACED[replace] in json.loads(entry.detail_json)["why"] for entry in entries)
+
+
+def test_a_session_is_refused_and_logged_as_well(as_operator, file):
+    wrote(DB, 1, BEFORE, AFTER)
+    file.write_bytes(AFTER)
+    address = "/api/v1/agents/ada/guardian/sessions/s1/rollback"
+    hashes = as_operator.get(address).json()["hashes"]
+    _link(file)
+    answer = as_operator.post(address, {"reason": "Wrong.", "seen": hashes}, "application/json")
+    assert answer.status_code == 409 and "is a link" in answer.json()["detail"]
+    assert AuditEntry.objects.get(action="rollback_refused").object_type == "session"
+
+
+def test_a_workspace_that_is_a_link_by_now_is_refused(as_operator, file):
+    wrote(DB, 1, BEFORE, AFTER)
+    file.write_bytes(AFTER)
+    steps = refused(as_operator, file)
+    next(steps)
+    _linked_workspace(file)
+    for status, words in next(steps):
+        assert status == 409 and re.search("workspace", words)
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_may_not_be_written_is_refused_and_the_patch_is_offered(as_operator, file, what):
+    wrote(DB, 1, BEFORE, AFTER)
+    file.write_bytes(AFTER)
+    page = reverse("guardian:rollback", args=["ada", "w1"])
+    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["now_hash"]}
+    with protected(file if what == "file" else file.parent):
+        before = everything(file.parent.parent)
+        told = as_operator.post(API, sent, "application/json")
+        shown = as_operator.post(reverse("guardian:rollback_do", args=["ada", "w1"]), sent)
+        assert everything(file.parent.parent) == before
+        assert told.status_code == 409 and re.search("MEMORY.md (is|was) not written: ", told.json()["detail"])
+        assert shown.status_code == 422 and "Download the patch" in shown.content.decode()
+        assert as_operator.get(API).json()["patch"].endswith("-Likes tea.\n")
+        assert as_operator.get(f"{page}?file=patch").content.endswith(b"-Likes tea.\n")
+    assert not Rollback.objects.using(DB).exists()
+    assert set(RollbackIntent.objects.using(DB).values_list("state", flat=True)) == {"undone"}
+    assert as_operator.post(API, sent, "application/json").status_code == 200 and file.read_bytes() == BEFORE
+
+
+class protected:
+    """A file or folder that nobody may change for the block: root by an attribute, everybody else by its mode."""
+
+    def __init__(self, path):
+        self.path, self.mode, self.is_root = path, path.stat().st_mode, not os.geteuid()
+
+    def __enter__(self):
+        if not self.is_root:
+            self.path.chmod(0o500 if self.path.is_dir() else 0o400)
+        elif subprocess.run(["chattr", "+i", self.path], capture_output=True, check=False).returncode:
+            pytest.skip("root may write everywhere here: this file system has no immutable files")
+
+    def __exit__(self, *_failure):
+        if self.is_root:
+            subprocess.run(["chattr", "-i", self.path], check=True)
+        else:
+            self.path.chmod(self.mode)
+
+
+def test_a_file_that_is_read_only_is_refused_for_root_as_well(as_operator, file):
+    wrote(DB, 1, BEFORE, AFTER)
+    file.write_bytes(AFTER)
+    file.chmod(0o444)
+    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["now_hash"]}
+    answer = as_operator.post(API, sent, "application/json")
+    assert answer.status_code == 409 and answer.json()["detail"] == "MEMORY.md is not written: it is read-only."
+    assert file.read_bytes() == AFTER and [path.name for path in file.parent.iterdir()] == ["MEMORY.md"]
+    file.chmod(0o644)
+    assert as_operator.post(API, sent, "application/json").status_code == 200
