@@ -13,6 +13,7 @@ WHEN i % 50 = 5 THEN 'rolled_back' ELSE 'written' END"""
 ORIGIN = """CASE WHEN i % 50 = 6 THEN 'rollback' WHEN i % 20 = 11 THEN 'unattributed' WHEN i % 40 = 13 THEN 'own'
 WHEN i % 3 THEN 'imported' ELSE 'recorded' END"""
 LINE = "'- The user likes tea of the kind number ' || i || ', as they said in the afternoon.' || char(10)"
+SAME = LINE.replace("|| i ||", "|| 0 ||")  # a write changes the first line
 RULES = 100  # that are switched on
 
 
@@ -38,7 +39,7 @@ def _fill_versions(db, versions, length, start):
         versions,
         id=_version("i"),
         file_name=name,
-        content=f"substr(replace(printf('%0{1 + length // 60}d', 0), '0', {LINE}), 1, {length})",
+        content=f"substr({LINE} || replace(printf('%0{1 + length // 60}d', 0), '0', {SAME}), 1, {length})",
         content_hash="printf('%064x', i)",
         created_at=f"{start} + i * {WEEKS_MS} / {versions}",
         size_bytes=str(length),
