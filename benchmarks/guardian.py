@@ -2,7 +2,7 @@
 
     python benchmarks/guardian.py [--rows 100000] [--snapshots 20000] [--writes 2000] [--rounds 40] [--runs 3]
                                   [--clients 8] [--seconds 10] [--bytes 4000 50000] [--way WORDS]
-                                  [--only lists|files|record] [--json] [--profile ADDRESS]
+                                  [--only lists|files|record] [--json] [--processor] [--profile ADDRESS]
 
 Lists: an agent with --rows writes and --snapshots versions of 50 kB, and one with a tenth of both; each page is asked
 for of both, growth is the ratio of the two. Files: two changes of 200 kB, and a file with --writes; blame is asked
@@ -14,6 +14,7 @@ import json
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pages
@@ -56,9 +57,11 @@ def main():
     parser.add_argument("--bytes", type=int, nargs="+", default=[4_000, LENGTH])
     parser.add_argument("--way", default="", help="only ways of recording with these words in their names")
     parser.add_argument("--only", choices=("lists", "files", "record"))
+    parser.add_argument("--processor", action="store_true", help="of pages the time of the processor, not of the clock")
     parser.add_argument("--profile", metavar="ADDRESS", help="print where the time of one page goes instead")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    options.timer = time.process_time if options.processor else time.perf_counter
     found = {}
     if options.only != "record":
         with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
@@ -86,7 +89,7 @@ def of_lists(_home, client, options):
         # First another page: whoever goes from one agent to the next opens its file.
         asked[f"{agent}: sessions, first"] = (f"/agents/{owner}/sessions/", None)
         asked |= {f"{agent}: {name}": page for name, page in known(owner, count).items()}
-    rows = pages.median_of([pages.measure(client, asked, options.rounds) for _ in range(options.runs)])
+    rows = pages.median_of([pages.measure(client, asked, options.rounds, options.timer) for _ in range(options.runs)])
     own = ("agents", "middle: sessions", "big: sessions", "growth, sessions", f"{pages.AGENTS} agents")
     return [row for row in rows if not row["page"].startswith(own)]
 
@@ -172,7 +175,9 @@ def of_files(home, client, options):
     }
     said = client.get(asked["no common line"][0]).content.decode()
     assert "marked less precisely" in said, "the page does not say that the diff is coarse"
-    rows = pages.median_of([pages.measure(client, asked, options.rounds // 4 + 1) for _ in range(options.runs)])
+    rows = pages.median_of(
+        [pages.measure(client, asked, options.rounds // 4 + 1, options.timer) for _ in range(options.runs)]
+    )
     rows = [row for row in rows if not row["page"].startswith(("agents", "big", "middle", "growth", "200 agents"))]
     for row in rows:
         limit = (
