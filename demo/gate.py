@@ -1,19 +1,22 @@
 """What memory_gate decided in the demo: three weeks of it, in which something changed that somebody should find.
 
-Six days before the end the prompt was changed, and since then passing remarks are kept as facts. On one afternoon the
-model's endpoint was down.
+Six days before the end the prompt was changed, and since then passing remarks are kept as facts: one of them does harm
+(wrong.py). On one afternoon the model's endpoint was down.
 """
 
 import hashlib
 import json
 from collections.abc import Iterator
 
+from django.conf import settings
+
 from agents.models import Agent
 from gate.models import GateCall, MemoryGateDecision
 from gate.recording import recorded, storing
 from gate.schemas import MOST, DecisionIn
-from ledger.models import ConversationTurn
+from ledger.models import ConversationTurn, Session
 
+from .files import memory
 from .moments import DAY
 
 WEEKS_MS, CHANGED_MS, DOWN_MS = 21 * DAY, 6 * DAY, 3 * DAY
@@ -29,7 +32,7 @@ FACTS = {
     },
     "research": {
         "UPDATE_USER": ("Wants the method before the result.", "Reads papers on the train, without a connection."),
-        "UPDATE_MEMORY": ("Runs are compared with seed 7.", "The group meets on Thursdays."),
+        "UPDATE_MEMORY": ("Runs are compared with seed 7.", "The group meets on Fridays."),
         "UPDATE_TOOLS": ("The cluster cancels jobs after twelve hours.",),
         "UPDATE_SOUL": ("Say how sure a figure is.",),
         "UPDATE_IDENTITY": ("Signs summaries as Margin.",),
@@ -52,10 +55,21 @@ def decide() -> None:
         chosen = list(turns.filter(created_at__gt=last.created_at - WEEKS_MS))
         answered = [turn for turn in chosen if turn.agent_message_id]
         down = [turn for turn in answered if _is_down(turn, last.created_at)]
-        told = [_decision(agent, turn, last.created_at) for turn in answered if turn not in down]
+        kept, keys = kept_facts(agent.agent_id), dict(Session.objects.using(agent.db).values_list("id", "session_key"))
+        told = [
+            _decision(agent, turn, keys[turn.session_id], last.created_at, kept.get(turn.id))
+            for turn in answered
+            if turn not in down
+        ]
         for some in _batches(told):
             recorded.record(agent, some)
         storing.store_calls(agent.db, [_failure(turn) for turn in down])
+
+
+def kept_facts(agent_id: str) -> dict[str, memory.Kept]:
+    """What the plugin wrote into memory files, or has yet to write, by turn."""
+    found = memory.read(settings.STATE_DIR).get(agent_id, ())
+    return {one.turn: one for one in found if one.by in ("plugin", "later")}
 
 
 def _batches(told: list[DecisionIn]) -> Iterator[list[DecisionIn]]:
@@ -69,14 +83,21 @@ def _is_down(turn, end):
     return day + DAY // 4 <= turn.created_at < day + DAY
 
 
-def _decision(agent, turn, end):
-    draws = hashlib.sha256(turn.id.encode()).digest()
-    is_bad = turn.created_at > end - CHANGED_MS
+def _choice(agent, draws, is_bad):
+    """What is decided about a turn of which nothing was written down, and the fact."""
     decision = _drawn(int.from_bytes(draws[:2], "big") % 1_000, SHARES_OF_BAD if is_bad else SHARES)
     facts = FACTS[agent.agent_id].get(decision, ())
     if is_bad and decision == "UPDATE_MEMORY" and draws[2] % 4:
         facts = PASSING
-    fact = facts[draws[3] % len(facts)] if facts else None
+    return decision, facts[draws[3] % len(facts)] if facts else None
+
+
+def _decision(agent, turn, key, end, kept):
+    draws = hashlib.sha256(turn.id.encode()).digest()
+    is_bad = turn.created_at > end - CHANGED_MS
+    decision, fact = _choice(agent, draws, is_bad)
+    if kept:
+        decision, fact = f"UPDATE_{kept.file.removesuffix('.md')}", kept.fact
     reason = "Worth keeping." if fact else NOTHING[draws[4] % len(NOTHING)]
     took = 350 + draws[5] * 4 + (6_000 if draws[6] > 250 else 0)
     prompt_tokens, completion_tokens = 500 + draws[7] * 3, 25 + draws[8] // 8
@@ -84,7 +105,7 @@ def _decision(agent, turn, end):
     return DecisionIn(
         id=f"demo-{turn.id}",
         turn_id=turn.id,
-        session_id=turn.session_id,
+        session_id=key,
         decision=decision,
         reason=reason,
         candidate_fact=fact,

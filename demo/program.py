@@ -16,7 +16,10 @@ KITCHEN, STUDY = "-1005550001", "-1005550002"
 
 @dataclass(slots=True)
 class Sitting:
-    """One session: where, between which days, about how many turns, and what must happen in it."""
+    """One session: where, between which days, about how many turns, and what must happen in it.
+
+    `at`: the day of each story, where nothing is left to chance.
+    """
 
     place: Place
     days: tuple[float, float]
@@ -27,6 +30,7 @@ class Sitting:
     damage: dict[int, str] = field(default_factory=dict)
     starts_with: str = ""
     thinking: str = "low"
+    at: tuple[float, ...] = ()
 
 
 @dataclass(slots=True)
@@ -40,7 +44,7 @@ class Booking:
 
 def sittings():
     """Every session of the demo that is not a scheduled job's or a sub-agent's."""
-    return [*_bakery(), *_lab()]
+    return [*_bakery(), *_lab(), *_wrong_fact()]
 
 
 def _bakery():
@@ -90,6 +94,17 @@ def _lab():
         Sitting(Place("research", "group", STUDY, "Starter study", ("hana", "zhou", "ben")), (3, 34), 16),
         *_calls("research", RESEARCH_CALLS),
     ]  # fmt: skip
+
+
+def _wrong_fact():
+    """A fact that is remembered wrongly, does harm and is found out: last, so that everything else is as it was."""
+    oven = Place("main", "topic", KITCHEN, "Kitchen & counter", ("ben",), topic="31")
+    labels = Place("main", "topic", KITCHEN, "Kitchen & counter", ("mei", "ben"), topic="44")
+    return [
+        Sitting(oven, (32, 33), 1, pinned=("mixer-is-clean",), at=(32.15,)),
+        Sitting(Place("main", "openai", "shop-chat"), (33, 34), 1, pinned=("may-she-eat-it",), at=(33.3,)),
+        Sitting(labels, (34, 35), 4, pinned=("who-says-so", "new-tray"), at=(34.05, 34.35)),
+    ]
 
 
 # Programs that use the OpenAI-compatible endpoint: a name each, the day, turns, model, state.
@@ -180,7 +195,9 @@ def _book(number, sitting, names, since_ms, until_ms, chance):
     """Times for the stories of one session: by day and in shop hours, none past the end."""
     first, last = (since_ms + round(day * DAY) for day in sitting.days)
     times = sorted(_hour(chance.randint(first, last - HOUR), chance) for _ in names)
-    if sitting.place.on == "openai":
+    if sitting.at:
+        times = [since_ms + round(day * DAY) for day in sitting.at]
+    elif sitting.place.on == "openai":
         times = [times[0] + index * 7 * MINUTE for index in range(len(names))]
     elif sitting.state == "live" and last >= until_ms:
         times[-1] = until_ms - chance.randint(9, 20) * HOUR

@@ -35,6 +35,7 @@ BEATS = {
     "title": "a name for the session",
     "notice": "a message of the program's own",
     "spawned": "a sub-agent reports its result",
+    "remember": "the plugin writes a fact: `remember MEMORY.md Shop:`; with `later` before the file, on another day",
 }
 HEADS = (*(kind for kind in BEATS if kind != "assistant"), "think", "agent", "call", "result")
 LINE = re.compile(rf"({'|'.join(HEADS)})(?: ([^:]*))?:(?: (.*))?$")

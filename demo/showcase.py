@@ -30,7 +30,7 @@ from operations.serving import preparation
 from people.accounts import services as accounts
 from people.models import User
 
-from . import gate
+from . import gate, writes, wrong
 from .files.home import write_home
 from .files.workspace import shipped
 from .moments import DAY
@@ -70,8 +70,10 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
     with _quiet():
         _seal()
         gate.decide()
+        writes.tell()
         _judge()
         _export()
+        wrong.tell(by=NAME)
         return _link()
 
 

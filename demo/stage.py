@@ -5,14 +5,18 @@ import json
 import struct
 import zlib
 
+from guardian.files import MEMORY_FILES
+
 from . import moments, prices, summary, tools
 from .files import output
+from .files.memory import Kept
 from .screenplay import duration_ms
 from .slots import Slots
 
 MODEL_SET = "Model set to {ref}."
 CLOSING = "👍|🥐|Any time.|Good.|🙂"
 SILENT = "NO_REPLY"  # what an agent writes when a message in a group is not for it
+AFTER_MS = 9_000  # between an answer and what the plugin makes of it
 FLUSH = (
     "Pre-compaction memory flush. Store what must last now (memory/{day}.md; append, never overwrite). "
     "Answer NO_REPLY when there is nothing to store.\nCurrent time: {now}"
@@ -112,7 +116,33 @@ class Stage:
         failed = answer.is_error or (answer.details or {}).get("status") == "error"
         if not failed and tool in tools.TEXT_TOOLS:
             (transcript.span.read if tool == "read" else transcript.span.modified).append(arguments["path"])
+        if not failed and tool in ("write", "edit"):
+            self._note_change(arguments["path"], call, arguments)
         transcript.tool_result(block, answer.text, answer.details, is_error=answer.is_error, took_ms=answer.took_ms)
+
+    def _note_change(self, path, call, arguments):
+        """That the agent changed a file itself; of a memory file, also how."""
+        self.workspace.changed_ms[path] = self.transcript.ms
+        if path in MEMORY_FILES and call.tool in ("append", "edit"):
+            old, new = arguments["oldText"], arguments["newText"]
+            section = call.target.partition(" ")[2]
+            if call.tool == "append":
+                old, new = "", new.removeprefix(f"{old}\n")
+            self._kept("tool", path, section, old, new, self.transcript.ms)
+
+    def _kept(self, by, path, section, old, new, at_ms):
+        transcript = self.transcript
+        turn = f"{transcript.session_id}:{transcript.asked}"
+        self.workspace.kept.append(Kept(at_ms, by, path, section, old, new, self.place.key, turn))
+
+    def _remember(self, beat):
+        """A moment after the answer, the plugin writes a fact of the turn down; with `later`, it has yet to."""
+        is_later, target = beat.head.startswith("later "), beat.head.removeprefix("later ")
+        path, _, section = target.partition(" ")
+        line = f"- {self.slots.fill(beat.text)}"
+        self._kept("later" if is_later else "plugin", path, section, "", line, self.transcript.ms + AFTER_MS)
+        if not is_later and not self.workspace.holds(path, line):
+            self.workspace.edit(path, *self.workspace.append_to(path, section, line))
 
     def _spawn(self, arguments, call):
         child = self.world.spawn(self, arguments, story=call.result.how, names=self.slots.names)

@@ -3,11 +3,12 @@
 import hashlib
 from typing import Any
 
+import orjson
 from django.db import transaction
 from django.db.models import QuerySet
 
 from .files import MEMORY_FILES
-from .models import FileSnapshot, WorkspaceFile
+from .models import FileSnapshot, RollbackIntent, WorkspaceFile
 
 
 def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
@@ -43,7 +44,7 @@ def is_latest(db: str, name: str, data: bytes) -> bool:
 
 
 def _latest(db, name):
-    return versions(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
+    return held(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
 
 
 def _kept(db, name, data, moment):
@@ -69,3 +70,12 @@ def versions(db: str, name: str) -> QuerySet[Any]:
     """The versions of a file that are kept."""
     model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
     return model.objects.using(db).filter(file_name=name)
+
+
+def held(db: str, name: str) -> QuerySet[Any]:
+    """Those of them that the file itself held: not what somebody wrote into a file that had been displaced already."""
+    if name not in MEMORY_FILES:
+        return versions(db, name)
+    intents = RollbackIntent.objects.using(db).filter(file_name=name).exclude(meanwhile_json="[]")
+    lists = intents.values_list("meanwhile_json", flat=True)
+    return versions(db, name).exclude(id__in=[one for some in lists for one in orjson.loads(some)])

@@ -10,6 +10,7 @@ from ledger.json_columns import object_in
 from ledger.models import PromptReport, Session
 from openclaw_web.lists.paging import Page, page_of
 
+from . import services
 from .files import MEMORY_FILES
 from .models import FileSnapshot, WorkspaceFile
 
@@ -65,8 +66,8 @@ def before(version):
 
 
 def newest(agent: Agent, name: str):
-    """The newest version of a file with its content; None when there is none."""
-    return model_of(name).objects.using(agent.db).filter(file_name=name).order_by(*ORDER).first()
+    """The newest version that a file held, with its content; None when there is none."""
+    return services.held(agent.db, name).order_by(*ORDER).first()
 
 
 def amount(versions) -> int:

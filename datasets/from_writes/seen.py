@@ -45,6 +45,8 @@ def write_of(agent: Agent, audit_id: str) -> WriteGuardianAudit:
 def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
     """What a sample of the write is made of. Raises Refused where it cannot have one."""
     db, status = agent.db, correcting.original(agent.db, audit).status
+    if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:  # its fact is that of the write which it took back
+        raise Refused(_("A rollback cannot become a sample. Judge the write that it took back."))
     if status not in STATUSES or not audit.candidate_fact or not audit.target_file:
         raise Refused(_("Only a write of a known fact that was written or refused can become a sample."))
     turn = ConversationTurn.objects.using(db).filter(id=audit.turn_id).first() if audit.turn_id else None

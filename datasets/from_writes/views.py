@@ -55,7 +55,7 @@ def write_judge(request, agent, audit_id):
 def write_verdicts(request, agent):
     """What was said of the writes that a list shows, each for its place in the row (HTMX, out of band)."""
     ids = WritesShown(request.GET).ids()
-    found = WriteGuardianAudit.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id")
+    found = WriteGuardianAudit.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id", "origin")
     context = {"agent": agent, "rows": _rows(request, agent, list(found))}
     return render(request, "datasets/write_verdicts.html", context)
 
@@ -118,7 +118,7 @@ def _rows(request, agent, audits):
             "audit": one,
             "said": said.of_sample(samples.get(one.id)),
             "sample": samples.get(one.id),
-            "may_label": may_label and one.turn_id is not None,
+            "may_label": may_label and one.turn_id is not None and one.origin != WriteGuardianAudit.Origin.ROLLBACK,
             "warning": "",
         }
         for one in audits

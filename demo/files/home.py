@@ -11,7 +11,7 @@ from ..prices import MODELS
 from ..screenplay import stories
 from ..stage import Stage
 from ..truth import Counts, Truth
-from . import configuration, output, session_index
+from . import configuration, memory, output, session_index
 from .schedule import JOBS, Log
 from .transcript import Transcript
 from .workspace import Workspace
@@ -145,7 +145,8 @@ class Home:
         for agent, entries in self.indexes.items():
             session_index.write(self.out / "agents" / agent / "sessions" / "sessions.json", entries)
             folder = self.workspaces[agent].folder.rpartition("/")[2]
-            self.truth.workspace_files[agent] = self.workspaces[agent].write_to(self.out / folder)
+            since = self.truth.until_ms - program.SPAN_DAYS * DAY
+            self.truth.workspace_files[agent] = self.workspaces[agent].write_to(self.out / folder, since_ms=since)
         if self.subagents:
             (self.out / "subagents").mkdir()
             text = json.dumps({"version": 2, "runs": self.subagents}, ensure_ascii=False, indent=2)
@@ -163,6 +164,7 @@ def write_home(out, *, seed=7, until_ms=DEFAULT_UNTIL_MS):
     _play_sittings(home, until_ms)
     _play_jobs(home, log)
     home.truth.cron_jobs, home.truth.cron_runs = log.write(out)
+    memory.write(out, home.workspaces, until_ms)
     return home.finish()
 
 

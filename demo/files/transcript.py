@@ -36,6 +36,7 @@ class Transcript:
         self.planned_damage, self.damage = dict(damage or {}), []
         self.counts = Counts(sessions=1)
         self.parents, self.points, self.span = {}, [], Span()
+        self.asked = ""  # the last message of somebody: the turn that is going on
         self.parent, self.leaf_is_off, self.first_ms, self.ms = None, False, 0, 0
         self.context = self.known = SYSTEM_TOKENS.get(place.agent, 8_000)
         self.called_ms = self.compactions = self.offset = 0
@@ -101,7 +102,9 @@ class Transcript:
             blocks.append({"type": "image", "data": image, "mimeType": "image/png"})
         self.context += prices.token_count(text) + 18 + (1_200 if image else 0)
         self.span.requests.append(said)
-        self.last_kept.append(self.record("message", message={"role": "user", "content": blocks, "timestamp": arrived}))
+        message = {"role": "user", "content": blocks, "timestamp": arrived}
+        self.asked = self.record("message", message=message)
+        self.last_kept.append(self.asked)
 
     def assistant(self, blocks, stop, *, error=None):
         """One answer of the model; time passes while it writes."""

@@ -1,5 +1,6 @@
 """An agent's workspace while the stories run: what is read is what was written before."""
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,12 @@ class Workspace:
     def __init__(self, agent, folder):
         self.folder = folder
         self.files = dict(shipped(agent))
+        self.changed_ms = {}  # when each file was changed last
+        self.kept = []  # of memory files, every change: files/memory.py
+
+    def holds(self, path, line):
+        """Whether a file has this line already."""
+        return line in self.files[path].split("\n")
 
     def append_to(self, path, section, text):
         """The old and new text of an edit that adds `text` at the end of a section, or of the file."""
@@ -46,12 +53,14 @@ class Workspace:
         self.files[path] = before.replace(old, new, 1)
         return _diff(old, new, before[: before.index(old)].count("\n") + 1)
 
-    def write_to(self, root):
-        """Put every file under `root`; how many."""
+    def write_to(self, root, *, since_ms):
+        """Put every file under `root`, as old as it is, and at most since `since_ms`; how many."""
         for path, text in sorted(self.files.items()):
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="\n")
+            changed = self.changed_ms.get(path, since_ms) * 1_000_000
+            os.utime(file, ns=(changed, changed))
         return len(self.files)
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 
 from ..models import BehaviorCorrection, WriteGuardianAudit
-from . import patterns
+from . import patterns, sayable
 
 MOST = 100  # rules of one agent that are switched on: each is compared with every fact
 Status, Origin = WriteGuardianAudit.Status, WriteGuardianAudit.Origin
@@ -33,7 +33,10 @@ class Ruling:
 
 
 def ruling(db: str, *, fact: str, target_file: str) -> Ruling | None:
-    """What the newest switched-on rule says whose pattern matches a fact; None: no rule speaks about it."""
+    """What the newest switched-on rule says whose pattern matches a fact; None: no rule speaks about it.
+
+    A rule may hold words of somebody who has opted out by now: it gives nothing away, and the fact is refused.
+    """
     return _ruling(list(switched_on(db)[:MOST]), fact, target_file)
 
 
@@ -83,6 +86,10 @@ def check_room(db: str, *, but: str = "") -> None:
 def _ruling(rows, fact, target_file):
     seen = patterns.encoded(fact)
     row = next((one for one in rows if _matches(one, seen)), None)
+    if row and sayable.is_withheld(row._state.db, row.audit):
+        return Ruling(
+            row.id, Status.REFUSED, fact, target_file, _("Somebody has opted out whose words this rule holds.")
+        )
     return row and said_by(row, fact=fact, target_file=target_file)
 
 

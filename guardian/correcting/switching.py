@@ -9,7 +9,7 @@ from openclaw_web.sqlite import writing
 from people.audit import log
 
 from ..models import BehaviorCorrection
-from . import rules
+from . import patterns, rules
 from .correcting import of_audit
 
 
@@ -22,7 +22,8 @@ class NoSuchRule(Refused):
 def switch(agent: Agent, rule_id: str, *, on: bool, by: str) -> BehaviorCorrection:
     """Switch a rule on or off; one that is already stays as it is.
 
-    Raises NoSuchRule, and Refused for a rule whose write was corrected again, and when too many are on.
+    Raises NoSuchRule, and Refused for a rule whose write was corrected again, whose pattern is none or matches
+    everything, and when too many are on.
     """
     with writing.in_turn_of(agent.db):
         row = rules.all_of(agent.db).filter(id=rule_id).first()
@@ -42,4 +43,6 @@ def switch(agent: Agent, rule_id: str, *, on: bool, by: str) -> BehaviorCorrecti
 def _check(db, row):
     if of_audit(db, row.audit_id)[0].id != row.id:
         raise Refused(_("The write of this rule was corrected again, and the later correction stands."))
+    if patterns.fits(row.correction_pattern, ""):  # of an imported database: ours were checked when they were made
+        raise Refused(_("This pattern matches every fact. Say with words which facts the rule is about."))
     rules.check_room(db)

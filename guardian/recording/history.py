@@ -108,7 +108,7 @@ def _removes(write):
 
 def _versions(db, name, since) -> list[Version]:
     """The versions from the last one before `since` on; without those that a rollback prepared and never wrote."""
-    rows = services.versions(db, name).order_by("created_at", "id")
+    rows = services.held(db, name).order_by("created_at", "id")
     first = rows.filter(created_at__lt=since).values_list("created_at", flat=True).last()
     rows = rows if first is None else rows.filter(created_at__gte=first)
     found = [Version(*row) for row in rows.values_list("id", "created_at", "content_hash")]
@@ -168,7 +168,7 @@ def detached(db: str, name: str, found: Sequence[Gap]) -> list[Write]:
 def unsettled_since(db: str, name: str) -> int | None:
     """From when on a file has versions that no write leads to yet; None when there are none."""
     written = WriteGuardianAudit.objects.using(db).filter(after_snapshot=OuterRef("id"))
-    lonely = services.versions(db, name).filter(~Exists(written)).values_list("id", flat=True)
+    lonely = services.held(db, name).filter(~Exists(written)).values_list("id", flat=True)
     wanted = set(lonely)
     found = _versions(db, name, 0) if len(wanted) > 1 else []
     pairs = pairwise(found)

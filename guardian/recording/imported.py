@@ -20,6 +20,7 @@ from .twins import Conflict
 CHUNK = 100  # writes in one transaction
 AGAIN = 2_000  # writes without a turn that are looked at again after an import, the newest
 BY = "plugin"
+SOURCE = "reflection.db"  # whose names are not those of people of this site
 IMPORT = "import"  # who switched off the rules of others
 Change = Callable[[FoundWrite], FileChange | None]
 
@@ -187,13 +188,13 @@ def _take_back(db, row_id, one):
             audit=row,
             own_audit_id=_own_write(db, row, rollback_id, told) if told else None,
             rolled_back_at=at,
-            rolled_back_by=by or BY,
+            rolled_back_by=_who(by),
             reason=reason,
             restored_snapshot_id=row.before_snapshot_id,
             previous_status=row.status,
         )
         WriteGuardianAudit.objects.using(db).filter(id=row_id).update(status=Status.ROLLED_BACK)
-        said = {"given_by": by or BY, "reason": reason, "created_at": at}
+        said = {"given_by": _who(by), "reason": reason, "created_at": at}
         GuardianStatus.objects.using(db).create(audit=row, status=Status.ROLLED_BACK, **said)
     return 1
 
@@ -218,7 +219,7 @@ def _own_write(db, row, rollback_id, told):
         with suppress(NotExact):
             sides = (data_of(one) if one else None for one in (row.after_snapshot, row.before_snapshot))
             change = FileChange(*sides)
-    return storing.store(db, [Told(own, Source.DATABASE, change, told_by=told.by or BY)]).ids[own.id]
+    return storing.store(db, [Told(own, Source.DATABASE, change, told_by=_who(told.by))]).ids[own.id]
 
 
 def _correct(db, row_id, told):
@@ -233,7 +234,11 @@ def _correct(db, row_id, told):
         "correction_reason": told.reason,
         "apply_to_future": is_rule,
         "correction_pattern": told.pattern,
-        "corrected_by": told.by or BY,
+        "corrected_by": _who(told.by),
         "corrected_at": told.at,
     }
     return int(BehaviorCorrection.objects.using(db).get_or_create(id=told.id, defaults=columns | about)[1])
+
+
+def _who(name):
+    return f"{SOURCE}: {name}" if name else BY

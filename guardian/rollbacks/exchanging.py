@@ -1,11 +1,12 @@
 """Doing it: the files of a rollback are exchanged, all or none, and what was displaced is watched for late writers."""
 
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 from agents import databases
@@ -15,12 +16,14 @@ from openclaw_web.disk import reserve, room
 from openclaw_web.errors import Refused
 
 from .. import services
-from ..models import RollbackIntent
+from ..exact import data_of
+from ..models import FileSnapshot, RollbackIntent
 from . import places, recording, workspace
 from .planning import hash_of
 from .steps import Step
 from .workspace import Folder, Held, NotWritten
 
+log = logging.getLogger(__name__)
 LOOKS = (0.0, 1.0, 5.0)  # seconds after the exchange at which a displaced file is read again
 ROOM = 1024 * 1024  # bytes that have to be free before anything is done, and some more for each byte of the files
 State = RollbackIntent.State
@@ -99,32 +102,63 @@ def _take_all_back(db, folder, intents, steps, *, count):
     """Put back what was exchanged before one step failed, or before the database did."""
     for number, (intent, step) in enumerate(zip(intents, steps, strict=True)):
         with suppress(DatabaseError):  # the files come first: the next rollback, or start, ends an intent that is open
-            if number >= count:
+            # What failed may have been done nevertheless: an exchange that could not be synced.
+            if number < count or (number == count and is_in_place(folder, intent)):
+                put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
+            else:
                 folder.remove(intent.draft_name)
                 recording.end(db, intent, State.UNDONE)
-            else:
-                put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
+
+
+def is_in_place(folder: Folder, intent: RollbackIntent) -> bool:
+    """Whether a file was exchanged, as it and its draft look now. Raises NotWritten for a file nobody may touch."""
+    if intent.state == State.EXCHANGED:
+        return True
+    after = intent.after_snapshot.content_hash if intent.after_snapshot else ""
+    with ExitStack() as opened:
+        draft, now = _draft(folder, intent.draft_name), folder.held(intent.file_name)
+        for one in filter(None, (draft, now)):
+            opened.callback(one.close)
+        if intent.after_snapshot is None:  # moved aside
+            return draft is not None
+        if draft is None:  # not written yet, or linked and gone
+            return intent.before_hash is None and now is not None and now.sha256 == after
+        # What the file held is in the draft only after the exchange, whatever somebody wrote to the file since.
+        return draft.sha256 == intent.before_hash or (draft.sha256 != after and now is not None and now.sha256 == after)
+
+
+def _draft(folder, name):
+    """A draft, opened; None where there is none, or somebody put a link, a folder or a pipe in its place."""
+    with suppress(NotWritten):
+        return folder.displaced(name)
+    return None
 
 
 def put_back(db: str, folder: Folder, intent: RollbackIntent, wanted: bytes | None, *, was_there: bool) -> bool:
-    """Undo an exchange. False when somebody changed the file since: then it stays, and the database says so."""
-    now = folder.held(intent.file_name)
-    try:
-        if hash_of(now.data if now else None) != hash_of(wanted):
+    """Undo an exchange. False when somebody changed the file since: then it stays, and the database says so.
+
+    What comes out is watched as well: somebody may have begun to write to the file while it was in place.
+    """
+    with ExitStack() as opened:
+        now = folder.held(intent.file_name)
+        if now:
+            opened.callback(now.close)
+        if hash_of(now.data if now else None) != hash_of(wanted) or not _exchanged_back(folder, intent, now, was_there):
             recording.finish(db, [intent])
             watch(db, folder, [(intent, None, recording.data_before(db, intent))])
             return False
-        if wanted is None:
-            folder.create(intent.draft_name, intent.file_name)
-        elif was_there:
-            folder.exchange(intent.draft_name, intent.file_name)
-        else:
-            folder.move_aside(intent.file_name, intent.draft_name)
-    finally:
-        if now:
-            now.close()
-    folder.remove(intent.draft_name)
-    recording.end(db, intent, State.UNDONE)
+        _watched(db, folder, [(intent, now, wanted)], State.UNDONE)
+    return True
+
+
+def _exchanged_back(folder, intent, now, was_there):
+    """Have the file as it was; False, and nothing done, when somebody created one where there should be none."""
+    if now is None:
+        return folder.create(intent.draft_name, intent.file_name)
+    if was_there:
+        folder.exchange(intent.draft_name, intent.file_name)
+    else:
+        folder.move_aside(intent.file_name, intent.draft_name)
     return True
 
 
@@ -133,29 +167,44 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
 
     Another file under the name of a draft was put in place between the last look and the exchange.
     """
-    found: dict[str, list[str]] = {intent.id: [] for intent, _held, _was in done}
+    return _watched(db, folder, done, State.DONE)
+
+
+def _watched(db, folder, done, state):
+    found = {intent.id: recording.noted(intent) for intent, _held, _was in done}
+    too_large = set()
     with ExitStack() as opened:
         looked = []
         for intent, held, was in done:
-            displaced = None
-            with suppress(NotWritten):  # somebody put a link, a folder or a pipe in its place: no words are in these
-                displaced = folder.displaced(intent.draft_name)
-            if displaced:
+            if displaced := _draft(folder, intent.draft_name):
                 opened.callback(displaced.close)
-            looked.append((intent, [one for one in (held, displaced) if one], {was}))
+            noted = FileSnapshot.objects.using(db).filter(id__in=found[intent.id])
+            known = {was, *(data_of(one) for one in noted)}
+            looked.append((intent, [one for one in (held, displaced) if one], known))
         began = time.monotonic()
         for seconds in LOOKS if any(files for _intent, files, _known in looked) else ():
             time.sleep(max(0.0, began + seconds - time.monotonic()))
             for intent, files, known in looked:
-                found[intent.id] += _kept(db, intent, files, known)
+                if not _keep(db, intent, {file.now() for file in files} - known, found[intent.id], known):
+                    too_large.add(intent.id)
     for intent, _held, _was in done:
-        folder.remove(intent.draft_name)
-        recording.end(db, intent, State.DONE, found[intent.id])
+        if intent.id in too_large:  # no version can hold it: it stays where it is
+            log.warning("%s was displaced and has more than %s bytes now", intent.draft_name, workspace.MOST_KEPT)
+        else:
+            folder.remove(intent.draft_name)
+        recording.end(db, intent, state, found[intent.id])
     return [one for some in found.values() for one in some]
 
 
-def _kept(db, intent, files, known):
-    for file in files:
-        if (data := file.now()) not in known and len(data) <= workspace.MOST_BYTES:
-            known.add(data)
-            yield services.snapshot(db, intent.file_name, data, moment=clock.now_ms()).id
+def _keep(db, intent, contents, found, known):
+    """Keep what is new as versions; False when one is too large for that.
+
+    Each is noted at once with its intent: an import in these seconds must not take it for the file's.
+    """
+    known |= contents
+    kept = [data for data in contents if len(data) <= workspace.MOST_KEPT]
+    for data in kept:
+        with transaction.atomic(using=db):
+            found.append(services.add_version(db, intent.file_name, data, moment=clock.now_ms()).id)
+            recording.note(db, intent, found)
+    return len(kept) == len(contents)

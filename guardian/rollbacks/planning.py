@@ -13,6 +13,7 @@ from ..models import FileSnapshot, Rollback, WriteGuardianAudit
 from . import places, workspace
 from .merging import Conflict, take_out
 
+MOST_LINES = 50_000  # of a file that is merged: a memory file has some hundreds
 Way, Status = Rollback.Way, WriteGuardianAudit.Status
 
 
@@ -85,6 +86,11 @@ def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = 
     if now == after and hunk is None:
         return Plan(audit, now, before, Way.EXACT, audit.before_snapshot)
     texts = [text_of(one or b"") for one in (before, after, now)]
+    if any(text.count("\n") > MOST_LINES for text in texts):
+        words = {"file": audit.target_file, "most": f"{MOST_LINES:,}"}
+        raise NotPossible(
+            _("%(file)s has changed since, and has more than %(most)s lines. Take the change out by hand.") % words
+        )
     merged = take_out(*texts, only=None if hunk is None else [hunk])
     if hunk is not None and not (merged.taken_out or merged.done or merged.conflicts):
         raise NotPossible(_("This write has no hunk %(number)s.") % {"number": hunk})

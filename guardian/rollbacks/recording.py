@@ -130,6 +130,17 @@ def _say(db, audit_id, status, asked: Asked):
     )
 
 
+def noted(intent: RollbackIntent) -> list[str]:
+    """The versions that were noted before a process was killed."""
+    found: list[str] = orjson.loads(intent.meanwhile_json)
+    return found
+
+
+def note(db: str, intent: RollbackIntent, meanwhile: Sequence[str]) -> None:
+    """Versions that somebody wrote meanwhile, while it is not over yet."""
+    RollbackIntent.objects.using(db).filter(id=intent.id).update(meanwhile_json=orjson.dumps(list(meanwhile)).decode())
+
+
 def end(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[str] = ()) -> None:
     """An intent of which nothing is left to do. `meanwhile`: versions that somebody wrote while it was carried out."""
     about = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": orjson.dumps(list(meanwhile)).decode()}

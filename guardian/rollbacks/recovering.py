@@ -66,7 +66,7 @@ def recover_alone(agent: Agent) -> list[dict[str, Any]]:
 
 
 def _recovered(db, folder, intents):
-    placed = [_is_in_place(folder, intent) for intent in intents]
+    placed = [exchanging.is_in_place(folder, intent) for intent in intents]
     if all(placed):
         recording.finish(db, intents)
         done = [(intent, None, recording.data_before(db, intent)) for intent in intents]
@@ -87,21 +87,3 @@ def _recovered(db, folder, intents):
 
 def _told(intent, state, meanwhile):
     return {"file": intent.file_name, "state": state.value, "meanwhile": meanwhile}
-
-
-def _is_in_place(folder, intent):
-    """Whether the file was exchanged before the process died."""
-    if intent.state == State.EXCHANGED:
-        return True
-    draft, now = folder.displaced(intent.draft_name), folder.held(intent.file_name)
-    after = intent.after_snapshot.content_hash if intent.after_snapshot else ""
-    try:
-        if intent.after_snapshot is None:  # moved aside
-            return draft is not None
-        if draft is None:  # not written yet, or linked and gone
-            return intent.before_hash is None and now is not None and now.sha256 == after
-        # What the file held is in the draft only after the exchange, whatever somebody wrote to the file since.
-        return draft.sha256 == intent.before_hash or (draft.sha256 != after and now is not None and now.sha256 == after)
-    finally:
-        for one in filter(None, (draft, now)):
-            one.close()

@@ -23,6 +23,7 @@ from openclaw_web.errors import Refused
 from ..files import MEMORY_FILES
 
 MOST_BYTES = 5 * 1024 * 1024
+MOST_KEPT = 64 * 1024 * 1024  # of what an agent made of a displaced file
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
 RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,8 +52,8 @@ class Held:
         return hashlib.sha256(self.data).hexdigest()
 
     def now(self) -> bytes:
-        """What the opened file holds by now, wherever it was moved; at most one byte more than MOST_BYTES."""
-        return _read(self.handle)
+        """What the opened file holds by now, wherever it was moved; at most one byte more than MOST_KEPT."""
+        return _read(self.handle, MOST_KEPT)
 
     def check_writable(self, name: str) -> None:
         """Raises NotWritten for a file that nobody may write to: an exchange would not ask."""
@@ -192,8 +193,8 @@ def _step_into(path):
     return handle
 
 
-def _read(handle):
-    parts, left, place = [], MOST_BYTES + 1, 0
+def _read(handle, most=MOST_BYTES):
+    parts, left, place = [], most + 1, 0
     while left > 0 and (part := os.pread(handle, min(left, 1 << 20), place)):
         parts.append(part)
         place, left = place + len(part), left - len(part)
@@ -224,6 +225,9 @@ def _make_like(handle, like):
             os.setxattr(handle, name, os.getxattr(like.handle, name))
     with suppress(PermissionError):
         os.fchown(handle, like.about.st_uid, like.about.st_gid)
+    now = os.fstat(handle)
+    if (now.st_uid, now.st_gid) != (like.about.st_uid, like.about.st_gid):  # its agent might not read it any more
+        raise NotWritten(_("Nothing was written: this site may not keep the owner and group of the file."))
     os.fchmod(handle, stat.S_IMODE(like.about.st_mode) & RIGHTS)
 
 

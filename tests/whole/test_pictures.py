@@ -32,6 +32,11 @@ from agents.databases import alias
 from artifacts.models import Artifact
 print(Artifact.objects.using(alias("main")).get(summary__contains="test_a_full_slot_is_not_offered FAILED").sha256)
 """
+WRITE = """
+from agents.databases import alias
+from guardian.models import WriteGuardianAudit
+print(WriteGuardianAudit.objects.using(alias("main")).get(status="rolled_back").id)
+"""
 # What depends on the machine (fonts: widths, places) or on the moment (numbers, times) is left out.
 SEEN = """() => {
     const looks = ["display", "visibility", "color", "backgroundColor", "fontSize", "fontWeight", "textDecorationLine",
@@ -74,10 +79,18 @@ def _edited(page):
     page.get_by_text("now is fine").evaluate("(said) => scrollBy(0, said.getBoundingClientRect().top - 250)")
 
 
+def _line_of_a_write(page):
+    page.get_by_text("The pandan croissant").last.evaluate(
+        "(line) => scrollBy(0, line.getBoundingClientRect().top - 600)"
+    )
+
+
 PICTURES = (
     Picture("session", ALL_OF_A_SESSION, _tenth_turn),
     Picture("review", "/review/?sample={sample}", _edited),
     Picture("artifact", "/agents/main/artifacts/{artifact}/?mode=grep&pattern=FAILED%7CError&context=3"),
+    Picture("write", "/agents/main/writes/{write}/"),
+    Picture("blame", "/agents/main/writes/blame/MEMORY.md/", _line_of_a_write, look=(("color_scheme", "dark"),)),
     Picture("sessions", "/agents/main/sessions/", look=(("locale", "zh-CN"), ("color_scheme", "dark"))),
 )
 
@@ -96,6 +109,7 @@ class Site:
         assert made.end() == 0, made.said
         self.address = home.serve("--no-watch").address()
         self.facts = {"sample": home.python(SAMPLE), "artifact": home.python(ARTIFACT)}
+        self.facts["write"] = home.python(WRITE)
 
     def link(self):
         """Where somebody signs in, once: each picture has a browser of its own."""

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from operations.serving import supervisor
 
-from ... import showcase
+from ... import showcase, wrong
 
 
 class Command(Verb):
@@ -24,8 +24,11 @@ class Command(Verb):
     def run(self, port, fresh, serve, **options):
         site = supervisor.Options(port=port)
         link = f"http://{site.host}:{port}{showcase.prepare(self.say, is_fresh=fresh)}"
+        for sight, path in wrong.sights():
+            self.say(f"{sight}: http://{site.host}:{port}{path}")
         facts = {"link": link, "home": str(settings.HOME_DIR), "source": str(settings.STATE_DIR), "serves": serve}
         self.answer(facts, _("Sign in within a day with this one-time link: %(link)s") % {"link": link})
         self.stdout.flush()
         if serve:
-            raise SystemExit(supervisor.serve(site, self.say))
+            with wrong.own_workspaces():
+                raise SystemExit(supervisor.serve(site, self.say))

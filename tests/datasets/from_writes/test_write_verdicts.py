@@ -25,6 +25,14 @@ def test_each_row_has_its_verdict(as_reviewer):
     assert page.count('value="right"') == 1 and page.count('value="wrong"') == 2
 
 
+def test_a_rollback_has_no_buttons(as_reviewer):
+    """Its fact is that of the write which it took back: "right" would teach to write it and take it out."""
+    wrote("agent_ada", 4, b"x4", b"", turn_id="s1:u1", origin="rollback")
+    assert "<form" not in as_reviewer.get(URL, {"ids": ["w4"]}).text
+    page = as_reviewer.get("/agents/ada/write-verdicts/w4/", headers=HTMX).text
+    assert "A rollback cannot become a sample." in page and 'value="right"' not in page
+
+
 def test_viewers_have_no_buttons(as_stranger):
     page = as_stranger.get(URL, {"ids": ["w1"]}).text
     assert "Right" in page and "<form" not in page

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from guardian import services, versions
 from guardian.exact import data_of
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
-from guardian.recording import storing
+from guardian.recording import attributing, storing
 from guardian.recording.told import FileChange, Source, Told
 from guardian.rollbacks import performing, places, planning, recovering, settling, together, workspace
 from guardian.rollbacks.performing import Changed, Wish
@@ -174,6 +175,23 @@ def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
     assert file.read_bytes() == b"late\n" and not settling.of_audit(ada, "w1")
     with pytest.raises(Changed, match="already"):
         settling.settle(ada, "w1", kept.id, by="otto", seen=None)
+
+
+def test_what_was_written_into_a_displaced_file_is_no_change_of_the_file(ada, file):
+    """An import does not take it for what the file holds, and finds it when somebody writes just that."""
+    wrote(file, 1, b"a\n", b"b\n")
+    agent = os.open(file, os.O_WRONLY)
+    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+        assert roll_back(ada, 1).meanwhile
+    os.close(agent)
+    later = 4_000_000_000_000
+    assert not services.keep_version(DB, NAME, b"a\n", modified_ms=later)
+    attributing.settle(DB, NAME)
+    untold = WriteGuardianAudit.objects.using(DB).filter(origin="unattributed")
+    assert not untold.exists() and data_of(versions.newest(ada, NAME)) == b"a\n"
+    assert services.keep_version(DB, NAME, b"late\n", modified_ms=later)
+    attributing.settle(DB, NAME)
+    assert untold.get().before_snapshot.content == "a\n"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ FILLED = {
     ),
     "agents/main/agent/openclaw-agent.sqlite": (
         *("sessions", "transcript_events", "transcript_event_identities", "conversation_turns", "artifacts"),
-        *("memory_gate_decisions", "file_snapshots", "workspace_files"),
+        *("memory_gate_decisions", "file_snapshots", "workspace_files", "write_guardian_audit", "guardian_statuses"),
+        *("rollbacks", "rollback_intents", "behavior_corrections", "guardian_runs", "guardian_receipts"),
     ),
 }
 

@@ -1,0 +1,158 @@
+"""A memory that went wrong, and what was done about it.
+
+A baker says that there is no sesame in a bread this week, and the plugin writes down that there never is; the shop's
+chat tells a customer so. An operator finds the line, rolls the write back, and makes a rule of what was wrong with it.
+Two more facts of this kind are stopped by that rule: the plugin's write is flagged, our own guardian refuses.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from agents.models import Agent, CollectorSource
+from datasets.from_writes import judging, queueing
+from gate.models import MemoryGateDecision
+from guardian.correcting import correcting
+from guardian.models import WriteGuardianAudit
+from guardian.proposing import facts, settling
+from guardian.proposing.asking.guardians import Guardian
+from guardian.recording import recorded
+from guardian.recording.schemas import WriteIn
+from guardian.rollbacks import performing, places, planning
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+from openclaw_web.llm.endpoint import Endpoint
+
+from .files import memory
+from .files.workspace import Workspace
+from .gate import kept_facts
+from .writes import BY, MODEL
+
+AGENT = "main"
+WRONG = "The tide sourdough contains no sesame."
+WHY_BACK = "Wrong: the allergen sheet says traces of sesame. A customer with an allergy was told otherwise."
+WHY_RULE = "A remark about one week. What a product contains is in reference/allergens.md and nowhere else."
+PATTERN = r"\b(contains? no|free (of|from)|without)\b.*\b(wheat|milk|eggs?|sesame|nuts?|soy)\b"
+ELSEWHERE = "The pages of the shop ask for free slots every minute."
+WHY_ELSEWHERE = "How the shop's site works belongs in TOOLS.md: Arjun looks there."
+GOOD = "There is no calendar tool. Reminders come from scheduled tasks."
+Status = WriteGuardianAudit.Status
+
+
+def tell(*, by: str) -> None:
+    """Let the story happen, as far as it did not happen yet."""
+    agent = Agent.objects.filter(agent_id=AGENT).first()
+    wrong = agent and _write_of(agent, WRONG)
+    if not wrong or not _are_own():
+        return
+    with own_workspaces():
+        if wrong.status == Status.WRITTEN:
+            wish = performing.Wish(by, WHY_BACK)
+            performing.perform(agent, wrong.id, wish, seen=planning.plan(agent, wrong.id).now_hash)
+    if not correcting.of_audit(agent.db, wrong.id):
+        about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "pattern": PATTERN}
+        correcting.correct(agent, wrong.id, by=by, **about)
+        _catch_up(agent, by)
+        _make_samples(agent, by)
+
+
+def sights() -> list[tuple[str, str]]:
+    """What to look at, and where it is; nothing where the story did not happen."""
+    agent = Agent.objects.filter(agent_id=AGENT).first()
+    wrong = agent and _write_of(agent, WRONG)
+    if not wrong or wrong.status != Status.ROLLED_BACK:
+        return []
+    flagged = WriteGuardianAudit.objects.using(agent.db).exclude(rule_id=None).filter(status=Status.WRITTEN).first()
+    found = [
+        (_("A wrong fact in MEMORY.md, and how it was rolled back"), wrong.get_absolute_url()),
+        (_("The rule that was made of it"), reverse("guardian:rule_list", args=[AGENT])),
+        (_("Who put each line into MEMORY.md"), reverse("guardian:blame", args=[AGENT, "MEMORY.md"])),
+        (_("All writes by week"), reverse("guardian:chart", args=[AGENT])),
+    ]
+    if flagged:
+        found.insert(2, (_("A write that this rule flagged, to be rolled back"), flagged.get_absolute_url()))
+    return found
+
+
+@contextmanager
+def own_workspaces() -> Iterator[None]:
+    """Allow writes into workspaces for the block, if there are none but those in the folder that the demo made.
+
+    OPENCLAW_WEB_WORKSPACE_WRITES protects the files of people's agents. With any other source, what it says holds.
+    """
+    said = settings.WORKSPACE_WRITES
+    settings.WORKSPACE_WRITES = said or _are_own()
+    try:
+        yield
+    finally:
+        settings.WORKSPACE_WRITES = said
+
+
+def _are_own():
+    own = settings.STATE_DIR.resolve()
+    sources = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
+    if any(Path(root).resolve() != own for root in sources.values_list("root", flat=True)):
+        return False
+    try:
+        return all(places.workspace_of(agent).is_relative_to(own) for agent in Agent.objects.all())
+    except Refused:
+        return False
+
+
+def _catch_up(agent, by):
+    """The two facts that nobody has written down yet: the plugin does not ask for rules, our own guardian does."""
+    waiting = [one for one in kept_facts(agent.agent_id).values() if one.by == "later"]
+    decisions = MemoryGateDecision.objects.using(agent.db).filter(turn_id__in=[one.turn for one in waiting])
+    by_turn = {decision.turn_id: decision for decision in decisions}
+    told = [one for one in waiting if one.turn in by_turn]
+    for one in told[:1]:
+        _write_as_plugin(agent, one, by_turn[one.turn])
+    for one in told[1:]:
+        if facts.is_open(agent.db, by_turn[one.turn]):
+            nobody = Guardian(Endpoint("", ""), "", 1, {})  # the rule speaks before anybody would be asked
+            settling.handle(agent, nobody, settling.of_decision(by_turn[one.turn], by=by), wait=lambda _seconds: None)
+
+
+def _write_as_plugin(agent, kept: memory.Kept, decision):
+    """Change the file, then tell of it: the write is made after the rule, so it is flagged."""
+    file = places.workspace_of(agent) / kept.file
+    workspace = Workspace(agent.agent_id, "")
+    before = workspace.files[kept.file] = file.read_text(encoding="utf-8")
+    after = memory.put(workspace, kept)
+    file.write_text(after, encoding="utf-8", newline="\n")
+    write = WriteIn(
+        id="demo-write-late",
+        turn_id=decision.turn_id,
+        decision_id=decision.id,
+        session_id=kept.session_key,
+        target_file=kept.file,
+        candidate_fact=kept.fact,
+        status="written",
+        llm_model=MODEL,
+        llm_latency_ms=1_840,
+        agent_steps=3,
+        created_at=clock.now_ms(),
+        before=before,
+        after=after,
+    )
+    recorded.record(agent, [write], by=BY)
+
+
+def _make_samples(agent, by):
+    """A write that waits for a verdict, one that went to the wrong file, and the one that was rolled back."""
+    if elsewhere := _write_of(agent, ELSEWHERE):
+        correcting.correct(agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by)
+    if good := _write_of(agent, GOOD):
+        judging.say(agent, good.id, judging.NONE, by=by)
+    queueing.queue(agent)
+
+
+def _write_of(agent, fact):
+    """The write that put a fact into a file."""
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(candidate_fact=fact)
+    rows = rows.filter(status__in=(Status.WRITTEN, Status.ROLLED_BACK), origin=WriteGuardianAudit.Origin.RECORDED)
+    return rows.order_by("created_at").first()

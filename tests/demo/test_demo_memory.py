@@ -1,0 +1,206 @@
+"""The demo's story of a memory that went wrong: what is on disk, in the store and on the pages after it was told."""
+
+import json
+import sqlite3
+import urllib.request
+from contextlib import closing
+
+import pytest
+
+from agents.models import CollectorSource
+from demo import wrong
+from demo.files import memory
+from demo.files.home import write_home
+from demo.files.workspace import Workspace, shipped
+from demo.screenplay import stories
+from demo.showcase import MARKER
+from tests.processes import Home
+
+TOKEN = """
+from people.accounts import tokens
+print(tokens.make_token_for("demo", name="test", role="operator", days=1)[1])
+"""
+FLAGGED, REFUSED = "The pandan croissant contains no nuts.", "The cardamom knot contains no nuts."
+
+
+class Site:
+    """The demo of a day that stays, made by a process of its own."""
+
+    def __init__(self, path):
+        self.home, self.openclaw = Home(path / "home"), path / "openclaw"
+        self.home.env["OPENCLAW_STATE_DIR"] = str(self.openclaw)
+        write_home(self.openclaw)
+        (self.openclaw / MARKER).write_text('{"complete": true}')
+        self.said = self.prepare()
+        self.kept = memory.read(self.openclaw)["main"]
+
+    def prepare(self):
+        run = self.home.start("demo", "--no-serve")
+        assert run.end() == 0, run.said
+        return run.said
+
+    def rows(self, sql, agent="main"):
+        file = self.home.path / "agents" / agent / "agent" / "openclaw-agent.sqlite"
+        with closing(sqlite3.connect(file)) as db:
+            return db.execute(sql).fetchall()
+
+    def file(self):
+        return (self.openclaw / "workspace" / "MEMORY.md").read_text()
+
+    def message(self, session_id, record_id):
+        """The words of a record of a transcript."""
+        file = next((self.openclaw / "agents" / "main" / "sessions").glob(f"{session_id}*.jsonl"))
+        records = (json.loads(line) for line in file.read_text().splitlines())
+        record = next(record for record in records if record["id"] == record_id)
+        return record["message"]["content"][0]["text"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("memory"))
+    yield site
+    site.home.close()
+
+
+def after(kept):
+    """What MEMORY.md holds after these changes."""
+    workspace = Workspace("main", "")
+    for one in kept:
+        memory.put(workspace, one)
+    return workspace.files["MEMORY.md"]
+
+
+@pytest.mark.kill
+def test_the_wrong_line_is_gone_and_later_lines_stay(site):
+    told = [one for one in site.kept if one.by != "later"]
+    at = next(number for number, one in enumerate(told) if one.fact == wrong.WRONG)
+    late = next(one for one in site.kept if one.by == "later")
+    assert any(one.file == "MEMORY.md" for one in told[at + 1 :])
+    assert site.file() == after([*told[:at], *told[at + 1 :], late])
+    copy = next((site.home.path / "rollback-copies" / "main").iterdir())
+    assert copy.read_text() == after(told)
+
+
+@pytest.mark.kill
+def test_it_was_written_rolled_back_and_corrected(site):
+    sql = f"SELECT id, status, lines_added FROM write_guardian_audit WHERE candidate_fact = '{wrong.WRONG}'"
+    [(audit_id, status, added)] = site.rows(f"{sql} AND origin = 'recorded'")
+    assert (status, added) == ("rolled_back", 1)
+    about = f"WHERE audit_id = '{audit_id}'"
+    assert site.rows(f"SELECT status, given_by, reason FROM guardian_statuses {about} ORDER BY id") == [
+        ("written", "plugin", ""),
+        ("rolled_back", "demo", wrong.WHY_BACK),
+    ]
+    assert site.rows(f"SELECT rolled_back_by, way FROM rollbacks {about}") == [("demo", "merged")]
+    rule = "SELECT corrected_status, correction_pattern, correction_reason, switched_off_at FROM behavior_corrections"
+    assert site.rows(f"{rule} {about}") == [("refused", wrong.PATTERN, wrong.WHY_RULE, None)]
+    decided = f"SELECT prompt_version FROM memory_gate_decisions WHERE candidate_fact = '{wrong.WRONG}'"
+    assert site.rows(decided) == [("gate-8",)]  # the prompt that keeps passing remarks
+
+
+@pytest.mark.kill
+def test_the_rule_stops_the_next_ones(site):
+    named = "SELECT candidate_fact, status, origin, reason FROM write_guardian_audit WHERE rule_id IN"
+    assert site.rows(f"{named} (SELECT id FROM behavior_corrections) ORDER BY created_at") == [
+        (FLAGGED, "written", "recorded", None),
+        (REFUSED, "refused", "own", wrong.WHY_RULE),
+    ]
+    assert REFUSED not in site.file()
+    assert FLAGGED in site.file()
+    assert site.rows("SELECT count(*) FROM guardian_steps") == [(0,)]  # no model was asked
+
+
+@pytest.mark.kill
+def test_a_line_leads_to_the_message_that_put_it_there(site):
+    address, token = site.home.serve("--no-watch").address(), site.home.python(TOKEN)
+
+    def get(path):
+        request = urllib.request.Request(f"{address}/api/v1/agents/main/guardian/{path}")
+        request.add_header("Authorization", f"Bearer {token}")
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    line = site.file().split("\n").index(f"- {FLAGGED}") + 1
+    blame = get("files/MEMORY.md/blame")
+    run = next(run for run in blame["runs"] if run["first"] <= line <= run["last"])
+    assert run["first"] == run["last"]
+    assert "no nuts near the croissants today" in site.message(run["session_id"], run["message_id"])
+    assert get(f"writes/{run['audit_id']}")["candidate_fact"] == FLAGGED
+    [(turn_id,)] = site.rows("SELECT turn_id FROM write_guardian_audit WHERE status = 'rolled_back'")
+    assert "no sesame in the tide this week" in site.message(*turn_id.split(":"))
+    # It was served without OPENCLAW_WEB_WORKSPACE_WRITES: what the demo may do, `serve` on the same home may not.
+    assert "OPENCLAW_WEB_WORKSPACE_WRITES=1" in get(f"writes/{run['audit_id']}/rollback")["problem"]
+
+
+@pytest.mark.kill
+def test_five_weeks_of_writes_are_there(site):
+    weeks = "SELECT count(DISTINCT created_at / 604800000) FROM write_guardian_audit WHERE status ="
+    assert site.rows(f"{weeks} 'written' AND origin = 'recorded'")[0][0] >= 5
+    assert site.rows(f"{weeks} 'refused'")[0][0] >= 4
+    untold = "SELECT target_file, coalesce(reason, ''), lines_added, lines_removed FROM write_guardian_audit"
+    assert site.rows(f"{untold} WHERE origin = 'unattributed' ORDER BY created_at") == [
+        ("MEMORY.md", "consolidation", 1, 1),
+        ("TOOLS.md", "", 1, 1),
+    ]
+    assert site.rows(f"{untold} WHERE origin = 'unattributed'", "research") == []
+    for agent in ("main", "research"):
+        unknown = "SELECT count(*) FROM write_guardian_audit WHERE status = 'written' AND hunks_json IS NULL"
+        assert site.rows(unknown, agent) == [(0,)]
+
+
+@pytest.mark.kill
+def test_three_writes_wait_for_review(site):
+    sample = "SELECT count(*) FROM dataset_samples WHERE sample_type = 'write_guardian_decision' AND annotation_status"
+    assert (site.home.count(f"{sample} = 'needs_review'"), site.home.count(f"{sample} = 'pending'")) == (2, 1)
+    moved = "SELECT corrected_status, corrected_target_file FROM behavior_corrections WHERE apply_to_future = 0"
+    assert site.rows(moved) == [("written", "TOOLS.md")]
+
+
+@pytest.mark.kill
+def test_the_report_names_the_pages_and_nothing_happens_twice(site):
+    everything = "SELECT id, status FROM write_guardian_audit ORDER BY id"
+    before, held = site.rows(everything), site.file()
+    said = site.prepare()
+    assert (site.rows(everything), site.file()) == (before, held)
+    for words in (site.said, said):
+        assert "rolled back: http://127.0.0.1:8765/agents/main/writes/" in words
+        assert "/agents/main/writes/rules/" in words
+        assert "/agents/main/writes/blame/MEMORY.md/" in words
+        assert "/agents/main/writes/chart/" in words
+
+
+@pytest.mark.django_db
+def test_the_demo_allows_itself_to_write_into_its_own_folder_only(home, settings, tmp_path):
+    settings.STATE_DIR, settings.WORKSPACE_WRITES = tmp_path / "openclaw", False
+    with wrong.own_workspaces():
+        assert settings.WORKSPACE_WRITES
+    assert not settings.WORKSPACE_WRITES
+    about = {"kind": CollectorSource.Kind.AGENT, "agent_id": "theirs", "root": str(tmp_path / "theirs")}
+    CollectorSource.objects.create(source_key="theirs", path="agents/theirs", **about)
+    with wrong.own_workspaces():
+        assert not settings.WORKSPACE_WRITES
+
+
+def test_facts_of_stories_have_a_place_in_the_files():
+    """A day on which such a story is told must not be the first one on which it fails."""
+    told = [(story, beat) for story in stories().values() for beat in story.beats if beat.kind == "remember"]
+    assert len(told) > 15
+    for story, beat in told:
+        name, _, section = beat.head.removeprefix("later ").partition(" ")
+        agent = next(iter(story.tags["agent"]))
+        assert f"## {section}\n" in shipped(agent)[name], story.name
+
+
+def test_changes_are_put_in_the_order_of_time(tmp_path):
+    """Sessions overlap: what was told first on the stage may have happened later."""
+    late = memory.Kept(20, "plugin", "MEMORY.md", "Shop", "", "- Later.")
+    early = memory.Kept(10, "plugin", "MEMORY.md", "Shop", "", "- Earlier.")
+    workspace = Workspace("main", "")
+    workspace.kept += [late, early, memory.Kept(30, "plugin", "MEMORY.md", "Shop", "", "- Later.")]
+    memory.write(tmp_path, {"main": workspace}, 40 * 86_400_000)
+    kept = [one for one in memory.read(tmp_path)["main"] if one.by == "plugin"]
+    assert [one.fact for one in kept] == ["Earlier.", "Later.", "Later."]
+    changes = list(memory.replayed("main", kept))
+    assert [change.before == change.after for change in changes] == [False, False, True]
+    assert workspace.files["MEMORY.md"].index("- Earlier.\n- Later.\n") > 0
+    assert memory.read(tmp_path / "elsewhere") == {}
