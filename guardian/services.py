@@ -33,8 +33,13 @@ def snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
 
 
 def add_version(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
-    """A version of a memory file of this moment, among those that are there, in the caller's transaction."""
+    """A version of a memory file of this moment, whatever its latest one holds, in the caller's transaction."""
     return _kept(db, name, data, moment)[0]
+
+
+def version(name: str, data: bytes, *, moment: int) -> FileSnapshot:
+    """A version of a memory file, not stored yet; the same content of the same moment has the same id."""
+    return FileSnapshot(**_columns(name, data, moment))
 
 
 def is_latest(db: str, name: str, data: bytes) -> bool:
@@ -49,21 +54,24 @@ def _latest(db, name):
 
 def _kept(db, name, data, moment):
     """The version, and whether it is new."""
+    columns = _columns(name, data, moment)
+    return versions(db, name).get_or_create(id=columns.pop("id"), defaults=columns)
+
+
+def _columns(name, data, moment):
     digest = hashlib.sha256(data).hexdigest()
     text = data.decode(errors="replace")
     is_lossy = text.encode(errors="replace") != data or "\x00" in text
-    return versions(db, name).get_or_create(
-        id=f"{name}@{digest[:32]}@{moment}",
-        defaults={
-            "file_name": name,
-            "content": text.replace("\x00", "\ufffd"),
-            "content_hash": digest,
-            "created_at": moment,
-            "size_bytes": len(data),
-            "is_lossy": is_lossy,
-            "raw": data if is_lossy else None,
-        },
-    )
+    return {
+        "id": f"{name}@{digest[:32]}@{moment}",
+        "file_name": name,
+        "content": text.replace("\x00", "\ufffd"),
+        "content_hash": digest,
+        "created_at": moment,
+        "size_bytes": len(data),
+        "is_lossy": is_lossy,
+        "raw": data if is_lossy else None,
+    }
 
 
 def versions(db: str, name: str) -> QuerySet[Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Max, OuterRef, Subquery
+from django.db.models import Count, Max
 
 from agents.models import Agent
 from ledger.json_columns import object_in
@@ -77,7 +77,8 @@ def amount(versions) -> int:
 
 def first_files(agent: Agent) -> list[File]:
     """The five memory files, seen or not, and the files that every session reads, as far as they were seen."""
-    seen = {row["file_name"]: row for model in (FileSnapshot, WorkspaceFile) for row in _summed(agent, model, True)}
+    summed = (_with_sizes(agent, model, _summed(agent, model, True)) for model in (FileSnapshot, WorkspaceFile))
+    seen = {row["file_name"]: row for rows in summed for row in rows}
     files = [File(**_named(seen[name])) if name in seen else File(name) for name in ALWAYS_FIRST]
     files = [file for file in files if file.version_count or file.is_memory]
     said = _said_of_prompts(agent)
@@ -95,7 +96,7 @@ def other_files(agent: Agent, *, notes: bool | None = None, **place: Any) -> Pag
     if notes is not None:
         rows = rows.filter(file_name__startswith=NOTES) if notes else rows.exclude(file_name__startswith=NOTES)
     found = page_of(rows, order=("-file_name",), **place)
-    page = Page(File(**_named(row)) for row in found)
+    page = Page(File(**_named(row)) for row in _with_sizes(agent, WorkspaceFile, found))
     page.next, page.previous = found.next, found.previous
     return page
 
@@ -108,11 +109,18 @@ def amount_of_notes(agent: Agent) -> int:
 
 def _summed(agent, model, is_first):
     rows = model.objects.using(agent.db)
-    same = model.objects.filter(file_name=OuterRef("file_name")).order_by(*ORDER)
     rows = rows.filter(file_name__in=ALWAYS_FIRST) if is_first else rows.exclude(file_name__in=ALWAYS_FIRST)
-    return rows.values("file_name").annotate(
-        version_count=Count("id"), changed_at=Max("created_at"), size_bytes=Subquery(same.values("size_bytes")[:1])
-    )
+    return rows.values("file_name").annotate(version_count=Count("*"), changed_at=Max("created_at"))
+
+
+def _with_sizes(agent, model, summed):
+    """The same with the size of the newest version, read for these files alone: not for each version they had."""
+    rows = list(summed)
+    names, moments = ([row[key] for row in rows] for key in ("file_name", "changed_at"))
+    newest = model.objects.using(agent.db).filter(file_name__in=names, created_at__in=moments)
+    columns = ("id", "file_name", "created_at", "size_bytes")
+    sizes = {(name, at): size for _id, name, at, size in sorted(newest.values_list(*columns))}
+    return [row | {"size_bytes": sizes[row["file_name"], row["changed_at"]]} for row in rows]
 
 
 def _named(row):

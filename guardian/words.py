@@ -16,13 +16,13 @@ ORIGIN_WORDS = {
     Origin.ROLLBACK: _("Rollback"),
 }
 MATCH_SENTENCES = {
-    "given": _("The source of this write named the turn."),
+    "given": _("The source named the turn, of this write or of its decision."),
     "exact": _("The turn is the one of the decision behind this write."),
     "near": _("The turn was found by session and time alone. It may be another turn."),
     "none": _("No turn was found for this write."),
 }
 SOURCE_WORDS = {
-    Source.API: _("API"),
+    Source.API: _("API or command"),
     Source.LOG: _("Log of the plugin"),
     Source.DATABASE: _("Database of the plugin"),
     Source.FILES: _("Versions of the file"),

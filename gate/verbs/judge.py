@@ -37,7 +37,7 @@ def run(agent, session, since, until, limit, again, dry_run, yes, quiet, **optio
 
 def _shown(plan, is_all):
     rows = ((_("Turns"), f"{plan.turns:,}"), (_("Withheld"), f"{plan.withheld:,}"))
-    return sending.shown(plan, rows, name="run", is_all=is_all or not plan.turns)
+    return sending.shown(plan, rows, count=plan.turns, name="run", is_all=is_all)
 
 
 def _sent(agent, asked, is_quiet):

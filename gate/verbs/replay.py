@@ -65,7 +65,7 @@ def _shown(plan, is_all):
         (_("Skipped, no window stored"), f"{plan.skipped:,}"),
         (_("Withheld"), f"{plan.withheld:,}"),
     )
-    return sending.shown(plan, rows, name="replay", is_all=is_all or not plan.decisions)
+    return sending.shown(plan, rows, count=plan.decisions, name="replay", is_all=is_all)
 
 
 def _sent(agent, wanted, is_quiet):

@@ -25,13 +25,13 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--yes", action="store_true", help=_("send it"))
 
 
-def shown(plan: Estimate, rows: Rows, *, name: str, is_all: bool) -> Outcome:
-    """What would be sent, with `rows` (label, value) about it; `name` is the run's in the receipt.
+def shown(plan: Estimate, rows: Rows, *, count: int, name: str, is_all: bool) -> Outcome:
+    """What would be sent of `count` things, with `rows` (label, value) about them; `name` is the run's in the receipt.
 
     Unless that was all that was asked for, or there is nothing to send, it is a refusal: nothing was sent.
     """
     receipt, words = {"plan": plan.as_json(), name: None}, _in_words(plan, rows)
-    if is_all:
+    if is_all or not (count or plan.problem):
         return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
     sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
     return Outcome(receipt, f"{words}\n{sentence}", REFUSED, sentence)

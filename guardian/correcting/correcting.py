@@ -62,6 +62,8 @@ def correct(
     audit = audit_of(agent.db, audit_id)
     if is_withheld(agent.db, audit):
         raise Refused(_("Somebody opted out whose words this write holds, or may hold. It cannot be corrected."))
+    if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:
+        raise Refused(_("A rollback cannot be corrected. Correct the write that it took back."))
     was = original(agent.db, audit)
     said = _said(was, status, fact, file)
     _check(said, reason)

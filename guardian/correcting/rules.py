@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -15,6 +16,10 @@ MOST = 100  # rules of one agent that are switched on: each is compared with eve
 Status, Origin = WriteGuardianAudit.Status, WriteGuardianAudit.Origin
 TOLD = (Origin.RECORDED, Origin.IMPORTED)
 NEWEST = ("-corrected_at", "-id")
+READ = (
+    *("id", "correction_pattern", "corrected_at", "corrected_status", "correction_reason"),
+    *("original_candidate_fact", "corrected_candidate_fact", "original_target_file", "corrected_target_file"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,12 @@ def ruling(db: str, *, fact: str, target_file: str) -> Ruling | None:
 
     A rule may hold words of somebody who has opted out by now: it gives nothing away, and the fact is refused.
     """
-    return _ruling(list(switched_on(db)[:MOST]), fact, target_file)
+    row = _matching(in_force(db), fact)
+    if row is None:
+        return None
+    if sayable.is_withheld(db, sayable.audit_of(db, row.audit_id)):
+        return Ruling(row.id, Status.REFUSED, fact, target_file, _("Somebody opted out whose words this rule holds."))
+    return said_by(row, fact=fact, target_file=target_file)
 
 
 def acted(db: str, rule_id: str, audit_id: str) -> None:
@@ -45,20 +55,24 @@ def acted(db: str, rule_id: str, audit_id: str) -> None:
     WriteGuardianAudit.objects.using(db).filter(id=audit_id).update(rule_id=rule_id)
 
 
-def flag(db: str, audits: Sequence[WriteGuardianAudit]) -> int:
-    """Name in each of these writes, which the caller stores, the rule that it goes against; says how many do.
+def in_force(db: str) -> list[Any]:
+    """What `flag` knows of the rules that are switched on, the newest first. Rows, not objects: a plugin waits."""
+    return list(switched_on(db).values_list(*READ, named=True)[:MOST])
+
+
+def flag(audits: Sequence[WriteGuardianAudit], rows: Sequence[Any]) -> int:
+    """Name in each of these writes, which the caller stores, the rule `in_force` that it goes against; says how many.
 
     Only what somebody else wrote is flagged, after the rule was made. Its status stays: the file has been changed. A
     write that names a rule keeps it.
     """
-    written = [one for one in audits if _may_be_flagged(one)]
-    rows = list(switched_on(db)[:MOST]) if written else []
     flagged = 0
-    for one in written if rows else ():
+    for one in filter(_may_be_flagged, audits) if rows else ():
         made_before = [row for row in rows if row.corrected_at <= one.created_at]
-        said = _ruling(made_before, one.candidate_fact or "", one.target_file or "")
-        if said and said.differs(fact=one.candidate_fact or "", target_file=one.target_file or ""):
-            one.rule_id = said.rule_id
+        fact, target_file = one.candidate_fact or "", one.target_file or ""
+        row = _matching(made_before, fact)
+        if row and said_by(row, fact=fact, target_file=target_file).differs(fact=fact, target_file=target_file):
+            one.rule_id = row.id
             flagged += 1
     return flagged
 
@@ -83,14 +97,10 @@ def check_room(db: str, *, but: str = "") -> None:
         raise Refused(_("%(most)s rules are switched on. Switch one off first.") % {"most": MOST})
 
 
-def _ruling(rows, fact, target_file):
+def _matching(rows, fact):
+    """The first of these rules whose pattern matches a fact."""
     seen = patterns.encoded(fact)
-    row = next((one for one in rows if _matches(one, seen)), None)
-    if row and sayable.is_withheld(row._state.db, row.audit):
-        return Ruling(
-            row.id, Status.REFUSED, fact, target_file, _("Somebody has opted out whose words this rule holds.")
-        )
-    return row and said_by(row, fact=fact, target_file=target_file)
+    return next((one for one in rows if _matches(one, seen)), None)
 
 
 def _matches(rule, seen):
@@ -100,7 +110,7 @@ def _matches(rule, seen):
         return False
 
 
-def said_by(rule: BehaviorCorrection, *, fact: str, target_file: str) -> Ruling:
+def said_by(rule: Any, *, fact: str, target_file: str) -> Ruling:
     """What a rule says of a fact that it matches: what its correction left as it was, it leaves as it is."""
     is_other_fact = rule.corrected_candidate_fact and rule.corrected_candidate_fact != rule.original_candidate_fact
     is_other_file = rule.corrected_target_file and rule.corrected_target_file != rule.original_target_file

@@ -5,6 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
 from django.db import OperationalError
 from django.db.models import Count, ExpressionWrapper, F, IntegerField
 from django.urls import reverse
@@ -17,6 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.formatting import day_in_words
+from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.time_limits import time_box
 
 from ..models import WriteGuardianAudit
@@ -27,6 +29,10 @@ BUDGET_MS = 2_000
 KINDS = ("written", "rolled_back", "refused", "failed", "skipped", "rollbacks")
 TONES = ("ok", "info", "warn", "bad", "muted", "accent")  # of the same
 Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
+# Stretches of an index, counted one by one: to group all rows SQLite sorts them.
+STRETCHES = f"""SELECT weeks.value, kinds.value, (SELECT count(*) FROM write_guardian_audit
+    WHERE {{column}} = kinds.value AND created_at >= %s + weeks.value * %s AND created_at < %s + (weeks.value + 1) * %s)
+    FROM {words.each("weeks")} CROSS JOIN {words.each("kinds")}"""  # noqa: S608
 
 
 @dataclass(slots=True)
@@ -58,26 +64,42 @@ def weeks_of(agent: Agent, *, file: str = "", weeks: int = WEEKS[0]) -> list[Wee
     first = monday_of(day_of(clock.now_ms())) - timedelta(weeks=weeks - 1)
     found = [Week(first + timedelta(weeks=number)) for number in range(weeks)]
     start = start_of(first)
-    rows = WriteGuardianAudit.objects.using(agent.db)
-    rows = rows.filter(created_at__gte=start, created_at__lt=start + weeks * WEEK_MS)
-    rows = rows.filter(target_file=file) if file else rows
-    number = ExpressionWrapper((F("created_at") - start) / WEEK_MS, output_field=IntegerField())
-    sums = rows.annotate(week=number).values_list("week", "status", "origin").annotate(amount=Count("*")).order_by()
     with time_box(agent.db, BUDGET_MS) as is_up:
         try:
-            counted = list(sums)
+            _count(agent.db, found, start, file)
         except OperationalError as exc:
             if not is_up(exc):
                 raise
             raise Refused(_("There are too many writes to count. Choose fewer weeks.")) from exc
-    for at, status, origin, amount in counted:
-        _add(found[at], status, origin, amount)
     return found
 
 
-def _add(week, status, origin, amount):
-    week.counts["rollbacks" if origin == Origin.ROLLBACK else status] += amount
-    week.unattributed += amount if origin == Origin.UNATTRIBUTED else 0
+def _count(db, found, start, file):
+    """Fill in the weeks: of one file from its rows; of all files from stretches of indexes, and rows of rollbacks."""
+    rows = WriteGuardianAudit.objects.using(db)
+    rows = rows.filter(created_at__gte=start, created_at__lt=start + len(found) * WEEK_MS)
+    rows = rows.filter(target_file=file) if file else rows.filter(origin=Origin.ROLLBACK)
+    number = ExpressionWrapper((F("created_at") - start) / WEEK_MS, output_field=IntegerField())
+    sums = rows.annotate(week=number).values_list("week", "status", "origin").annotate(amount=Count("*")).order_by()
+    for at, status, origin, amount in sums:
+        week = found[at]
+        if origin == Origin.ROLLBACK:
+            week.counts["rollbacks"] += amount
+            week.counts[status] -= 0 if file else amount  # of those that are counted below
+        else:
+            week.counts[status] += amount
+            week.unattributed += amount if origin == Origin.UNATTRIBUTED else 0
+    if not file:
+        for at, status, amount in _stretches(db, "status", found, start, Status.values):
+            found[at].counts[status] += amount
+        for at, _origin, amount in _stretches(db, "origin", found, start, [Origin.UNATTRIBUTED]):
+            found[at].unattributed = amount
+
+
+def _stretches(db, column, found, start, values):
+    """The week, the value and how many, for each value of a column that has an index with the time."""
+    listed = [orjson.dumps(each).decode() for each in (list(range(len(found))), values)]
+    return statements.rows(db, STRETCHES.format(column=column), [start, WEEK_MS, start, WEEK_MS, *listed])
 
 
 def labels() -> dict[str, str]:

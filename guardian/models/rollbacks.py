@@ -78,6 +78,7 @@ class RollbackIntent(models.Model):
                 name="idx_intent_meanwhile",
                 condition=Q(settled_at=None) & ~Q(meanwhile_json="[]"),
             ),
+            models.Index(fields=["meanwhile_json"], name="idx_intent_displaced", condition=~Q(meanwhile_json="[]")),
             models.Index(fields=["after_snapshot"], name="idx_intent_snapshot"),
         ]
 

@@ -53,23 +53,29 @@ class _Diffs:
 
 def settle(db: str, name: str, *, since: int = 0) -> Settled:
     """Bring the writes of a file in line with its versions, from the moment `since` on. Doing it twice does no harm."""
-    diffs, settled = _Diffs(db), Settled()
-    found = history.gaps(db, name, since)
+    diffs = _Diffs(db)
+    found = history.course(db, name, since).gaps
     rows = unattributed.known(db, name, found)
     for gap in found:  # what takes long, before anybody waits for us
         if _is_new(gap, rows):
             diffs.of(gap.before, gap.after)
     with writing.in_turn_of(db):
-        found = history.gaps(db, name, since)
-        rows = unattributed.known(db, name, found)
-        for gap in found:
-            shared = len(gap.loose) + gap.is_unannounced > 1
-            for write in gap.loose:
-                settled.attached += _attach(db, write, gap, diffs, is_shared=shared)
-            unattributed.keep(db, name, gap, rows, diffs.of, settled, is_shared=shared)
-        for write in history.detached(db, name, found):
-            _detach(db, write)
-        unattributed.forget_others(db, found, rows, settled)
+        return settle_within(db, name, since=since, diffs=diffs)
+
+
+def settle_within(db: str, name: str, *, since: int = 0, diffs: _Diffs | None = None) -> Settled:
+    """The same in the caller's transaction; `diffs` are those that were made before."""
+    diffs, settled = diffs or _Diffs(db), Settled()
+    course = history.course(db, name, since)
+    rows = unattributed.known(db, name, course.gaps)
+    for gap in course.gaps:
+        shared = len(gap.loose) + gap.is_unannounced > 1
+        for write in gap.loose:
+            settled.attached += _attach(db, write, gap, diffs, is_shared=shared)
+        unattributed.keep(db, name, gap, rows, diffs.of, settled, is_shared=shared)
+    for write in course.detached:
+        _detach(db, write)
+    unattributed.forget_others(db, course.gaps, rows, settled)
     return settled
 
 

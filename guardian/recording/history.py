@@ -9,22 +9,14 @@ from django.db.models import Exists, OuterRef, Q
 
 from .. import services
 from ..models import RollbackIntent, WriteGuardianAudit
-from .placing import NEAR_MS
-from .told import CHANGED, Origin, Source
+from . import reading
+from .reading import Version
+from .told import Origin, Source
 
 EARLY_MS = 50  # a write is told after its file was modified; clocks of files are coarse
 LATE_MS = 1_000  # between the moment a file was modified and the line that tells of it
 QUIET_MS = 60_000  # a file that is modified this long after the last write that was told: something else wrote
 State = RollbackIntent.State
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One version without its content."""
-
-    id: str
-    at: int
-    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,45 +72,53 @@ class Gap:
         return max([self.earliest_at, *(write.at for write in self.loose)])
 
 
-def gaps(db: str, name: str, since: int = 0) -> list[Gap]:
-    """The gaps of a file that end at `since` or after it, the oldest first."""
-    versions = _versions(db, name, since)
+@dataclass(slots=True)
+class Course:
+    """The gaps of a file, the oldest first, and the writes that have versions by their time and lie in none of them."""
+
+    gaps: list[Gap] = field(default_factory=list)
+    detached: list[Write] = field(default_factory=list)
+
+
+def course(db: str, name: str, since: int = 0) -> Course:
+    """What became of a file from the first gap on that ends at `since` or after it."""
+    versions, busy = _versions(db, name, since)
     if not versions:
-        return []
-    writes = _writes(db, name, versions[0].at - NEAR_MS - LATE_MS)
+        return Course()
+    rows = reading.writes(db, name, [version.id for version in versions], versions[0].created_at - LATE_MS)
+    writes = [Write(*row) for row in rows]
     ends = {write.after: write.id for write in writes if write.is_told_exactly and write.before != write.after}
     removed = {write.before for write in writes if _removes(write)}
-    busy = _busy(db, name)
     found = []
     for before, after in pairwise(versions):
         is_new = before.id in removed
-        is_same = not is_new and before.hash == after.hash
-        gap = Gap(None if is_new else before.id, after.id, after.at, before.at, is_same)
+        is_same = not is_new and before.content_hash == after.content_hash
+        gap = Gap(None if is_new else before.id, after.id, after.created_at, before.created_at, is_same)
         gap.owner = ends.get(after.id)
         gap.is_owned = gap.owner is not None or after.id in busy
         found.append(gap)
-    loose = [write for write in writes if write.is_loose and write.at >= versions[0].at - LATE_MS]
+    loose = [write for write in writes if write.is_loose and write.at >= versions[0].created_at - LATE_MS]
     _spread(loose, found, versions[0])
-    return found
+    return Course(found, _detached(loose, found))
 
 
 def _removes(write):
     return write.after is None and write.before is not None and not write.sources & Source.FILES
 
 
-def _versions(db, name, since) -> list[Version]:
-    """The versions from the last one before `since` on; without those that a rollback prepared and never wrote."""
-    rows = services.held(db, name).order_by("created_at", "id")
-    first = rows.filter(created_at__lt=since).values_list("created_at", flat=True).last()
-    rows = rows if first is None else rows.filter(created_at__gte=first)
-    found = [Version(*row) for row in rows.values_list("id", "created_at", "content_hash")]
-    never = _never_written(db, name, [version.id for version in found])
-    return [version for version in found if version.id not in never]
+def _versions(db, name, since) -> tuple[list[Version], set[str]]:
+    """The versions from the last one before `since` on; without those that a rollback prepared and never wrote.
+
+    Beside them those that a rollback of ours is writing: its own write is told once it is done.
+    """
+    found = reading.versions(db, name, since)
+    states = reading.intents(db, [version.id for version in found])
+    never = _never_written(db, {name for name, state in states.items() if state != State.EXCHANGED})
+    busy = {name for name, state in states.items() if state == State.EXCHANGED}
+    return [version for version in found if version.id not in never], busy
 
 
-def _never_written(db, name, ids):
-    intents = RollbackIntent.objects.using(db).filter(file_name=name, state__in=(State.PLANNED, State.UNDONE))
-    planned = set(intents.exclude(after_snapshot=None).values_list("after_snapshot_id", flat=True)) & set(ids)
+def _never_written(db, planned):
     if not planned:
         return planned
     told = WriteGuardianAudit.objects.using(db).filter(Q(after_snapshot__in=planned) | Q(before_snapshot__in=planned))
@@ -127,23 +127,9 @@ def _never_written(db, name, ids):
     return planned - {one for before, after, sources in sides if not sources & Source.FILES for one in (before, after)}
 
 
-def _busy(db, name):
-    """Versions that a rollback of ours is writing: its own write is told once it is done."""
-    intents = (
-        RollbackIntent.objects.using(db).filter(file_name=name, state=State.EXCHANGED).exclude(after_snapshot=None)
-    )
-    return set(intents.values_list("after_snapshot_id", flat=True))
-
-
-def _writes(db, name, since) -> list[Write]:
-    rows = WriteGuardianAudit.objects.using(db).filter(target_file=name, status__in=CHANGED, created_at__gte=since)
-    columns = ("id", "created_at", "before_snapshot_id", "after_snapshot_id", "sources", "is_diff_shared", "origin")
-    return [Write(*row) for row in rows.order_by("created_at", "id").values_list(*columns)]
-
-
 def _spread(loose: Sequence[Write], found: Sequence[Gap], first: Version) -> None:
     """Put each loose write into the gap that it lies in: the one it ended, or the one that ended after it."""
-    ends = [first.at, *(gap.at for gap in found)]
+    ends = [first.created_at, *(gap.at for gap in found)]
     hit: set[int] = set()
     for write in loose:
         place = bisect_right(ends, write.at + EARLY_MS)
@@ -155,14 +141,12 @@ def _spread(loose: Sequence[Write], found: Sequence[Gap], first: Version) -> Non
             found[place - 1].loose.append(write)
 
 
-def detached(db: str, name: str, found: Sequence[Gap]) -> list[Write]:
-    """Writes that have versions by their time, and lie in none of these gaps nor before them."""
+def _detached(loose, found) -> list[Write]:
+    """Those that have versions, and lie in none of these gaps nor before them."""
     placed = {write.id for gap in found for write in gap.loose}
-    return [
-        write
-        for write in (_writes(db, name, found[0].earliest_at + LATE_MS) if found else ())
-        if write.is_loose and write.after is not None and write.id not in placed
-    ]
+    since = found[0].earliest_at + LATE_MS if found else 0
+    rest = loose if found else ()
+    return [write for write in rest if write.at >= since and write.after is not None and write.id not in placed]
 
 
 def unsettled_since(db: str, name: str) -> int | None:
@@ -170,6 +154,6 @@ def unsettled_since(db: str, name: str) -> int | None:
     written = WriteGuardianAudit.objects.using(db).filter(after_snapshot=OuterRef("id"))
     lonely = services.held(db, name).filter(~Exists(written)).values_list("id", flat=True)
     wanted = set(lonely)
-    found = _versions(db, name, 0) if len(wanted) > 1 else []
-    pairs = pairwise(found)
-    return next((after.at for before, after in pairs if after.id in wanted and before.hash != after.hash), None)
+    found = _versions(db, name, 0)[0] if len(wanted) > 1 else []
+    news = (pair for pair in pairwise(found) if pair[1].id in wanted and pair[0].content_hash != pair[1].content_hash)
+    return next((after.created_at for _before, after in news), None)

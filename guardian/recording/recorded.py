@@ -1,6 +1,5 @@
 """Writes that a running plugin tells of: checked, placed and stored, all of a batch or none."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -110,16 +109,12 @@ def _behind(agent, one, turn, decision):
 def _told(one, found, by):
     columns = one.dict(exclude={"session_id", "turn_id", "decision_id", *SIDES, *ENCODED.values()})
     row = WriteGuardianAudit(**columns, **found.columns, origin=Origin.RECORDED)
-    return Told(row=row, source=Source.API, change=one.change, body_sha256=_digest(one), told_by=by)
-
-
-def _digest(one):
-    """The same for the same content, however it was spelled."""
     change = one.change
-    sides = (
-        [None if data is None else hashlib.sha256(data).hexdigest() for data in (change.before, change.after)]
-        if change
-        else []
-    )
-    body = one.dict(exclude_none=True, exclude={*SIDES, *ENCODED.values()}) | {"sides": sides}
+    return Told(row=row, source=Source.API, change=change, body_sha256=_digest(one, change), told_by=by)
+
+
+def _digest(one, change):
+    """The same for the same content, however it was spelled."""
+    body = one.dict(exclude_none=True, exclude={*SIDES, *ENCODED.values()})
+    body["sides"] = change.hashes if change else []
     return storing.digest(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))

@@ -13,7 +13,7 @@ from people.configuration import keys as configuration
 from ..changes import Change, change_of
 from ..correcting import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
-from . import attributing, history, moving
+from . import attributing, history, inserting, moving, reading
 from .placing import place
 from .told import CHANGED, FileChange, Source, Stored, Told, columns_of
 from .twins import Conflict, merge, rank, twins_of
@@ -28,25 +28,28 @@ def store(db: str, told: Sequence[Told]) -> Stored:
     """
     keeps = bool(configuration.get(SNAPSHOTS))
     changes = {one.key: _changed(one.row.target_file, one.change) for one in told if one.change and keeps}
-    stored = Stored()
+    rules_now, stored = rules.in_force(db), Stored()
     with writing.in_turn_of(db):
-        fresh = sorted(_fresh(db, told, stored), key=lambda one: one.row.created_at)
-        twins = twins_of(db, fresh)
-        rules.flag(db, [one.row for one in fresh])
+        fresh, ids = _fresh(db, told, stored)
+        twins = twins_of(db, fresh, ids)
+        rules.flag([one.row for one in fresh], rules_now)
         since: dict[str, int] = {}
         statuses: list[GuardianStatus] = []
         for one in fresh:
             twin = twins.get(one.key)
-            row = _new(one, stored) if twin is None else _merged(db, one, twin, stored)
+            row = _new(one, stored) if twin is None else _merged(db, one, twin, stored, rules_now)
             at = _news_since(db, row, one, changes.get(one.key))
             if at is not None:
                 since[row.target_file] = min(at, since.get(row.target_file, at))
-            row.save(using=db, force_insert=twin is None)
-            statuses += [_first_status(row, one.told_by)] if twin is None else []
-        GuardianStatus.objects.using(db).bulk_create(statuses)
+            if twin is None:
+                inserting.insert(db, [row])
+                statuses.append(_first_status(row, one.told_by))
+            else:
+                row.save(using=db)
+        inserting.insert(db, statuses)
         _write_receipts(db, fresh, stored)
         for name, at in since.items() if keeps else ():
-            stored.unattributed += attributing.settle(db, name, since=at).unattributed
+            stored.unattributed += attributing.settle_within(db, name, since=at).unattributed
     return stored
 
 
@@ -73,15 +76,17 @@ def _changed(name, sides: FileChange) -> Change:
 
 
 def _fresh(db, told, stored):
-    """Those that their source did not tell of before. Raises Conflict for an id that means something else."""
-    receipts = GuardianReceipt.objects.using(db).in_bulk([one.key for one in told])
-    ids = {one.key: receipts[one.key].audit_id if one.key in receipts else one.key for one in told}
-    rows = WriteGuardianAudit.objects.using(db).filter(id__in=set(ids.values()))
-    sources = dict(rows.values_list("id", "sources"))
+    """Those that their source did not tell of before, the oldest first; and which of the ids are of stored writes.
+
+    Raises Conflict for an id that means something else.
+    """
+    receipts = reading.receipts(db, [one.key for one in told])
+    ids = {one.key: receipts[one.key][0] if one.key in receipts else one.key for one in told}
+    sources = reading.sources(db, {*ids, *ids.values()})
     fresh: dict[str, Told] = {}
     clashes = []
     for one in told:
-        told_before = receipts[one.key].body_sha256 if one.key in receipts else ""
+        told_before = receipts[one.key][1] if one.key in receipts else ""
         is_known = one.body_sha256 == told_before if one.body_sha256 else sources.get(ids[one.key], 0) & one.source
         if one.key in fresh:
             clashes += [one.key] if one.body_sha256 != fresh[one.key].body_sha256 else []
@@ -94,7 +99,7 @@ def _fresh(db, told, stored):
             fresh[one.key] = one
     if clashes:
         raise Conflict(clashes)
-    return list(fresh.values())
+    return sorted(fresh.values(), key=lambda one: one.row.created_at), sources.keys()
 
 
 def _new(one: Told, stored):
@@ -105,11 +110,11 @@ def _new(one: Told, stored):
     return one.row
 
 
-def _merged(db, one: Told, twin, stored):
+def _merged(db, one: Told, twin, stored, rules_now):
     """The row of a write that another source told of, with what this one knows; under the id of the better source."""
     is_better = rank(one.source) < rank(twin.sources) and twin.id != one.key
     merge(twin, one)
-    rules.flag(db, [twin])
+    rules.flag([twin], rules_now)
     if is_better and moving.may_move(db, twin.id, one.key):
         twin = _renamed(db, twin, one)
     stored.known.append(twin.id)
@@ -135,8 +140,7 @@ def _write_receipts(db, fresh, stored):
         for one in fresh
         if one.body_sha256 or stored.ids[one.key] != one.key
     ]
-    told = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": ["audit_id", "body_sha256"]}
-    GuardianReceipt.objects.using(db).bulk_create(receipts, **told)
+    inserting.insert(db, receipts)
 
 
 def _news_since(db, row, one: Told, change: Change | None):
@@ -147,7 +151,7 @@ def _news_since(db, row, one: Told, change: Change | None):
     if row.status not in CHANGED and change and one.change.before is not None:
         same = FileChange(one.change.before, one.change.before)  # nothing was written, whatever should have been
         placed = place(db, row.target_file, same, row.created_at)
-        row.before_snapshot = placed.before
+        row.before_snapshot_id = placed.before.id
         return placed.is_news
     is_known = row.hunks_json is not None and not row.sources & Source.FILES
     if is_known or row.status not in CHANGED or row.sources & Source.ELSEWHERE:
@@ -157,7 +161,7 @@ def _news_since(db, row, one: Told, change: Change | None):
         return of_time
     was_elsewhere = bool(row.sources & Source.FILES)
     placed = place(db, row.target_file, one.change, row.created_at)
-    row.before_snapshot, row.after_snapshot = placed.before, placed.after
+    row.before_snapshot_id, row.after_snapshot_id = (side and side.id for side in (placed.before, placed.after))
     for name, value in columns_of(change).items():
         setattr(row, name, value)
     row.sources &= ~Source.FILES

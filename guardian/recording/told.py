@@ -1,6 +1,8 @@
 """What is told of one write to a memory file, whoever tells it."""
 
+import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..changes import Change
 from ..models import WriteGuardianAudit
@@ -11,12 +13,17 @@ CHANGED = (Status.WRITTEN, Status.ROLLED_BACK)  # the file was changed, whatever
 RANK = (Source.API, Source.DATABASE, Source.LOG)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileChange:
     """What a file held before and after a write, byte for byte; None: there was no file."""
 
     before: bytes | None
     after: bytes | None
+
+    @cached_property
+    def hashes(self) -> tuple[str | None, ...]:
+        """Of both sides; None: there was no file."""
+        return tuple(None if data is None else hashlib.sha256(data).hexdigest() for data in (self.before, self.after))
 
 
 @dataclass(slots=True)

@@ -1,13 +1,14 @@
 """One write that several sources told of: found by file, fact and time, and made one row."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
 from ..models import WriteGuardianAudit
-from .told import CHANGED, RANK, Origin, Status, Told
+from . import reading
+from .told import CHANGED, RANK, Status, Told
 
 TWIN_MS = 2_000  # between two reports of one write
 AT_ONCE = 500
@@ -28,14 +29,16 @@ class Conflict(Refused):
         super().__init__(sentence, reasons=[{"id": name, "reason": sentence} for name in ids])
 
 
-def twins_of(db: str, fresh: Sequence[Told]) -> dict[str, WriteGuardianAudit]:
+def twins_of(db: str, fresh: Sequence[Told], stored: Collection[str]) -> dict[str, WriteGuardianAudit]:
     """By key, the row of the same write that another source told of; each row is the twin of one at most.
+
+    `stored` are the keys that are ids of rows.
 
     Raises Conflict when a row has the id of one, and is another write.
     """
     told = [one for one in fresh if one.source in RANK]
     audits = WriteGuardianAudit.objects.using(db)
-    found = {row.id: row for row in _listed(audits, [one.key for one in fresh])}
+    found = {row.id: row for row in _listed(audits, [one.key for one in fresh if one.key in stored])}
     clashes = [one.key for one in fresh if one.key in found and not _says_the_same(found[one.key], one)]
     if clashes:
         raise Conflict(clashes)
@@ -43,14 +46,21 @@ def twins_of(db: str, fresh: Sequence[Told]) -> dict[str, WriteGuardianAudit]:
     for one in sorted(told, key=lambda one: one.row.created_at):
         if one.key in found:
             continue
-        at = one.row.created_at
-        near = audits.filter(created_at__gte=at - TWIN_MS, created_at__lte=at + TWIN_MS)
-        near = near.filter(target_file=one.row.target_file, origin__in=(Origin.RECORDED, Origin.IMPORTED))
-        twins = [row for row in near if row.id not in taken and _is_same_write(row, one)]
+        twins = [row for row in _near(db, one) if row.id not in taken and _says_the_same(row, one)]
         if twins:
+            at = one.row.created_at
             found[one.key] = min(twins, key=lambda row: (abs(row.created_at - at), row.id))
             taken.add(found[one.key].id)
     return found
+
+
+def _near(db, one):
+    """The writes of its fact around its time, whatever each calls the session: a log knows none."""
+    name, fact, at = one.row.target_file, one.row.candidate_fact, one.row.created_at
+    if not fact:
+        return []
+    ids = reading.twins(db, since=at - TWIN_MS, until=at + TWIN_MS, name=name, fact=fact, source=one.source)
+    return WriteGuardianAudit.objects.using(db).filter(id__in=ids) if ids else []
 
 
 def _listed(audits, ids):
@@ -64,12 +74,6 @@ def _says_the_same(row, one):
         row.status in CHANGED or row.status == one.row.status
     )
     return row.target_file == one.row.target_file and is_same_end and len(facts) < 2
-
-
-def _is_same_write(row, one):
-    if row.sources & one.source or not row.candidate_fact or not one.row.candidate_fact:
-        return False
-    return _says_the_same(row, one)  # whatever each calls the session: a log knows none
 
 
 def rank(sources: int) -> int:

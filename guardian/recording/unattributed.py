@@ -10,7 +10,7 @@ from ledger.models import ConversationTurn
 
 from ..changes import Change
 from ..models import BehaviorCorrection, Consolidation, GuardianStatus, Rollback, WriteGuardianAudit
-from . import moving
+from . import inserting, moving
 from .history import Gap
 from .told import Origin, Source, Status, columns_of
 
@@ -74,7 +74,7 @@ def _columns(gap, is_shared):
 
 
 def _add(db, name, gap, columns):
-    row = WriteGuardianAudit.objects.using(db).create(
+    row = WriteGuardianAudit(
         id=id_of(gap.after),
         target_file=name,
         status=Status.WRITTEN,
@@ -83,7 +83,9 @@ def _add(db, name, gap, columns):
         sources=Source.FILES,
         **columns,
     )
-    GuardianStatus.objects.using(db).create(audit=row, status=row.status, given_by="", created_at=row.created_at)
+    inserting.insert(db, [row])
+    status = GuardianStatus(audit_id=row.id, status=row.status, given_by="", created_at=row.created_at)
+    inserting.insert(db, [status])
 
 
 def forget_others(db: str, found: Sequence[Gap], rows: Rows, settled: Any) -> None:
@@ -115,6 +117,6 @@ def note_consolidations(db: str, moments: Iterable[int]) -> None:
 def _reason(db, at):
     """What is known of why a file was changed at this moment: between two lines of one consolidation."""
     lines = Consolidation.objects.using(db)
-    is_after = lines.filter(at__gte=at - BRACKET_MS, at__lte=at + SLACK_MS).exists()
-    is_before = lines.filter(at__gte=at - SLACK_MS, at__lte=at + BRACKET_MS).exists()
-    return CONSOLIDATION if is_after and is_before else None
+    before, after = (at - BRACKET_MS, at + SLACK_MS), (at - SLACK_MS, at + BRACKET_MS)
+    is_between = all(lines.filter(at__range=span).exists() for span in (before, after))
+    return CONSOLIDATION if is_between else None

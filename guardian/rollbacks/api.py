@@ -100,5 +100,6 @@ def in_spec(result: performing.Result) -> dict:
         "rollbackId": result.rollback_id,
         "success": result.success,
         "restoredTo": result.restored_to,
+        "own_audit_id": result.own_audit_id,
         "meanwhile": result.meanwhile,
     }

@@ -11,6 +11,7 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
+from ..models import Rollback
 from . import copies, exchanging, places, planning, recovering
 from .exchanging import Changed
 from .planning import Plan, Way, plan
@@ -34,6 +35,8 @@ class Wish:
 class Result:
     """What was done. `restored_to` is when the version was made that is back; None: no file, or merged lines.
 
+    `own_audit_id` is the rollback as a write, which can be rolled back as well; None when only one hunk was taken out.
+
     `meanwhile` are versions that somebody wrote while files were exchanged: kept, and not in the files.
     """
 
@@ -41,6 +44,7 @@ class Result:
     rollback_id: str
     success: bool = True
     restored_to: int | None = None
+    own_audit_id: str | None = None
     meanwhile: list[str] = field(default_factory=list)
 
 
@@ -74,7 +78,8 @@ def perform(
         wish.by, "write_rolled_back", object_type="write", object_id=audit_id, agent_id=agent.agent_id, way=take.way
     )
     restored = made.restored.created_at if take.restored_id and made.restored else None
-    return Result(audit_id, take.rollback_id, restored_to=restored, meanwhile=meanwhile)
+    own = _own_audits(agent, takes).get(take.rollback_id)
+    return Result(audit_id, take.rollback_id, restored_to=restored, own_audit_id=own, meanwhile=meanwhile)
 
 
 def perform_session(
@@ -100,7 +105,12 @@ def perform_session(
             raise Changed(_("Somebody changed the same lines since. Roll these writes back one by one."))
         steps = _steps(made)
         meanwhile = _carried_out(agent, steps, wish)
-    results = [Result(take.audit_id, take.rollback_id, meanwhile=meanwhile) for step in steps for take in step.takes]
+    takes = [take for step in steps for take in step.takes]
+    own = _own_audits(agent, takes)
+    results = [
+        Result(take.audit_id, take.rollback_id, own_audit_id=own.get(take.rollback_id), meanwhile=meanwhile)
+        for take in takes
+    ]
     about = {"object_id": session_id, "agent_id": agent.agent_id, "writes": len(results)}
     audit_log.record(wish.by, "session_rolled_back", object_type="session", **about)
     return results
@@ -124,6 +134,11 @@ def logging_refusals(agent: Agent, by: str, object_type: str, object_id: str) ->
         about = {"object_type": object_type, "object_id": object_id, "agent_id": agent.agent_id}
         audit_log.record(by, "rollback_refused", **about, why=refused.sentence)
         raise
+
+
+def _own_audits(agent, takes):
+    rows = Rollback.objects.using(agent.db).filter(id__in=[take.rollback_id for take in takes])
+    return dict(rows.values_list("id", "own_audit_id"))
 
 
 def _as_seen(agent, name, seen):

@@ -93,7 +93,7 @@ def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = 
         )
     merged = take_out(*texts, only=None if hunk is None else [hunk])
     if hunk is not None and not (merged.taken_out or merged.done or merged.conflicts):
-        raise NotPossible(_("This write has no hunk %(number)s.") % {"number": hunk})
+        raise NotPossible(_("This write has no hunk %(number)s.") % {"number": hunk + 1})
     wanted = None if not merged.text and before is None else bytes_of(merged.text)
     if merged.text == texts[2]:
         wanted = now  # nothing to take out: what somebody made of the file stays, be it empty or gone

@@ -96,6 +96,7 @@ class RolledBackOut(Schema):
     rollbackId: str = Field(description="id of the rollback; of a single change none is kept under it")
     success: bool
     restoredTo: int | None = Field(description="when the version was made that is back, in milliseconds")
+    own_audit_id: str | None = Field(description="the rollback as a write: rolled back, it is done again")
     meanwhile: list[str] = Field(description="versions that somebody wrote while the file was exchanged")
 
 

@@ -35,6 +35,12 @@ def waiting(db: str):
     return rows.exclude(meanwhile_json="[]").order_by("-ended_at")
 
 
+def question(db: str) -> str | None:
+    """The write whose page asks about the newest such versions; None when nothing waits."""
+    row = waiting(db).first()
+    return orjson.loads(row.audits_json)[0] if row else None
+
+
 def of_audit(agent: Agent, audit_id: str) -> list[Meanwhile]:
     """Those of rollbacks of one write."""
     rows = [row for row in waiting(agent.db) if audit_id in orjson.loads(row.audits_json)]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from openclaw_web.diffs import comparing, unified
 from openclaw_web.errors import Refused
+from openclaw_web.pages import glyphs
 
 from ..exact import data_of, text_of
 from . import places
@@ -49,6 +50,11 @@ class Preview:
             return None
         is_plain = "\0" not in text and len(text) <= MOST_EDITED and ending_of(text) is not None
         return text if is_plain else None
+
+    @property
+    def hides(self) -> bool:
+        """Whether what may be edited holds characters that an editor does not show, or that reorder the text."""
+        return glyphs.HIDDEN.search(self.editable or "") is not None
 
 
 def preview(plan: Plan) -> Preview:

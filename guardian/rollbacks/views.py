@@ -78,7 +78,9 @@ def session_rollback_do(request, agent, session_id):
         return _session_page(request, agent, session_id, form, status=422)
     count = len(results)
     sentence = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
-    return after_post(request, _with(sentence % {"count": count}, results[0].meanwhile), to=session_page(agent))
+    question = settling.question(agent.db) if results[0].meanwhile else None
+    to = detail(agent, question) if question else session_page(agent)
+    return after_post(request, _with(sentence % {"count": count}, results[0].meanwhile), to=to)
 
 
 @require_POST

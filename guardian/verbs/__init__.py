@@ -1,1 +1,11 @@
-"""The verbs of `openclaw-web reflection guardian`, one module each."""
+"""The verbs of `openclaw-web reflection guardian`, one module each, and what they share."""
+
+from collections.abc import Iterator
+
+from openclaw_web.pages import glyphs
+
+
+def visible(text: str | None) -> Iterator[str]:
+    """The lines of a text, with what a terminal would hide or obey made visible."""
+    for line in (text or "").split("\n"):
+        yield glyphs.HIDDEN.sub(lambda run: glyphs.plain(run[0]), line)

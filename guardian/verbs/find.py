@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from django.http import Http404
@@ -19,7 +20,7 @@ from ..looking import history, telling
 from ..looking.schemas import GuardianEventOut, GuardianWriteDetail
 from ..models import WriteGuardianAudit
 from ..words import write_reason
-from . import asking
+from . import asking, visible
 
 MOST = 1_000
 WIDTH = 152
@@ -63,7 +64,7 @@ class Showing:
     def run(self, agent, id, **options):
         row = _found(agent, id)
         told = GuardianWriteDetail.model_validate(row).model_dump()
-        lines = [*_lines(row), *_facts(row), *_statuses(row), *_shown(row.diff)]
+        lines = [*_lines(row), *_facts(row), *_statuses(row), *visible(row.diff)]
         return Outcome({"write": told}, "\n".join(lines))
 
 
@@ -80,7 +81,7 @@ class Diffing:
         row = _found(agent, id)
         if row.diff is None:
             raise Refused(_("What this write changed is not known, or nothing was written."))
-        words = "\n".join(_shown(row.diff)) or _("Nothing changed.")
+        words = "\n".join(visible(row.diff)) or _("Nothing changed.")
         facts = {"id": row.id, "lines_added": row.lines_added, "lines_removed": row.lines_removed, "diff": row.diff}
         return Outcome(facts, words)
 
@@ -93,14 +94,16 @@ class History:
 
     def add_arguments(self, parser):
         parser.add_argument("name", nargs="?", choices=MEMORY_FILES, metavar="FILE", help=_("name of the file"))
-        parser.add_argument("-f", "--file", choices=MEMORY_FILES, metavar="FILE", help=_("the same"))
+        parser.add_argument(
+            "-f", "--file", choices=MEMORY_FILES, metavar="FILE", help=_("name of the file, as an option")
+        )
         parser.add_argument("-l", "--limit", type=int, default=20, metavar="N", help=_("how many, 1 to 1000 (20)"))
 
     def run(self, agent, name, file, limit, **options):
         _check(limit)
         if bool(name) == bool(file):
             raise WrongUse(_("Name one file."))
-        events = history.timeline(agent_of(agent), name or file, size=limit)
+        events = list(islice(_events(agent_of(agent), name or file, limit), limit))
         told = [GuardianEventOut.model_validate(event).model_dump() for event in events]
         lines = [line for event in events for line in _event(event)]
         return Outcome({"file": name or file, "events": told}, "\n".join(lines) or _("Nothing is known of this file."))
@@ -135,8 +138,7 @@ def _found(agent, audit_id):
     try:
         return telling.write(agent_of(agent), audit_id)
     except Http404 as exc:
-        words = {"id": audit_id, "agent": agent}
-        raise Refused(_("The agent %(agent)s has no write %(id)s.") % words) from exc
+        raise Refused(_("This agent has no write %(id)s.") % {"id": audit_id}) from exc
 
 
 def _at(moment):
@@ -179,22 +181,27 @@ def _statuses(row):
         yield f"  {_at(one.created_at)}  {one.status}  {one.given_by}  {_short(one.reason)}".rstrip()
 
 
-def _shown(diff):
-    """The lines of a diff, with what a terminal would hide or obey made visible."""
-    for line in (diff or "").split("\n"):
-        yield glyphs.HIDDEN.sub(lambda run: glyphs.plain(run[0]), line)
-
-
 def _begin(diff):
-    lines = list(_shown(diff)) if diff else []
+    lines = list(visible(diff)) if diff else []
     yield from (f"    {line}" for line in lines[:DIFF_LINES])
     if len(lines) > DIFF_LINES:
         yield "    …"
 
 
+def _events(agent, name, size) -> Iterator[Any]:
+    """What happened to a file, newest first. A version that a write led to is told by that write."""
+    after = None
+    while True:
+        page = history.timeline(agent, name, after=after, size=size)
+        yield from (event for event in page if event.audit or not event.led_by)
+        after = page.next
+        if after is None:
+            return
+
+
 def _event(event: Any) -> Iterator[str]:
     if event.audit:
         yield from _lines(event.audit)
-    elif not event.led_by:
+    else:
         word = _("version")
         yield f"{_at(event.at)}  {word:<11}  {event.version.file_name:<11}  {event.version.id}"

@@ -44,7 +44,7 @@ def shown(plan, is_all):
         (_("Withheld"), f"{plan.withheld:,}"),
         (_("Files"), ", ".join(plan.files) or "–"),
     )
-    return sending.shown(plan, rows, name="run", is_all=is_all or not plan.facts)
+    return sending.shown(plan, rows, count=plan.facts, name="run", is_all=is_all)
 
 
 def sent(job):

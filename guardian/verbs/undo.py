@@ -10,6 +10,7 @@ from openclaw_web.commands.verbs import DONE, REFUSED
 from ..rollbacks import performing, planning, shown
 from ..rollbacks.api import in_spec, told, told_session
 from ..rollbacks.performing import Wish
+from . import visible
 
 BY = "command line"
 HELP = gettext_lazy("Roll back a write, or all writes of a session.")
@@ -42,6 +43,8 @@ def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, *
         raise WrongUse(_("Say with --reason why this is rolled back, or check first with --preview."))
     found = agent_of(agent)
     wish = Wish(BY, reason or "", keeps_copy=not no_backup)
+    if (since or until) and not session:
+        raise WrongUse(_("--since and --until are for --session."))
     if session:
         span = {"since": moment(since, "--since"), "until": moment(until, "--until")}
         return _session_preview(found, session, span) if preview else _session(found, session, span, wish)
@@ -51,8 +54,9 @@ def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, *
 
 def _preview(agent, audit, hunk):
     made = shown.preview(planning.plan(agent, audit, hunk=hunk))
-    sentences = [made.change.patch.rstrip() or _("Nothing would change.")]
+    sentences = _changes(made.change.patch, is_open=bool(made.plan.conflicts))
     if made.plan.conflicts:
+        sentences += (line for one in made.conflicts for line in _conflict(one))
         sentences.append(_("Somebody changed the same lines since. Choose what the file should hold on its page."))
     if made.problem:
         sentences.append(made.problem)
@@ -63,7 +67,7 @@ def _preview(agent, audit, hunk):
 def _session_preview(agent, session, span):
     found = told_session(agent, session, **span)
     count = len(found["audit_ids"])
-    sentences = [found["patch"].rstrip() or _("Nothing would change.")]
+    sentences = _changes(found["patch"], is_open=bool(found["conflicts"]))
     sentences.append(
         ngettext("%(count)s write would be rolled back.", "%(count)s writes would be rolled back.", count)
         % {"count": count}
@@ -77,9 +81,29 @@ def _session_preview(agent, session, span):
     return Outcome(found, "\n".join(sentences), status, sentences[-1] if status else "")
 
 
+def _changes(patch, *, is_open):
+    """What would change, for a terminal; with conflicts that may be nothing so far."""
+    lines = list(visible(patch.rstrip("\n"))) if patch else []
+    return lines or ([] if is_open else [_("Nothing would change.")])
+
+
+def _conflict(one):
+    """The lines that somebody changed since: before the write, after it, and now."""
+    yield _("Change %(number)s of the write") % {"number": one.hunk + 1}
+    for title, some in (
+        (_("Before the write"), one.before),
+        (_("After the write"), one.after),
+        (_("Now"), one.current),
+    ):
+        yield f"  {title}:"
+        yield from (f"    {line}" for text in some for line in visible(text.rstrip("\n")))
+
+
 def _one(agent, audit, hunk, wish):
     result = performing.perform(agent, audit, wish, seen=None, hunk=hunk)
-    words = _("Rolled back.") if hunk is None else _("One change was taken back.")
+    words = _("One change was taken back.")
+    if result.own_audit_id:
+        words = _("Rolled back. The rollback is the write %(id)s.") % {"id": result.own_audit_id}
     return Outcome(in_spec(result), _with(words, result.meanwhile))
 
 

@@ -75,7 +75,7 @@ def test_writes_against_a_rule_are_flagged():
         "r2": written(6, candidate_fact="coffee"),
         "as said": written(7, candidate_fact="coffee", target_file="USER.md"),
     }
-    assert rules.flag(DB, list(told.values())) == 2
+    assert rules.flag(list(told.values()), rules.in_force(DB)) == 2
     assert [one.rule_id for one in told.values()] == ["r1", None, None, None, "r2", None]
     assert {one.status for one in told.values()} == {"written", "refused"}
 
@@ -85,9 +85,9 @@ def test_rules_are_for_writes_to_come():
     rule(11, "loves")
     known = written(3, rule_id="another")
     told = [written(2), known]
-    assert rules.flag(DB, told) == 0 and [one.rule_id for one in told] == [None, "another"]
+    assert rules.flag(told, rules.in_force(DB)) == 0 and [one.rule_id for one in told] == [None, "another"]
     told[0].created_at = T0 + 10
-    assert rules.flag(DB, told) == 1 and told[0].rule_id == "r10"
+    assert rules.flag(told, rules.in_force(DB)) == 1 and told[0].rule_id == "r10"
 
 
 def test_what_a_plugin_tells_of_is_flagged_when_it_is_stored():
@@ -100,7 +100,7 @@ def test_flagging_a_hundred_writes_asks_once(django_assert_num_queries):
     for number in range(1, 4):
         rule(number, f"tea{number}")
     with django_assert_num_queries(1, using=DB):
-        rules.flag(DB, [written(number) for number in range(2, 102)])
+        rules.flag([written(number) for number in range(2, 102)], rules.in_force(DB))
 
 
 def test_a_rule_that_acted_is_named_in_the_write():

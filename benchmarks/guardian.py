@@ -1,0 +1,237 @@
+"""Writes to memory files: their pages against the page floor, long diffs, blame, and how fast they are recorded.
+
+    python benchmarks/guardian.py [--rows 100000] [--snapshots 20000] [--writes 2000] [--rounds 40] [--runs 3]
+                                  [--clients 8] [--seconds 10] [--bytes 4000 50000] [--way WORDS]
+                                  [--only lists|files|record] [--json] [--processor] [--profile ADDRESS]
+
+Lists: an agent with --rows writes and --snapshots versions of 50 kB, and one with a tenth of both; each page is asked
+for of both, growth is the ratio of the two. Files: two changes of 200 kB, and a file with --writes; blame is asked
+for in fresh processes. Recording: see writes/recording.py. Figures are medians of --runs.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pages
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+LENGTH = 50_000  # of each version
+BARS_MS = {"200 changed lines": 150, "no common line": 400, "blame": 500}
+SESSION = "00000777"
+FILTERS = {
+    "file": "file=USER.md",
+    "written": "status=written",
+    "refused": "status=refused",
+    "failed": "status=failed",
+    "rolled back": "status=rolled_back",
+    "recorded": "origin=recorded",
+    "unattributed": "segment=unattributed",
+    "without rollbacks": "segment=writes",
+    "asked for": "segment=told",
+    "rollbacks": "segment=rollbacks",
+    "session": f"session={SESSION}",
+    "decision": "decision=00000000000000000000007771",
+    "turn": f"turn={SESSION}:r7771",
+    "rule": "rule=correction-00000000000000000003",
+    "flagged": "flagged=on",
+    "unmatched": "unmatched=on",
+}
+WORDS = {"words": "q=likes+tea", "no such words": "q=nowhere"}
+BOTH = {"refused in a file": "status=refused&file=USER.md", "failed and flagged": "status=failed&flagged=on"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--snapshots", type=int, default=20_000)
+    parser.add_argument("--writes", type=int, default=2_000, help="of one file")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--bytes", type=int, nargs="+", default=[4_000, LENGTH])
+    parser.add_argument("--way", default="", help="only ways of recording with these words in their names")
+    parser.add_argument("--only", choices=("lists", "files", "record"))
+    parser.add_argument("--processor", action="store_true", help="of pages the time of the processor, not of the clock")
+    parser.add_argument("--profile", metavar="ADDRESS", help="print where the time of one page goes instead")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    options.timer = time.process_time if options.processor else time.perf_counter
+    found = {}
+    if options.only != "record":
+        with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
+            pages.start(home)
+            client = pages.signed_in()
+            for name, measure in {"lists": of_lists, "files": of_files}.items():
+                if options.only in (None, name):
+                    found[name] = measure(home, client, options)
+    if options.only in (None, "record") and not options.profile:
+        with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
+            found["record"] = of_recording(home, options)
+    print(json.dumps(found, indent=1) if options.json else "\n\n".join(map(table, found.values())))
+
+
+def of_lists(_home, client, options):
+    """The figures of every page that grows with the writes of an agent, and how it grows."""
+    fill("small", options.rows // 10, options.snapshots // 10)
+    fill("big", options.rows, options.snapshots)
+    if options.profile:
+        pages.profile(client, options.profile, options.rounds)
+        return []
+    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
+    for agent in ("middle", "big"):
+        owner, count = ("small", options.rows // 10) if agent == "middle" else ("big", options.rows)
+        # First another page: whoever goes from one agent to the next opens its file.
+        asked[f"{agent}: sessions, first"] = (f"/agents/{owner}/sessions/", None)
+        asked |= {f"{agent}: {name}": page for name, page in known(owner, count).items()}
+    rows = pages.median_of([pages.measure(client, asked, options.rounds, options.timer) for _ in range(options.runs)])
+    own = ("agents", "middle: sessions", "big: sessions", "growth, sessions", f"{pages.AGENTS} agents")
+    return [row for row in rows if not row["page"].startswith(own)]
+
+
+def fill(agent_id, count, versions):
+    """An agent with `count` writes."""
+    from agents import services
+    from benchmarks import many_rows
+    from benchmarks.writes import rows as write_rows
+
+    db = services.register(agent_id).db
+    many_rows.fill_sessions(db, count // 10)
+    many_rows.fill_agent(db, count)
+    write_rows.fill(db, count, versions, LENGTH)
+
+
+def known(owner, count):
+    """Address and bar of every page: of every filter alone, with days, and in the API."""
+    from benchmarks.writes import rows as write_rows
+    from openclaw_web import clock
+    from openclaw_web.lists.paging import cursor
+
+    start = clock.now_ms() - write_rows.WEEKS_MS
+    deep = f"after={cursor([start + write_rows.WEEKS_MS // 2, count // 2])}"
+    days = f"from={_day(start + write_rows.WEEKS_MS // 2)}&to={_day(start + write_rows.WEEKS_MS // 2 + 86_400_000)}"
+    queries = {"first": "", "deep": deep, "of two days": days} | FILTERS | BOTH
+    found = {}
+    for kind, root in (("list", f"/agents/{owner}/writes/"), ("API", f"/api/v1/agents/{owner}/guardian/writes")):
+        found |= {f"{kind}, {name}": (f"{root}?{query}", "list") for name, query in queries.items()}
+        found |= {f"{kind}, {name}": (f"{root}?{query}", "search") for name, query in WORDS.items()}
+        if kind == "API":
+            span = f"from_ts={start + write_rows.WEEKS_MS // 2}&to_ts={start + write_rows.WEEKS_MS // 2 + 86_400_000}"
+            found["API, of two days"] = (f"{root}?{span}", "list")
+    root = f"/agents/{owner}/writes/"
+    found |= {f"list, {name}, two days": (f"{root}?{query}&{days}", "search") for name, query in FILTERS.items()}
+    found |= {f"chart, {weeks} weeks": (f"{root}chart/?weeks={weeks}", "detail") for weeks in (12, 52)}
+    found["chart, one file"] = (f"{root}chart/?file=USER.md", "detail")
+    found["chart in the API"] = (f"/api/v1/agents/{owner}/guardian/chart", "detail")
+    found["a write"] = (f"{root}{count // 2 // 5 * 5 + 5:026}/", "detail")
+    found["history of a file"] = (f"{root}history/MEMORY.md/", "detail")
+    return found | {
+        "files": (f"/agents/{owner}/files/", "detail"),
+        "rules": (f"{root}rules/", "detail"),
+        "own guardian": (f"{root}own/", "detail"),
+        "proposals": (f"{root}own/proposals/", "list"),
+        "first page of System": ("/operations/", "detail"),
+        "overview": ("/", "detail"),
+    }
+
+
+def _day(moment):
+    from gate.statistics.tables import date_of
+
+    return date_of(moment)
+
+
+def of_files(home, client, options):
+    """Long diffs, the history of a file, blame, a preview of a rollback, and what a write takes of the disk."""
+    from benchmarks.writes import files
+
+    diffs = files.fill(home, options.writes)
+    root, name = f"/agents/{files.AGENT}/writes/", "MEMORY.md"
+    if options.profile:
+        pages.profile(client, options.profile, options.rounds)
+        return []
+    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
+    asked["big: sessions, first"] = asked["middle: sessions, first"] = (f"/agents/{files.AGENT}/sessions/", None)
+    for way, audit in (("200 changed lines", "near"), ("no common line", "far")):
+        asked[way] = (f"{root}{audit}/", None)
+        asked[f"{way}, unified"] = (f"{root}{audit}/?view=unified", None)
+        asked[f"{way}, API"] = (f"/api/v1/agents/{files.AGENT}/guardian/writes/{audit}", None)
+        asked[f"{way}, preview of its rollback"] = (f"{root}rollback/of/{audit}/", None)
+    middle = options.writes // 2
+    asked |= {
+        f"history of {options.writes:,} versions": (f"{root}history/{name}/", "detail"),
+        "the same in the API": (f"/api/v1/agents/{files.AGENT}/guardian/files/{name}/history", "detail"),
+        f"write {middle:,} of them": (f"{root}w{middle}/", "detail"),
+        "the lines it left": (f"{root}left/w{middle}/", None),
+        "preview of its rollback": (f"{root}rollback/of/w{middle}/", None),
+        "preview of the last one's": (f"{root}rollback/of/w{options.writes - 1}/", None),
+        "blame": (f"{root}blame/{name}/", None),
+        "blame, API": (f"/api/v1/agents/{files.AGENT}/guardian/files/{name}/blame", None),
+    }
+    said = client.get(asked["no common line"][0]).content.decode()
+    assert "marked less precisely" in said, "the page does not say that the diff is coarse"
+    rows = pages.median_of(
+        [pages.measure(client, asked, options.rounds // 4 + 1, options.timer) for _ in range(options.runs)]
+    )
+    rows = [row for row in rows if not row["page"].startswith(("agents", "big", "middle", "growth", "200 agents"))]
+    for row in rows:
+        limit = (
+            None if "preview" in row["page"] else next((BARS_MS[one] for one in BARS_MS if one in row["page"]), None)
+        )
+        row["bar"] = f"{limit} ms" if limit else row["bar"]
+    return rows + cold_rows(asked, options) + [*diff_rows(diffs), *growth_rows()]
+
+
+def cold_rows(asked, options):
+    """Blame and long diffs, asked for in fresh processes."""
+    from benchmarks.writes import files
+
+    found = []
+    for name in ("blame", "200 changed lines", "no common line"):
+        runs = files.cold(asked[name][0], options.runs)
+        middle = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+        for key, word in (("first", "in a fresh process"), ("again", "in it again")):
+            ms, ratio = round(middle[key], 1), round(middle[key] / middle["floor"], 1)
+            found.append(
+                {"page": f"{name}, {word}", "ms": ms, "ratio": ratio, "bar": f"{BARS_MS[name]} ms", "kb": None}
+            )
+    return found
+
+
+def diff_rows(diffs):
+    """How long the diffs took that were made when these writes were recorded, outside of any lock."""
+    about = {"ratio": "", "bar": None, "kb": None}
+    return [{"page": f"making the diff: {name}", "ms": round(ms, 1), **about} for name, ms in diffs.items()]
+
+
+def growth_rows():
+    """By how many kB a write makes the database grow, and how often that is the file."""
+    from benchmarks.writes import files
+
+    for name, size in files.growth(LENGTH).items():
+        ratio, kb = round(size / LENGTH, 2), round(size / 1000, 1)
+        yield {"page": f"database, a write of 50 kB, {name}", "ms": None, "ratio": ratio, "bar": None, "kb": kb}
+
+
+def of_recording(home, options):
+    """Writes a second."""
+    from benchmarks.writes import recording
+
+    with recording.Site(home, options) as site:
+        return recording.figures(site, options)
+
+
+def table(rows):
+    """The figures beside their bars, as Markdown."""
+    names = list(rows[0]) if rows else []
+    lines = [[str("" if row.get(name) is None else row[name]) for name in names] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [names, ["---"] * len(names), *lines])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Long files and what was written to them: for pages of one write, of one file, and for blame.
+
+The writes are recorded as a plugin tells them, so their diffs and hunks are what the product makes of them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+AGENT = "files"
+FAR, NEAR, HUNDRED = "SOUL.md", "USER.md", 200
+WIDE = 200_000  # characters of a file
+START_MS = 60 * 86_400_000  # before now
+BEGUN = "begun.md"
+WORDS = ("tea", "coffee", "water", "milk", "juice", "soup", "cocoa")
+ASK = "from benchmarks.writes import files; files.ask_once({address!r})"
+
+
+def line(number, what="likes"):
+    """A line like those of memory files."""
+    return f"- {number:05}: the user {what} {WORDS[number % 7]} with {WORDS[number * 3 % 7]} in the afternoon.\n"
+
+
+def fill(home, writes):
+    """An agent with a workspace, two wide changes, and `writes` writes to MEMORY.md; returns ids of those by name."""
+    from agents import services
+    from openclaw_web import clock
+
+    agent = services.register(AGENT)
+    start = clock.now_ms() - START_MS
+    lines = [line(n) for n in range(WIDE // len(line(0)))]
+    changed = [line(n, "does not like") if n % (len(lines) // HUNDRED) == 3 else one for n, one in enumerate(lines)]
+    other = [line(n, "never asked for") for n in range(len(lines))]
+    seconds = {
+        "200 changed lines": _told(agent.db, "near", NEAR, "".join(lines), "".join(changed), start),
+        "no common line": _told(agent.db, "far", FAR, "".join(lines), "".join(other), start),
+    }
+    now = _fill_history(agent.db, writes, start)
+    _open_workspace(home, agent, {NEAR: "".join(changed), FAR: "".join(other), "MEMORY.md": now})
+    return seconds
+
+
+def _told(db, name, file, before, after, at):
+    """Record one write; milliseconds that making its diff takes."""
+    from guardian.changes import change_of
+    from guardian.models import WriteGuardianAudit
+    from guardian.recording import storing
+    from guardian.recording.told import FileChange, Source, Told
+
+    about = {"session_id": "s", "target_file": file, "candidate_fact": f"Likes tea, {name}.", "status": "written"}
+    row = WriteGuardianAudit(id=name, created_at=at, **about)
+    change = FileChange(None if before is None else before.encode(), after.encode())
+    storing.store(db, [Told(row, Source.API, change, body_sha256=name, told_by="plugin")])
+    started = time.perf_counter()
+    change_of(change.before, change.after, file)
+    return (time.perf_counter() - started) * 1000
+
+
+def _fill_history(db, writes, start):
+    """Writes that each add a line and change another, ten minutes apart; what the file holds in the end."""
+    lines = [line(n) for n in range(200)]
+    before = "".join(lines)
+    for number in range(writes):
+        lines[number * 7919 % len(lines)] = line(number, "no longer likes")
+        lines.insert(number * 31 % len(lines), line(number, "since then likes"))
+        after = "".join(lines)
+        _told(db, f"w{number}", "MEMORY.md", before, after, start + number * 600_000)
+        before = after
+    return before
+
+
+def _open_workspace(home, agent, contents):
+    """A workspace with these files, so that rollbacks can be previewed."""
+    from agents.models import CollectorSource
+
+    root = Path(home) / "openclaw"
+    workspace = root / f"workspace-{AGENT}"
+    for folder in (workspace, root / "agents" / AGENT / "sessions"):
+        folder.mkdir(parents=True)
+    (root / "openclaw.json").write_text("{}")
+    for name, content in contents.items():
+        (workspace / name).write_text(content)
+    about = {"kind": "agent", "root": str(root), "path": f"agents/{AGENT}", "agent_id": AGENT}
+    CollectorSource.objects.create(source_key="bench", **about)
+    agent.home_name = AGENT
+    agent.save()
+
+
+def growth(length, count=100):
+    """Bytes by which the database grows with each write of a file of `length` bytes: of a chain, and of strangers."""
+    from agents import services
+    from benchmarks.writes.recording import State
+
+    found = {}
+    for name, states in (("one after the other", 1), ("each from a state of its own", count)):
+        db = services.register(f"growth-{states}-{length}").db
+        told = [State(f"s{number}", length) for number in range(states)]
+        _tell(db, told[0], 0)
+        before = _size(db)
+        for number in range(count):
+            _tell(db, told[number % states], 1 + number)
+        found[name] = (_size(db) - before) // count
+    return found
+
+
+def _tell(db, state, number):
+    from openclaw_web import clock
+
+    one = state.next(number)
+    _told(db, f"{one['id']}-{number}", "MEMORY.md", one["before"], one["after"], clock.now_ms() + number * 100)
+
+
+def _size(db):
+    from django.db import connections
+
+    with connections[db].cursor() as cursor:
+        cursor.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+        return cursor.fetchone()[0]
+
+
+def cold(address, runs):
+    """Milliseconds of the first answers of fresh processes, which have answered nothing but the floor, and of that."""
+    program = ASK.format(address=address)
+    env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}
+    found = []
+    for _run in range(runs):
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True, text=True)
+        found.append(json.loads(done.stdout))
+    return found
+
+
+def ask_once(address):
+    """What such a process does; prints the milliseconds of the page, of the page again, and of the floor."""
+    import django
+    from django.conf import settings
+
+    settings.ROOT_URLCONF = "page_floor"
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    client = Client(headers={"host": "127.0.0.1"})
+    person = get_user_model().objects.get(username="bench")
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    times = [_asked(client, one) for one in ("/floor/", "/floor/", address, address)]
+    print(json.dumps({"floor": times[1], "first": times[2], "again": times[3]}))
+
+
+def _asked(client, address):
+    started = time.perf_counter()
+    response = client.get(address)
+    with suppress(AttributeError):
+        response.getvalue()
+    assert response.status_code == 200, (address, response.status_code)
+    return (time.perf_counter() - started) * 1000

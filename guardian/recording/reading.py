@@ -1,0 +1,122 @@
+"""What a write is compared with when it is stored, written out: plugins wait for this transaction."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import orjson
+
+from openclaw_web.sqlite import statements, words
+
+# What somebody wrote into a file that a rollback had displaced already: the file itself never held it.
+HELD = """id NOT IN (SELECT d.value FROM rollback_intents i, json_each(i.meanwhile_json) d
+    WHERE NOT (i.meanwhile_json = '[]'))"""
+VERSION = f"SELECT id, created_at, content_hash FROM file_snapshots WHERE file_name = %s AND {HELD}"  # noqa: S608
+LAST = f"{VERSION} AND created_at <= %s ORDER BY created_at DESC, id DESC LIMIT 1"
+BEFORE = f"{VERSION} AND (created_at, id) < (%s, %s) ORDER BY created_at DESC, id DESC LIMIT 1"
+ALIKE = f"{VERSION} AND created_at BETWEEN %s AND %s AND content_hash = %s ORDER BY created_at, id"
+NEWER = f"SELECT 1 FROM file_snapshots WHERE file_name = %s AND {HELD} AND created_at > %s LIMIT 1"  # noqa: S608
+FROM = f"""{VERSION} AND created_at >= coalesce(
+    (SELECT max(created_at) FROM file_snapshots WHERE file_name = %s AND {HELD} AND created_at < %s), 0)
+    ORDER BY created_at, id"""  # noqa: S608
+RECEIPTS = (
+    f"SELECT id, audit_id, body_sha256 FROM guardian_receipts WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
+)
+SOURCES = f"SELECT id, sources FROM write_guardian_audit WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
+TWINS = """SELECT id FROM write_guardian_audit WHERE created_at BETWEEN %s AND %s AND coalesce(target_file, '') = %s
+    AND candidate_fact = %s AND origin IN ('recorded', 'imported') AND sources & %s = 0"""
+WRITE = """SELECT w.id, w.created_at, w.before_snapshot_id, w.after_snapshot_id, w.sources, w.is_diff_shared, w.origin
+    FROM"""
+CHANGED = f"{words.unindexed('w.status')} IN ('written', 'rolled_back')"
+# Those that led to one of some versions, those that removed one, and those whose versions follow from their time.
+WRITES = f"""
+    {WRITE} {words.each("kept")} CROSS JOIN write_guardian_audit w ON w.after_snapshot_id = kept.value WHERE {CHANGED}
+    UNION {WRITE} {words.each("kept")} CROSS JOIN write_guardian_audit w ON w.before_snapshot_id = kept.value
+        WHERE {words.unindexed("w.after_snapshot_id")} IS NULL AND {CHANGED}
+    UNION {WRITE} write_guardian_audit w WHERE w.target_file = %s AND w.created_at >= %s AND {CHANGED}
+        AND {words.unindexed("w.origin")} <> 'unattributed' AND (w.sources & 8 <> 0
+        OR {words.unindexed("w.before_snapshot_id")} IS NULL AND {words.unindexed("w.after_snapshot_id")} IS NULL)
+"""  # 8: Source.FILES
+INTENTS = f"""SELECT after_snapshot_id, state FROM rollback_intents
+    WHERE after_snapshot_id IN (SELECT value FROM {words.each("listed")}) AND state <> 'done'"""  # noqa: S608
+
+# What people did about a write, and its other names.
+HANGING = """SELECT EXISTS (SELECT 1 FROM rollbacks WHERE audit_id = %s OR own_audit_id = %s)
+    OR EXISTS (SELECT 1 FROM behavior_corrections WHERE audit_id = %s)
+    OR EXISTS (SELECT 1 FROM write_guardian_audit WHERE retry_of = %s)
+    OR EXISTS (SELECT 1 FROM guardian_receipts WHERE audit_id = %s AND id <> audit_id)
+    OR EXISTS (SELECT 1 FROM guardian_receipts WHERE id = %s)
+    OR (SELECT count(*) FROM guardian_statuses WHERE audit_id = %s) > 1"""
+
+
+class Version(NamedTuple):
+    """One version without its content."""
+
+    id: str
+    created_at: int
+    content_hash: str
+
+
+def last(db: str, name: str, at: int) -> Version | None:
+    """The version that a file had at a moment."""
+    return _version(statements.one(db, LAST, [name, at]))
+
+
+def before(db: str, name: str, version: Version) -> Version | None:
+    """The version before another one."""
+    return _version(statements.one(db, BEFORE, [name, version.created_at, version.id]))
+
+
+def alike(db: str, name: str, content_hash: str, *, since: int, until: int) -> list[Version]:
+    """The versions of a time with this content, the oldest first."""
+    return [Version(*row) for row in statements.rows(db, ALIKE, [name, since, until, content_hash])]
+
+
+def has_newer(db: str, name: str, than: int) -> bool:
+    """Whether a file has versions after a moment."""
+    return statements.one(db, NEWER, [name, than]) is not None
+
+
+def versions(db: str, name: str, since: int) -> list[Version]:
+    """The versions of a file from the last one before `since` on, the oldest first."""
+    return [Version(*row) for row in statements.rows(db, FROM, [name, name, since])]
+
+
+def receipts(db: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """By each of these ids that somebody told of before: the write, and the hash of what was told."""
+    found = statements.rows(db, RECEIPTS, [_listed(ids)])
+    return {told_id: (audit_id, body_sha256) for told_id, audit_id, body_sha256 in found}
+
+
+def sources(db: str, ids: Iterable[str]) -> dict[str, int]:
+    """Who told of those of these writes that are stored."""
+    return dict(statements.rows(db, SOURCES, [_listed(ids)]))
+
+
+def twins(db: str, *, since: int, until: int, name: str | None, fact: str, source: int) -> list[str]:
+    """Ids of writes of a time, of this fact and file, of which a source has not told."""
+    return [row[0] for row in statements.rows(db, TWINS, [since, until, name or "", fact, int(source)])]
+
+
+def writes(db: str, name: str, versions: Iterable[str], since: int) -> list[tuple]:
+    """Writes that led to one of these versions or removed one, and those since a moment that nobody placed exactly."""
+    listed = _listed(versions)
+    return sorted(statements.rows(db, WRITES, [listed, listed, name, since]), key=lambda row: (row[1], row[0]))
+
+
+def intents(db: str, versions: Iterable[str]) -> dict[str, str]:
+    """The states of rollbacks that are not done, by the version that they write."""
+    return dict(statements.rows(db, INTENTS, [_listed(versions)]))
+
+
+def is_acted_on(db: str, audit_id: str) -> bool:
+    """Whether anything hangs on a write: what people did about it, another status, another name."""
+    found = statements.one(db, HANGING, [audit_id] * 7)
+    return bool(found and found[0])
+
+
+def _version(row):
+    return Version(*row) if row else None
+
+
+def _listed(values):
+    return orjson.dumps(list(values)).decode()
