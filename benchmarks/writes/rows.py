@@ -95,7 +95,7 @@ def _fill_writes(db, count, versions, start):
 
 def _fill_fates(db, count, start):
     """Statuses and receipts of all writes, rollbacks, corrections of which some are rules, and proposals."""
-    from guardian.models import BehaviorCorrection, GuardianReceipt, GuardianRun, GuardianStatus, Rollback
+    from guardian.models import GuardianReceipt, GuardianStatus, Rollback
 
     name, moment = "printf('%026d', i)", f"{start} + i * {WEEKS_MS} / {count}"
     given = {"given_by": "'otto'", "created_at": moment}
@@ -113,6 +113,13 @@ def _fill_fates(db, count, start):
         reason="'It is wrong.'",
         previous_status="'written'",
     )
+    _fill_corrections(db, count, start)
+    _fill_proposals(db, count, start)
+
+
+def _fill_corrections(db, count, start):
+    from guardian.models import BehaviorCorrection
+
     is_rule = f"i < {RULES}"
     insert(
         db,
@@ -130,6 +137,11 @@ def _fill_fates(db, count, start):
         corrected_by="'user' || (i % 7)",
         corrected_at=f"{start} + i * 50 * {WEEKS_MS} / {count} + 2000",
     )
+
+
+def _fill_proposals(db, count, start):
+    from guardian.models import GuardianRun
+
     insert(
         db,
         GuardianRun,
