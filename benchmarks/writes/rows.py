@@ -93,6 +93,7 @@ def _fill_writes(db, count, versions, start):
     )
 
 
+# Long because it names the columns of several tables.
 def _fill_fates(db, count, start):
     """Statuses and receipts of all writes, rollbacks, corrections of which some are rules, and proposals."""
     from guardian.models import BehaviorCorrection, GuardianReceipt, GuardianRun, GuardianStatus, Rollback

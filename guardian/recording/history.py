@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, Q
 
 from .. import services
 from ..models import RollbackIntent, WriteGuardianAudit
-from . import reading
-from .reading import Version
+from . import lookups
+from .lookups import Version
 from .told import Origin, Source
 
 EARLY_MS = 50  # a write is told after its file was modified; clocks of files are coarse
@@ -85,7 +85,7 @@ def course(db: str, name: str, since: int = 0) -> Course:
     versions, busy = _versions(db, name, since)
     if not versions:
         return Course()
-    rows = reading.writes(db, name, [version.id for version in versions], versions[0].created_at - LATE_MS)
+    rows = lookups.writes(db, name, [version.id for version in versions], versions[0].created_at - LATE_MS)
     writes = [Write(*row) for row in rows]
     ends = {write.after: write.id for write in writes if write.is_told_exactly and write.before != write.after}
     removed = {write.before for write in writes if _removes(write)}
@@ -111,8 +111,8 @@ def _versions(db, name, since) -> tuple[list[Version], set[str]]:
 
     Beside them those that a rollback of ours is writing: its own write is told once it is done.
     """
-    found = reading.versions(db, name, since)
-    states = reading.intents(db, [version.id for version in found])
+    found = lookups.versions(db, name, since)
+    states = lookups.intents(db, [version.id for version in found])
     never = _never_written(db, {name for name, state in states.items() if state != State.EXCHANGED})
     busy = {name for name, state in states.items() if state == State.EXCHANGED}
     return [version for version in found if version.id not in never], busy

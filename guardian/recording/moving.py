@@ -10,7 +10,7 @@ from ..models import (
     RollbackIntent,
     WriteGuardianAudit,
 )
-from . import inserting, reading
+from . import inserting, lookups
 from .told import Status
 
 
@@ -28,7 +28,7 @@ def take_over(db: str, old: WriteGuardianAudit, new: WriteGuardianAudit) -> None
     Call it in a transaction. What is told of `new` stays, but for a status that people gave.
     """
     is_plain = old.status != Status.ROLLED_BACK and old.rule_id is None and old.retry_of is None
-    if is_plain and not reading.is_acted_on(db, old.id):  # as most are: a plugin waits
+    if is_plain and not lookups.is_acted_on(db, old.id):  # as most are: a plugin waits
         inserting.delete(db, old.id)
         inserting.insert(db, [GuardianReceipt(id=old.id, audit_id=new.id, body_sha256="")])
         return

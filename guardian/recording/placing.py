@@ -6,8 +6,8 @@ from django.db.models import F, Q
 
 from .. import services
 from ..models import RollbackIntent, WriteGuardianAudit
-from . import inserting, reading
-from .reading import Version
+from . import inserting, lookups
+from .lookups import Version
 from .told import FileChange, Origin, Source
 
 NEAR_MS = 10_000  # between a write and the moment its file says it was modified
@@ -24,7 +24,7 @@ class Placed:
 
 def place(db: str, name: str, change: FileChange, at: int) -> Placed:
     """The versions of a write of the moment `at`, in the caller's transaction. What is there is used, not doubled."""
-    last = reading.last(db, name, at)
+    last = lookups.last(db, name, at)
     if change.before == change.after and change.after is not None:
         return _unchanged(db, name, change, last, at)
     if seen := _seen(db, name, change, at):
@@ -32,7 +32,7 @@ def place(db: str, name: str, change: FileChange, at: int) -> Placed:
     before = _before(db, name, change, last, at)
     is_unseen = last is not None and before is not None and before.id != last.id
     newest = max(at, before.created_at if before else 0)
-    is_news = is_unseen or reading.has_newer(db, name, newest)
+    is_news = is_unseen or lookups.has_newer(db, name, newest)
     if change.after is None:
         return Placed(before, None, is_news)
     if before is not None and before.content_hash == change.hashes[1]:
@@ -45,7 +45,7 @@ def _unchanged(db, name, change, last, at):
     """The version of a write that changed nothing, which leads to none."""
     if last is not None and last.content_hash == change.hashes[1]:
         return Placed(last, last)
-    if found := reading.alike(db, name, change.hashes[1], since=at + 1, until=at + NEAR_MS):
+    if found := lookups.alike(db, name, change.hashes[1], since=at + 1, until=at + NEAR_MS):
         return Placed(found[0], found[0])
     version = _added(db, name, change.after, at)
     return Placed(version, version, is_news=True)
@@ -55,9 +55,9 @@ def _seen(db, name, change, at):
     """A version that a collect saw with what was written, where no other write is known to have led to it."""
     if change.after is None:
         return None
-    found = reading.alike(db, name, change.hashes[1], since=at - NEAR_MS, until=at + NEAR_MS)
+    found = lookups.alike(db, name, change.hashes[1], since=at - NEAR_MS, until=at + NEAR_MS)
     for after in sorted(found, key=lambda version: abs(version.created_at - at)):
-        before = reading.before(db, name, after)
+        before = lookups.before(db, name, after)
         if change.hashes[0] == (before.content_hash if before else None):
             if not _is_taken(db, after, also_as_before=False):
                 return Placed(before, after, is_news=True)

@@ -13,7 +13,7 @@ from people.configuration import keys as configuration
 from ..changes import Change, change_of
 from ..correcting import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
-from . import attributing, history, inserting, moving, reading
+from . import attributing, history, inserting, lookups, moving
 from .placing import place
 from .told import CHANGED, FileChange, Source, Stored, Told, columns_of
 from .twins import Conflict, merge, rank, twins_of
@@ -80,9 +80,9 @@ def _fresh(db, told, stored):
 
     Raises Conflict for an id that means something else.
     """
-    receipts = reading.receipts(db, [one.key for one in told])
+    receipts = lookups.receipts(db, [one.key for one in told])
     ids = {one.key: receipts[one.key][0] if one.key in receipts else one.key for one in told}
-    sources = reading.sources(db, {*ids, *ids.values()})
+    sources = lookups.sources(db, {*ids, *ids.values()})
     fresh: dict[str, Told] = {}
     clashes = []
     for one in told:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 
 from ..models import WriteGuardianAudit
-from . import reading
+from . import lookups
 from .told import CHANGED, RANK, Status, Told
 
 TWIN_MS = 2_000  # between two reports of one write
@@ -59,7 +59,7 @@ def _near(db, one):
     name, fact, at = one.row.target_file, one.row.candidate_fact, one.row.created_at
     if not fact:
         return []
-    ids = reading.twins(db, since=at - TWIN_MS, until=at + TWIN_MS, name=name, fact=fact, source=one.source)
+    ids = lookups.twins(db, since=at - TWIN_MS, until=at + TWIN_MS, name=name, fact=fact, source=one.source)
     return WriteGuardianAudit.objects.using(db).filter(id__in=ids) if ids else []
 
 
