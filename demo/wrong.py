@@ -52,7 +52,7 @@ def tell(*, by: str) -> None:
     with own_workspaces():
         if wrong.status == Status.WRITTEN:
             wish = performing.Wish(by, WHY_BACK)
-            performing.perform(agent, wrong.id, wish, seen=planning.plan(agent, wrong.id).now_hash)
+            performing.perform(agent, wrong.id, wish, seen=planning.plan(agent, wrong.id).seen)
     if not correcting.of_audit(agent.db, wrong.id):
         about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "pattern": PATTERN}
         correcting.correct(agent, wrong.id, by=by, **about)

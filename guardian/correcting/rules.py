@@ -17,7 +17,7 @@ Status, Origin = WriteGuardianAudit.Status, WriteGuardianAudit.Origin
 TOLD = (Origin.RECORDED, Origin.IMPORTED)
 NEWEST = ("-corrected_at", "-id")
 READ = (
-    *("id", "correction_pattern", "corrected_at", "corrected_status", "correction_reason"),
+    *("id", "audit_id", "correction_pattern", "corrected_at", "corrected_status", "correction_reason"),
     *("original_candidate_fact", "corrected_candidate_fact", "original_target_file", "corrected_target_file"),
 )
 

@@ -1,5 +1,6 @@
 """Rolling back a write to a real file: what was there comes back, and nothing that an agent wrote is lost."""
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -143,20 +144,39 @@ def _pipe(draft, _file):
 
 
 @pytest.mark.parametrize("make", [_second_name, _longer, _folder, _link, _pipe])
-def test_whatever_an_agent_makes_of_a_displaced_file_the_rollback_ends(ada, file, monkeypatch, make):
-    exchange = workspace.Folder.exchange
-
-    def exchanged(self, draft, name):
-        exchange(self, draft, name)
-        make(file.parent / draft, file)
-
+def test_whatever_an_agent_makes_of_a_displaced_file_the_rollback_ends(ada, file, make):
     wrote(file, 1, b"a\n", b"b\n")
-    with monkeypatch.context() as patched:
-        patched.setattr(workspace.Folder, "exchange", exchanged)
-        roll_back(ada, 1)
+    with faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), lambda: make(_draft(file), file)):
+        kept = roll_back(ada, 1).meanwhile
     assert file.read_bytes() == b"a\n" and RollbackIntent.objects.using(DB).get().state == "done"
+    assert [len(data_of(FileSnapshot.objects.using(DB).get(id=one))) for one in kept] == (
+        [workspace.MOST_BYTES + 1] if make is _longer else []
+    )
     wrote(file, 2, b"a\n", b"c\n")
     roll_back(ada, 2)
+    assert file.read_bytes() == b"a\n"
+
+
+def _draft(file):
+    (found,) = file.parent.glob(".*.rollback")
+    return found
+
+
+def test_an_exchange_that_cannot_be_put_on_the_disk_is_taken_back(ada, file, monkeypatch):
+    real, failures = os.fsync, [OSError(errno.EIO, "Input/output error")]
+
+    def fsync(handle):
+        if failures and os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise failures.pop()
+        real(handle)
+
+    wrote(file, 1, b"a\n", b"b\n")
+    with monkeypatch.context() as patched, pytest.raises(workspace.NotWritten):
+        patched.setattr(os, "fsync", fsync)
+        roll_back(ada, 1)
+    assert file.read_bytes() == b"b\n" and os.listdir(file.parent) == [NAME]
+    assert row("w1").status == "written" and RollbackIntent.objects.using(DB).get().state == "undone"
+    roll_back(ada, 1)
     assert file.read_bytes() == b"a\n"
 
 

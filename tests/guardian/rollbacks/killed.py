@@ -27,7 +27,7 @@ class Killer:
     def __init__(self, site, seed, *, pause=0.2):
         self.pause = pause  # before it looks for work: up to so many seconds
         self.site, self.chance = site, random.Random(seed)
-        self.seconds, self.met, self.tries = 0.03, 0, 0
+        self.seconds, self.met, self.tries = 0.02, 0, 0
 
     def kill(self, process, work):
         """Kill a process after the query `work` began to count something; what it counts when the process is gone."""
@@ -41,7 +41,7 @@ class Killer:
         process.popen.kill()
         process.end()
         ((found,),) = rows(self.site, work)
-        self.seconds *= 1.1 if found else 0.8
+        self.seconds *= 1.05 if found else 0.6
         self.met, self.tries = self.met + bool(found), self.tries + 1
         return found
 
