@@ -8,8 +8,8 @@ import orjson
 from openclaw_web.sqlite import statements, words
 
 # What somebody wrote into a file that a rollback had displaced already: the file itself never held it.
-HELD = """id NOT IN (SELECT d.value FROM rollback_intents i, json_each(i.meanwhile_json) d
-    WHERE NOT (i.meanwhile_json = '[]'))"""
+HELD = f"""id NOT IN (SELECT late.value FROM rollback_intents i, {words.items("i.meanwhile_json", "late")}
+    WHERE NOT (i.meanwhile_json = '[]'))"""  # noqa: S608
 VERSION = f"SELECT id, created_at, content_hash FROM file_snapshots WHERE file_name = %s AND {HELD}"  # noqa: S608
 LAST = f"{VERSION} AND created_at <= %s ORDER BY created_at DESC, id DESC LIMIT 1"
 BEFORE = f"{VERSION} AND (created_at, id) < (%s, %s) ORDER BY created_at DESC, id DESC LIMIT 1"

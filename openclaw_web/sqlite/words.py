@@ -32,3 +32,8 @@ def unindexed(column: str) -> str:
 def each(name: str) -> str:
     """A table `name` whose column `value` has every item of a JSON array that is given as a value."""
     return f"json_each(%s) AS {name}"
+
+
+def items(column: str, name: str) -> str:
+    """The same of a JSON array in a column."""
+    return f"json_each({column}) AS {name}"

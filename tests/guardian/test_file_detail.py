@@ -197,6 +197,7 @@ def test_the_api_compares_no_two_files(client, three):
 def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries):
     for rows in (1, 30):
         SnapshotFactory.create_batch(rows, content=f"words {rows}")
-        # displaced ones, newest, the one before, how many, the page, three for its writes; session, user, agent; two for the audit log
+        # displaced ones, newest, the one before, how many, the page, three for its writes; session, user, agent;
+        # two for the audit log
         with django_assert_max_num_queries(9, using="agent_ada"), django_assert_max_num_queries(5):
             client.get(URL)
