@@ -119,6 +119,7 @@ NO_LISTS = {
     "guardian:rollback",
     "guardian:session_rollback",
     "guardian:session_writes",
+    "guardian:opted_out",
     "guardian:own_guardian",
     "guardian:proposal_detail",
     "guardian:proposal_patch",
