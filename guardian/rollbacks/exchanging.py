@@ -102,12 +102,18 @@ def _take_all_back(db, folder, intents, steps, *, count):
     """Put back what was exchanged before one step failed, or before the database did."""
     for number, (intent, step) in enumerate(zip(intents, steps, strict=True)):
         with suppress(DatabaseError):  # the files come first: the next rollback, or start, ends an intent that is open
-            # What failed may have been done nevertheless: an exchange that could not be synced.
-            if number < count or (number == count and is_in_place(folder, intent)):
+            if number < count or (number == count and _was_done(folder, intent)):
                 put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
             else:
                 folder.remove(intent.draft_name)
                 recording.end(db, intent, State.UNDONE)
+
+
+def _was_done(folder, intent):
+    """Whether what failed was done nevertheless: an exchange that could not be synced."""
+    with suppress(NotWritten):
+        return is_in_place(folder, intent)
+    return False  # something else is where the file was: it was refused for that
 
 
 def is_in_place(folder: Folder, intent: RollbackIntent) -> bool:
@@ -116,15 +122,18 @@ def is_in_place(folder: Folder, intent: RollbackIntent) -> bool:
         return True
     after = intent.after_snapshot.content_hash if intent.after_snapshot else ""
     with ExitStack() as opened:
-        draft, now = _draft(folder, intent.draft_name), folder.held(intent.file_name)
-        for one in filter(None, (draft, now)):
-            opened.callback(one.close)
+        if draft := _draft(folder, intent.draft_name):
+            opened.callback(draft.close)
         if intent.after_snapshot is None:  # moved aside
             return draft is not None
-        if draft is None:  # not written yet, or linked and gone
-            return intent.before_hash is None and now is not None and now.sha256 == after
-        # What the file held is in the draft only after the exchange, whatever somebody wrote to the file since.
-        return draft.sha256 == intent.before_hash or (draft.sha256 != after and now is not None and now.sha256 == after)
+        if draft is None and intent.before_hash is not None:  # not written yet
+            return False
+        if draft is not None and draft.sha256 in (intent.before_hash, after):
+            # What the file held is in the draft only after the exchange, whatever somebody wrote to the file since.
+            return draft.sha256 == intent.before_hash
+        if now := folder.held(intent.file_name):
+            opened.callback(now.close)
+        return now is not None and now.sha256 == after  # linked, and the draft gone; or somebody wrote to the draft
 
 
 def _draft(folder, name):

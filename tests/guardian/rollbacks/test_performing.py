@@ -180,6 +180,22 @@ def test_an_exchange_that_cannot_be_put_on_the_disk_is_taken_back(ada, file, mon
     assert file.read_bytes() == b"a\n"
 
 
+def test_a_link_that_takes_the_place_of_the_file_at_the_last_moment_is_refused(ada, file, tmp_path):
+    wrote(file, 1, b"a\n", b"b\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"b\n")
+    is_intended = 'INSERT INTO "rollback_intents"'
+    with (
+        faults.before(DB, lambda sql: sql.startswith(is_intended), lambda: (file.unlink(), file.symlink_to(elsewhere))),
+        pytest.raises(workspace.NotOurs, match="is a link"),
+    ):
+        roll_back(ada, 1)
+    assert elsewhere.read_bytes() == b"b\n" and RollbackIntent.objects.using(DB).get().state == "undone"
+    file.unlink(), file.write_bytes(b"b\n")
+    roll_back(ada, 1)
+    assert file.read_bytes() == b"a\n"
+
+
 def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
     wrote(file, 1, b"a\n", b"b\n")
     agent = os.open(file, os.O_WRONLY)
