@@ -69,7 +69,7 @@ def sights() -> list[tuple[str, str]]:
     flagged = WriteGuardianAudit.objects.using(agent.db).exclude(rule_id=None).filter(status=Status.WRITTEN).first()
     found = [
         (_("A wrong fact in MEMORY.md, and how it was rolled back"), wrong.get_absolute_url()),
-        (_("The rule that was made of it"), reverse("guardian:rule_list", args=[AGENT])),
+        (_("The rule that followed from it"), reverse("guardian:rule_list", args=[AGENT])),
         (_("Who put each line into MEMORY.md"), reverse("guardian:blame", args=[AGENT, "MEMORY.md"])),
         (_("All writes by week"), reverse("guardian:chart", args=[AGENT])),
     ]

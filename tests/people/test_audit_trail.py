@@ -181,7 +181,6 @@ NO_CONTENT = {
     "gate:session_decisions",
     "guardian:audit_list",
     "guardian:chart",
-    "guardian:opted_out",
     "api:guardian_chart",
     "guardian:decision_writes",
     "guardian:session_writes",

@@ -74,12 +74,12 @@ def test_a_database_of_the_specs_shape_is_read_with_everything_beside(place):
     one, two, own = rows()
     assert (one.turn_id, one.match, one.before_snapshot, one.lines_added) == (f"{talk.session}:r1", "given", None, 1)
     assert (two.status, two.rollback.rolled_back_by, two.rollback.restored_snapshot) == (
-        "rolled_back", "eve", one.after_snapshot,
+        "rolled_back", "reflection.db: eve", one.after_snapshot,
     )  # fmt: skip
     assert [status.status for status in two.statuses.order_by("created_at")] == ["written", "rolled_back"]
     assert (own.origin, own.created_at, own.lines_removed) == ("rollback", T0 + 9_000, 1)
     assert (own.before_snapshot, own.after_snapshot.content) == (two.after_snapshot, "one")
-    assert two.rollback.own_audit == own and own.statuses.get().given_by == "eve"
+    assert two.rollback.own_audit == own and own.statuses.get().given_by == "reflection.db: eve"
     rule = BehaviorCorrection.objects.using(MAIN).get()
     assert (rule.correction_pattern, rule.switched_off_by) == ("likes", "import")
     assert run(home)["guardian"]["writes"] == 0
