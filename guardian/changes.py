@@ -39,7 +39,7 @@ def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
     hunks = tuple(
         (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
     )
-    view = comparing.view(diff, room=0)
+    view = comparing.view(diff, room=0, has_marks=False)
     text = unified.text(view, name, is_new=before is None)
     if view.left:  # as `patch` marks what is no line of a file
         text += f"\\ {view.left} more changed lines are not in this diff\n"

@@ -145,6 +145,9 @@ def ask_once(address):
     from django.contrib.auth import get_user_model
     from django.test import Client
 
+    from operations.serving import preparation
+
+    preparation.load_site()
     client = Client(headers={"host": "127.0.0.1"})
     person = get_user_model().objects.get(username="bench")
     client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import unified
 
 from ..exporters import writes
 from ..exporters.writes import WRITE, WriteAnswer, WriteAsked
@@ -38,12 +38,8 @@ def of(body: dict[str, Any]) -> WriteShown | None:
     return WriteShown(
         asked=asked,
         done=done,
-        diff="" if written is None else _diff(asked.content, written, asked.file),
+        diff="" if written is None else unified.of_texts(asked.content, written, asked.file),
         correction=correction,
         right_content=right,
-        right_diff="" if written is None or right is None else _diff(written, right, asked.file),
+        right_diff="" if written is None or right is None else unified.of_texts(written, right, asked.file),
     )
-
-
-def _diff(old, new, name):
-    return unified.text(comparing.view(comparing.compare(old, new)), name, is_new=old is None)

@@ -31,7 +31,7 @@ COLUMNS = {
     "origin": "origin",
     "status": "status",
     "file": "target_file",
-    "flagged": Term("rule_id", "without", ("",)),
+    "flagged": Term("rule_id", "isnull", False),
 }
 # Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
 SEEKS = ("session_id", "decision_id", "turn_id", "rule_id", "origin", "status", "target_file")

@@ -222,7 +222,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='writeguardianaudit',
-            index=models.Index(fields=['status', 'created_at'], name='idx_audit_status'),
+            index=models.Index(fields=['status', 'created_at', 'target_file'], name='idx_audit_status'),
         ),
         migrations.AddIndex(
             model_name='writeguardianaudit',
@@ -251,6 +251,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='writeguardianaudit',
             index=models.Index(condition=models.Q(('rule_id__isnull', False)), fields=['rule_id', 'created_at'], name='idx_audit_rule'),
+        ),
+        migrations.AddIndex(
+            model_name='writeguardianaudit',
+            index=models.Index(condition=models.Q(('rule_id__isnull', False)), fields=['created_at'], name='idx_audit_flagged'),
         ),
         migrations.AddIndex(
             model_name='writeguardianaudit',

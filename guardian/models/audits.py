@@ -87,7 +87,8 @@ class WriteGuardianAudit(models.Model):
         # Names of indexes are of a whole file: the spec's are taken by other tables.
         indexes = [
             models.Index(fields=["session_id", "created_at"], name="idx_audit_session_time"),
-            models.Index(fields=["status", "created_at"], name="idx_audit_status"),
+            # With the file: what was refused in a file is counted without its rows.
+            models.Index(fields=["status", "created_at", "target_file"], name="idx_audit_status"),
             models.Index(fields=["target_file", "created_at"], name="idx_audit_file"),
             models.Index(fields=["created_at"], name="idx_audit_created"),
             models.Index(fields=["created_at", "status", "origin", "target_file"], name="idx_audit_chart"),
@@ -95,6 +96,7 @@ class WriteGuardianAudit(models.Model):
             models.Index(fields=["decision_id", "created_at"], name="idx_audit_decision"),
             models.Index(fields=["origin", "created_at"], name="idx_audit_origin"),
             models.Index(fields=["rule_id", "created_at"], name="idx_audit_rule", condition=Q(rule_id__isnull=False)),
+            models.Index(fields=["created_at"], name="idx_audit_flagged", condition=Q(rule_id__isnull=False)),
             models.Index(fields=["retry_of"], name="idx_audit_retry", condition=Q(retry_of__isnull=False)),
             models.Index(fields=["before_snapshot"], name="idx_audit_before"),
             models.Index(fields=["after_snapshot"], name="idx_audit_after"),

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from agents.models import Agent
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import unified
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page, page_of
 
@@ -41,7 +41,7 @@ class Looked:
     def patch(self) -> str:
         """The change as `patch` takes it."""
         old, new = self.texts
-        return unified.text(comparing.view(comparing.compare(old, new)), self.run.target_file, is_new=old is None)
+        return unified.of_texts(old, new, self.run.target_file)
 
     @property
     def has_change(self) -> bool:

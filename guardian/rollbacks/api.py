@@ -29,7 +29,7 @@ router = Operations("guardian_rollbacks_api", tags=["guardian"])
 @needs("operator")
 def guardian_rollback_preview(request, agent, audit_id: str, asked: Query[RollbackQuery]):
     """What rolling back a write would change in the file as it is now; nothing is written."""
-    return told(shown.preview(planning.plan(agent, audit_id, hunk=asked.hunk)))
+    return told(shown.preview(agent, planning.plan(agent, audit_id, hunk=asked.hunk)))
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/rollback", RolledBackOut, 400, 404, 409, 503)
@@ -89,7 +89,7 @@ def told_session(agent: Agent, session_id: str, since: int | None, until: int | 
         "audit_ids": [plan.audit.id for plan in plans],
         "conflicts": [plan.audit.id for plan in made.conflicts],
         "patch": "".join(patches),
-        "problem": shown.problem(),
+        "problem": shown.problem(agent, made.by_file),
     }
 
 

@@ -1,13 +1,15 @@
 """A rollback before it is done, as pages, the API and commands show it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agents.models import Agent
 from openclaw_web.diffs import comparing, unified
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
 from ..exact import data_of, text_of
-from . import places
+from . import places, workspace
 from .merging import Conflict
 from .planning import Plan, hash_of
 
@@ -57,11 +59,11 @@ class Preview:
         return glyphs.HIDDEN.search(self.editable or "") is not None
 
 
-def preview(plan: Plan) -> Preview:
+def preview(agent: Agent, plan: Plan) -> Preview:
     """What to show of a plan."""
     after = data_of(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
     since = None if hash_of(after) == hash_of(plan.now) else compared(after, plan.now, plan.name)
-    return Preview(plan, compared(plan.now, plan.wanted, plan.name), since, problem())
+    return Preview(plan, compared(plan.now, plan.wanted, plan.name), since, problem(agent, [plan.name]))
 
 
 def compared(old: bytes | None, new: bytes | None, name: str) -> Comparison:
@@ -72,10 +74,13 @@ def compared(old: bytes | None, new: bytes | None, name: str) -> Comparison:
     return Comparison(diff, view, patch)
 
 
-def problem() -> str:
-    """Why this site does not write into workspaces; empty: it does."""
+def problem(agent: Agent, names: Iterable[str]) -> str:
+    """Why this site does not write these memory files, or into workspaces at all; empty: it does."""
     try:
         places.check()
+        with workspace.opened(places.workspace_of(agent)) as folder:
+            for name in names:
+                folder.check(name)
     except Refused as refused:
         return refused.sentence
     return ""

@@ -24,10 +24,10 @@ def rollback(request, agent, audit_id):
     asked = _asked(request)
     made = planning.plan(agent, audit_id, hunk=asked.number)
     if request.GET.get("file") == "patch":
-        return _file(f"{made.name}.patch", shown.preview(made).change.patch.encode())
+        return _file(f"{made.name}.patch", shown.preview(agent, made).change.patch.encode())
     if request.GET.get("file") == "content":
         return _file(made.name, made.wanted or b"")
-    return _page(request, agent, shown.preview(made), None)
+    return _page(request, agent, shown.preview(agent, made), None)
 
 
 @require_POST
@@ -38,7 +38,7 @@ def rollback_do(request, agent, audit_id):
     asked = _asked(request)
     with performing.logging_refusals(agent, request.user.username, "write", audit_id):
         made = planning.plan(agent, audit_id, hunk=asked.number)
-    preview = shown.preview(made)
+    preview = shown.preview(agent, made)
     form = (ChoiceForm if made.conflicts else RollbackForm)(request.POST)
     if not form.is_valid():
         return _page(request, agent, preview, form, status=422)
@@ -134,7 +134,7 @@ def _session_page(request, agent, session_id, form, status=200):
         "session_id": session_id,
         "files": files,
         "made": made,
-        "problem": shown.problem(),
+        "problem": shown.problem(agent, made.by_file),
         "form": form or RollbackForm(initial={"keeps_copy": True}),
         "to_do": session_page(agent, session_id, request.GET),
     }

@@ -79,6 +79,15 @@ class Folder:
             raise NotWritten(_("%(file)s is not a memory file.") % {"file": name})
         return self._opened(name, _why_not)
 
+    def check(self, name: str) -> None:
+        """Raises NotWritten when a file could be read, and not be exchanged: it is read-only, or the folder is."""
+        if not os.access(".", os.W_OK | os.X_OK, dir_fd=self.handle, effective_ids=True):
+            words = {"file": name, "problem": _("its folder is read-only")}
+            raise NotWritten(_("%(file)s is not written: %(problem)s.") % words)
+        if held := self.held(name):
+            held.close()
+            held.check_writable(name)
+
     def displaced(self, name: str) -> Held | None:
         """The same for a draft of ours, which after an exchange holds what the file held: it is only read, so it may
         have a second name by now, or be longer.

@@ -53,7 +53,7 @@ def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, *
 
 
 def _preview(agent, audit, hunk):
-    made = shown.preview(planning.plan(agent, audit, hunk=hunk))
+    made = shown.preview(agent, planning.plan(agent, audit, hunk=hunk))
     sentences = _changes(made.change.patch, is_open=bool(made.plan.conflicts))
     if made.plan.conflicts:
         sentences += (line for one in made.conflicts for line in _conflict(one))

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import zip_longest
 
 from . import cutting
 from .word_marks import Effort, Part, pairs, parts
@@ -172,12 +173,13 @@ def lines_of(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-def view(diff: Diff, *, room: int = FOLDED_ROWS) -> View:
+def view(diff: Diff, *, room: int = FOLDED_ROWS, has_marks: bool = True) -> View:
     """The diff for a page: unchanged runs folded, and an end when it gets too long.
 
-    `room`: how many folded rows are in it, to be unfolded; the others are only counted.
+    `room`: how many folded rows are in it, to be unfolded; the others are only counted. Without marks it is for a text:
+    nobody asks which lines belong together and which words changed, and that takes most of the time.
     """
-    effort = Effort(0 if diff.is_coarse else 5_000_000)
+    effort = Effort(0 if diff.is_coarse else 5_000_000) if has_marks else None
     shown, rows, characters, folded = View([Section()]), 0, 0, 0
     for place, block in enumerate(diff.blocks):
         if rows >= SHOWN_ROWS or characters >= SHOWN_CHARACTERS:
@@ -196,7 +198,7 @@ def view(diff: Diff, *, room: int = FOLDED_ROWS) -> View:
             rows += 1
             characters += sum(min(len(line.text), SHOWN_CHARACTERS // 40) for line in (row.old, row.new) if line)
     shown.sections = [section for section in shown.sections if section.rows or section.is_fold]
-    shown.is_coarse = diff.is_coarse or effort.is_spent
+    shown.is_coarse = diff.is_coarse or bool(effort and effort.is_spent)
     return shown
 
 
@@ -227,11 +229,16 @@ def _same_rows(diff, first, last, block):
 def _changed_rows(diff, block, effort):
     old = diff.old_lines[block.old_start : block.old_end]
     new = diff.new_lines[block.new_start : block.new_end]
-    for i, j, is_one in pairs(old, new, effort):
+    for i, j, is_one in pairs(old, new, effort) if effort else _by_place(old, new):
         marks = parts(old[i], new[j], effort) if is_one else ([], [])
         left = None if i is None else Line(block.old_start + i + 1, old[i], tuple(marks[0]))
         right = None if j is None else Line(block.new_start + j + 1, new[j], tuple(marks[1]))
         yield Row(left, right, is_changed=True)
+
+
+def _by_place(old, new):
+    """As `word_marks.pairs`, when nobody asks which lines belong together."""
+    return ((i, j, False) for i, j in zip_longest(range(len(old)), range(len(new))))
 
 
 def _blocks(old, new, effort):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from . import comparing
 from .comparing import Row, Section, View
 
 NOT_A_NAME = re.compile(r"[\x00-\x1f\x7f]")
@@ -16,6 +17,12 @@ def text(view: View, name: str, *, is_new: bool = False) -> str:
     found = [part for hunk in _hunks(view) for part in _written(hunk)]
     head = [f"--- {'/dev/null' if is_new else f'a/{name}'}\n", f"+++ b/{name}\n"]
     return "".join([*head, *found]) if found else ""
+
+
+def of_texts(old: str | None, new: str | None, name: str) -> str:
+    """What became of a text, as `patch` takes it; None: there is none."""
+    view = comparing.view(comparing.compare(old, new), room=0, has_marks=False)
+    return text(view, name, is_new=old is None)
 
 
 def one_column(view: View) -> View:

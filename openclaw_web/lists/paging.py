@@ -38,7 +38,7 @@ class Page(list):
 class Term:
     """One condition of a list: a column, a lookup and a value.
 
-    The lookup is one of LOOKUPS, "in" or "without" (none) of several values, or "isnull" with True.
+    The lookup is one of LOOKUPS, "in" or "without" (none) of several values, or "isnull" with True or False.
     """
 
     column: str

@@ -1,6 +1,7 @@
 """Facts for our own guardian, answers of its model, and what is stored; the endpoint is tests.llm_endpoint."""
 
 import json
+import time
 
 from guardian.models import GuardianRun, GuardianStep, WriteGuardianAudit
 from guardian.proposing import approving, running
@@ -50,7 +51,8 @@ def writes(content=NEW, name="USER.md"):
 
 
 def run(agent, listener=None, **asked):
-    """A run in this process; its job."""
+    """A run in this process; its job. Decisions of the millisecond in which it begins come too late for it."""
+    time.sleep(0.002)
     return running.run_here(agent, running.params(agent, Asked(**asked)), by="root", listener=listener)
 
 

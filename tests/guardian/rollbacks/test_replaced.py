@@ -174,9 +174,13 @@ def test_a_file_that_is_read_only_is_refused_for_root_as_well(as_operator, file)
     wrote(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
     file.chmod(0o444)
-    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["seen"]}
+    preview, why = as_operator.get(API).json(), "MEMORY.md is not written: it is read-only."
+    assert preview["problem"] == why and preview["patch"]
+    page = as_operator.get("/agents/ada/writes/rollback/of/w1/").content.decode()
+    assert why in page and "Download the patch" in page and "Roll back</button>" not in page
+    sent = {"reason": "Wrong.", "seen": preview["seen"]}
     answer = as_operator.post(API, sent, "application/json")
-    assert answer.status_code == 409 and answer.json()["detail"] == "MEMORY.md is not written: it is read-only."
+    assert answer.status_code == 409 and answer.json()["detail"] == why
     assert file.read_bytes() == AFTER and [path.name for path in file.parent.iterdir()] == ["MEMORY.md"]
     file.chmod(0o644)
     assert as_operator.post(API, sent, "application/json").status_code == 200

@@ -56,7 +56,7 @@ GUARDIAN_NEW = {
     *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),
     *("idx_apply_to_future", "idx_audit_after", "idx_audit_before", "idx_audit_created"),
     *("idx_audit_decision", "idx_audit_file", "idx_audit_session_time", "idx_audit_status"),
-    *("idx_audit_chart", "idx_audit_origin", "idx_audit_retry", "idx_audit_rule", "idx_intent_meanwhile"),
+    *("idx_audit_chart", "idx_audit_origin", "idx_audit_retry", "idx_audit_rule", "idx_audit_flagged", "idx_intent_meanwhile"),
     "idx_intent_displaced",
     "idx_receipt_audit",
     *("idx_audit_turn", "idx_correction_audit", "idx_guardian_statuses", "idx_intent_open"),

@@ -1,0 +1,210 @@
+"""Ten writes over three sessions of a real workspace, and what people did about them: over HTTP, on a real `serve`."""
+
+import json
+import shutil
+import stat
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.collecting.test_collect_real_homes import HOMES
+from tests.guardian.proposing.test_guardian_kill import model
+from tests.llm_endpoint import Endpoint
+from tests.processes import Home
+
+pytestmark = [
+    pytest.mark.kill,
+    pytest.mark.skipif(not HOMES.exists(), reason="the recorded homes are not on this machine"),
+]
+TOKEN = """
+from people.accounts import services, tokens
+services.add_user("otto", "operator")
+print(tokens.make_token_for("otto", name="story", role="operator", days=1)[1])
+"""
+SET = """
+from people.configuration import keys
+keys.put_all({"writeGuardian.enabled": True, "llm.model": "small"})
+print("set")
+"""
+HERON = "- The staging server is called heron.\n"
+BACKUPS, LATER = "- Backups run at 02:00.\n", "- Backups run at 03:00.\n"
+LISBON = "- The user moves to Lisbon in May.\n"
+WIFI, STANDUP = "- The wifi password is on the fridge.\n", "- The standup is at 09:30.\n"
+BRIEF, CAT = "- Prefers short answers.\n", "- The cat is called Miso.\n"
+VPN, SEARCH = "- `make deploy` needs the VPN.\n", "- Search with ripgrep.\n"
+DEPLOYS = "- Deploys are on Thursdays.\n"
+
+
+class Story:
+    """The site, the workspace it may write to, and a plugin that writes and tells of it."""
+
+    def __init__(self, folder, endpoint):
+        self.source = shutil.copytree(HOMES / "openclaw-2026.2.26", folder.resolve() / "openclaw")
+        for path in (self.source, *self.source.rglob("*")):  # the recording itself may be read-only
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)
+        self.workspace = self.source / "workspace"
+        config = self.source / "openclaw.json"
+        config.write_text(config.read_text().replace("/srv/oc/home-old/.openclaw", str(self.source)))
+        self.home = Home(folder / "home")
+        self.home.env |= {"OPENCLAW_WEB_WORKSPACE_WRITES": "1", "OPENCLAW_WEB_LLM_URL": endpoint.url}
+        self.collect()
+        self.token = self.home.python(TOKEN)
+        self.home.python(SET)
+        self.address = self.home.serve("--no-watch").address()
+        self.count = 0
+
+    def collect(self):
+        process = self.home.start("collect", "--source", str(self.source), "--quiet")
+        assert process.end() == 0, process.said
+
+    def ask(self, path, body=None):
+        """An answer of the API about main."""
+        request = urllib.request.Request(f"{self.address}/api/v1/agents/main/{path}")
+        request.add_header("Authorization", f"Bearer {self.token}")
+        request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, None if body is None else json.dumps(body).encode()) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as refused:
+            pytest.fail(f"{path}: {refused.read().decode()}")
+
+    def turns(self):
+        """The last turn of each session: (session, turn)."""
+        found = {}
+        for turn in self.ask("turns?limit=100")["items"]:
+            found.setdefault(turn["session_id"], turn["id"])
+        return list(found.items())
+
+    def read(self, name):
+        return (self.workspace / name).read_bytes()
+
+    def write(self, place, name, old, new, fact=""):
+        """The plugin replaces a text of a file (empty: adds to its end), then tells of it; the id of the write."""
+        session, turn = place
+        before = self.read(name).decode()
+        after = before.replace(old, new) if old else before + new
+        time.sleep(0.05)
+        (self.workspace / name).write_bytes(after.encode())
+        self.count += 1
+        about = {"id": f"w{self.count}", "session_id": session, "turn_id": turn, "target_file": name}
+        about |= {"candidate_fact": fact or new.strip("- \n"), "status": "written", "llm_model": "plugin-model"}
+        about |= {"created_at": round(time.time() * 1000), "before": before, "after": after}
+        assert self.ask("guardian/writes", {"writes": [about]})["recorded"] == [about["id"]]
+        return about["id"]
+
+    def roll_back(self, path, reason):
+        """As the page does: the preview first, then what it showed."""
+        plan = self.ask(f"{path}/rollback")
+        seen = plan["hashes"] if "hashes" in plan else plan["seen"]
+        assert not plan["conflicts"] and not plan["problem"], plan
+        return plan, self.ask(f"{path}/rollback", {"reason": reason, "seen": seen})
+
+    def blame(self, name):
+        """{line: the write that put it there} for lines that a write put there."""
+        lines = self.read(name).decode().splitlines(keepends=True)
+        runs = self.ask(f"guardian/files/{name}/blame")["runs"]
+        found = {}
+        for run in runs:
+            if run["known"] == "write":
+                found |= {lines[number - 1]: run["audit_id"] for number in range(run["first"], run["last"] + 1)}
+        return found
+
+    def decide(self, place, fact):
+        """memory_gate wants a fact written to MEMORY.md; nobody has written it."""
+        session, turn = place
+        about = {"id": f"d-{len(fact)}", "session_id": session, "turn_id": turn, "decision": "UPDATE_MEMORY"}
+        about |= {"reason": "Lasting.", "candidate_fact": fact, "llm_model": "gate-model"}
+        decision = about | {"created_at": round(time.time() * 1000)}
+        assert self.ask("gate/decisions", {"decisions": [decision]})["recorded"]
+
+    def run_guardian(self):
+        process = self.home.start("reflection", "guardian", "run", "--yes", "--quiet")
+        assert process.end() == 0, process.said
+
+
+@pytest.fixture
+def story(tmp_path):
+    with Endpoint(model) as endpoint:
+        story = Story(tmp_path, endpoint)
+        yield story, endpoint
+        story.home.close()
+
+
+def test_a_memory_is_written_undone_and_taught(story):
+    story, endpoint = story
+    one, two, three, four, five, *_others = story.turns()
+    before = {name: story.read(name) for name in ("MEMORY.md", "USER.md", "TOOLS.md")}
+    w = story.write
+    heron = w(one, "MEMORY.md", "", HERON)
+    brief = w(one, "USER.md", "", BRIEF)
+    w(one, "MEMORY.md", "", BACKUPS)
+    w(two, "MEMORY.md", "", LISBON)
+    w(two, "TOOLS.md", "", VPN)
+    later = w(two, "MEMORY.md", BACKUPS, LATER)
+    w(two, "USER.md", "", CAT)
+    wifi = w(three, "MEMORY.md", "", WIFI)
+    standup = w(three, "MEMORY.md", "", STANDUP)
+    search = w(three, "TOOLS.md", "", SEARCH)
+    assert story.count == 10
+    was = story.blame("MEMORY.md")
+    assert was == {HERON: heron, LATER: later, LISBON: "w4", WIFI: wifi, STANDUP: standup}
+
+    # One is rolled back cleanly, one beneath later edits, one session whole.
+    held = story.read("TOOLS.md")
+    plan, done = story.roll_back(f"guardian/writes/{search}", "The house uses grep.")
+    assert (plan["way"], done["success"]) == ("exact", True)
+    assert story.read("TOOLS.md") == held.removesuffix(SEARCH.encode()) == before["TOOLS.md"] + VPN.encode()
+    plan, done = story.roll_back(f"guardian/writes/{heron}", "Heron is switched off.")
+    assert (plan["way"], plan["has_changed"], done["restoredTo"]) == ("merged", True, None)
+    assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{LATER}{LISBON}{WIFI}{STANDUP}".encode()
+    plan, done = story.roll_back(f"guardian/sessions/{two[0]}", "Somebody else was at the keyboard.")
+    assert plan["audit_ids"] and len(done["rollbacks"]) == 4
+    assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{BACKUPS}{WIFI}{STANDUP}".encode()
+    assert story.read("TOOLS.md") == before["TOOLS.md"]
+    assert story.read("USER.md") == before["USER.md"] + BRIEF.encode()
+    undone = {one["audit_id"]: one["own_audit_id"] for one in done["rollbacks"]}
+    assert story.blame("MEMORY.md") == {BACKUPS: undone[later], WIFI: wifi, STANDUP: standup}
+    assert story.blame("USER.md") == {BRIEF: brief}
+
+    # One is corrected: the proposed pattern is made wider, and is the rule for an eleventh.
+    said = {"status": "refused", "reason": "Where passwords are is no memory.", "apply_to_future": True}
+    rule = story.ask(f"guardian/writes/{wifi}/correction", said | {"pattern": r"\bpassword\b"})
+    asked = {"fact": "The guest wifi password is guests2026.", "file": "MEMORY.md"}
+    checked = story.ask("guardian/rules/check", asked)
+    assert (checked["status"], checked["rule_id"], checked["reason"]) == ("refused", rule["id"], said["reason"])
+    story.decide(four, asked["fact"])
+    story.decide(five, DEPLOYS.strip("- \n"))
+    story.run_guardian()
+    refused = story.ask("guardian/writes?origin=own&status=refused")["items"]
+    assert [(row["candidate_fact"], row["rule_id"]) for row in refused] == [(asked["fact"], rule["id"])]
+    assert endpoint.requests and not any(b"guests2026" in request.body for request in endpoint.requests)
+
+    # What it proposes instead waits for a person.
+    (proposal,) = story.ask("guardian/proposals")["items"]
+    looked = story.ask(f"guardian/proposals/{proposal['id']}")
+    own = story.ask(f"guardian/proposals/{proposal['id']}/approve", {"seen": looked["seen"]})["audit_id"]
+    assert story.blame("MEMORY.md")[DEPLOYS] == own
+
+    # The plugin does not ask: its write is there, flagged, and one step from being undone.
+    door = w(three, "MEMORY.md", "", "- The door password is 4711.\n")
+    flagged = story.ask("guardian/writes?flagged=true&origin=recorded")["items"]
+    assert [(row["id"], row["status"], row["rule_id"]) for row in flagged] == [(door, "written", rule["id"])]
+    plan, _done = story.roll_back(f"guardian/writes/{door}", said["reason"])
+    assert plan["way"] == "exact"
+    story.roll_back(f"guardian/writes/{wifi}", said["reason"])
+    assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{BACKUPS}{STANDUP}{DEPLOYS}".encode()
+
+    # The next import finds nothing that nobody told of, and the chain leads from a line to its message.
+    story.collect()
+    assert story.ask("guardian/writes?origin=unattributed")["items"] == []
+    now = story.blame("MEMORY.md")
+    assert (now[STANDUP], now[DEPLOYS]) == (standup, own)
+    runs = story.ask("guardian/files/MEMORY.md/blame")["runs"]
+    messages = {run["audit_id"]: run["message_id"] for run in runs}
+    assert f"{three[0]}:{messages[standup]}" == three[1]
+    statuses = {row["id"]: row["status"] for row in story.ask("guardian/writes?origin=recorded")["items"]}
+    assert sorted(name for name, status in statuses.items() if status == "rolled_back") == sorted(
+        [heron, "w4", "w5", later, "w7", wifi, search, door]
+    )
