@@ -2,12 +2,13 @@
 
 Writes are followed back from the version that the file has now. Where the write before does not lead to the version
 that the next one began with, a version is missing: the two are compared, and who changed these lines is not known.
-A rollback that brought an older version back wrote no line of it: the writes of that time did.
+A rollback wrote none of the lines that it brought back, with an older version or between later changes: the writes of
+that time did. What a person chose to put there instead is the rollback's.
 """
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,12 +19,14 @@ from .. import blame, versions
 from ..changes import Hunk, hunks_of
 from ..files import MEMORY_FILES
 from ..models import FileSnapshot, WriteGuardianAudit
+from . import returned
 
 Status = WriteGuardianAudit.Status
 ROLLBACK = WriteGuardianAudit.Origin.ROLLBACK
 DONE = (Status.WRITTEN, Status.ROLLED_BACK)
 READ = ("id", "before_snapshot_id", "after_snapshot_id", "hunks_json", "created_at", "is_diff_shared", "origin")
 MOST_GAPS = 20  # versions are compared for each
+MOST_RETURNS = 20  # older versions that are blamed for lines which rollbacks brought back
 HASH = re.compile(r"@([0-9a-f]{32})[0-9a-f]*@\d+$")  # in the ids of versions: their contents need not be read
 
 
@@ -33,6 +36,9 @@ class Gap:
 
     since: int
     until: int | None
+
+
+Owner = tuple[str | None, Gap | None]  # a write, or a gap; neither: the line was there before
 
 
 class Line(NamedTuple):
@@ -55,6 +61,18 @@ class Blame:
     shared: dict[str, str] = field(default_factory=dict)
 
 
+class _Asked(NamedTuple):
+    """Which lines of a version somebody asks about. Each of `returns` is one older version that may be looked at.
+
+    `until`: when the version was changed; None: it is what the file has now.
+    """
+
+    texts: Sequence[str]
+    places: Sequence[int]
+    returns: Iterator[int]
+    until: int | None = None
+
+
 class _Write(NamedTuple):
     id: str
     before: str | None  # what the file held, as a hash; None: there was no file
@@ -70,15 +88,13 @@ def blame_of(agent: Agent, name: str) -> Blame | None:
     newest = versions.newest(agent, name) if name in MEMORY_FILES else None
     if newest is None:
         return None
-    texts = comparing.lines_of(newest.content)
     found = Blame(newest, [], None)
-    gaps: dict[str, Gap] = {}
     writes = _written(agent.db, name, found)
-    names = blame.blame(len(texts), _chain(agent.db, newest, writes, gaps, found))
-    found.lines = [
-        Line(number, text, None if who in gaps else who, gaps.get(who or ""))
-        for number, (text, who) in enumerate(zip(texts, [*names, *[None] * len(texts)], strict=False), start=1)
-    ]
+    texts = comparing.lines_of(newest.content)
+    asked = _Asked(texts, range(len(texts)), iter(range(MOST_RETURNS)))
+    owners = _owners(agent.db, newest, writes, found, asked)
+    lines = zip(texts, owners, strict=True)
+    found.lines = [Line(number, text, *owner) for number, (text, owner) in enumerate(lines, start=1)]
     return found
 
 
@@ -109,6 +125,38 @@ def hash_in(version_id: str) -> str | None:
     return found[1] if found else None
 
 
+def _owners(db, version, writes, found, asked) -> list[Owner]:
+    """Of each line of a version the write or the gap that put it there; lines that are not `asked` for may be of a
+    rollback that brought them back.
+    """
+    gaps: dict[str, Gap] = {}
+    names = blame.blame(len(asked.texts), _chain(db, version, writes, gaps, found, asked.until))
+    padded = [*names, *[None] * len(asked.texts)][: len(asked.texts)]
+    owners: list[Owner] = [(None, gaps[who]) if who in gaps else (who, None) for who in padded]
+    rollbacks = {write.id for write in writes if write.is_rollback} & {owners[place][0] for place in asked.places}
+    taken = returned.taken_back(db, rollbacks) if rollbacks else {}
+    known = {write.id: number for number, write in enumerate(writes)}
+    for rollback_id, audit_ids in taken.items():
+        for number in (known[one] for one in audit_ids if one in known):
+            places = [place for place in asked.places if owners[place][0] == rollback_id]
+            if places and next(asked.returns, None) is not None:
+                for place, owner in _before(db, writes[number:], asked, places):
+                    owners[place] = owner
+    return owners
+
+
+def _before(db, writes, asked, places) -> Iterator[tuple[int, Owner]]:
+    """Whose lines a write, the first of `writes`, had changed: of those lines `places` that came back from before it."""
+    write, *earlier = writes
+    version = FileSnapshot.objects.using(db).filter(id=write.versions[0]).first()
+    texts = comparing.lines_of(version.content) if version else []
+    pairs = dict(returned.matched(asked.texts, places, texts, write.hunks))
+    if version and pairs:
+        before = _Asked(texts, sorted(pairs.values()), asked.returns, write.created_at)
+        owners = _owners(db, version, earlier, Blame(version, [], None), before)
+        yield from ((place, owners[was]) for place, was in pairs.items())
+
+
 def _written(db, name, found) -> list[_Write]:
     """The writes whose changes are known, newest first; of those with one diff the newest, which stands for all."""
     rows = WriteGuardianAudit.objects.using(db).placed().filter(target_file=name, status__in=DONE)
@@ -126,12 +174,12 @@ def _written(db, name, found) -> list[_Write]:
     return kept
 
 
-def _chain(db, newest, writes, gaps, found) -> Iterator[tuple[str, tuple[Hunk, ...]]]:
-    """The writes that led to the newest version, newest first, as `blame` takes them; with a gap where one is missing.
+def _chain(db, version, writes, gaps, found, until) -> Iterator[tuple[str, tuple[Hunk, ...]]]:
+    """The writes that led to a version, newest first, as `blame` takes them; with a gap where one is missing.
 
     A write that leads nowhere is left out when an earlier one led to the very content that is looked for.
     """
-    wanted, version_id, until = newest.content_hash[:32], newest.id, None
+    wanted, version_id = version.content_hash[:32], version.id
     places: dict[str | None, list[int]] = {}
     begun: dict[str | None, list[int]] = {}
     for number, write in enumerate(writes):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from guardian import services
 from guardian.changes import hunks_of
 from guardian.looking.blaming import blame_of, lines_left_by
-from guardian.models import FileSnapshot, GuardianReceipt, WriteGuardianAudit
+from guardian.models import FileSnapshot, GuardianReceipt, Rollback, RollbackIntent, WriteGuardianAudit
 from openclaw_web.diffs.comparing import lines_of
 from tests.guardian.written import T0, share, untold, wrote
 
@@ -41,6 +41,55 @@ def test_lines_that_a_rollback_brought_back_are_of_who_wrote_them(ada):
     assert told(ada) == [("bad", "w2")]
     wrote(DB, 5, b"bad\n", b"old\none\n", origin="rollback"), wrote(DB, 6, b"old\none\n", b"old\n", origin="rollback")
     assert told(ada) == [("old", None)] and blame_of(ada, "MEMORY.md").first_at == T0 + 1000
+
+
+def rolled_back(number, by, way="merged"):
+    """Write `w<number>` was taken back by the write `w<by>`."""
+    about = {"rolled_back_at": T0, "rolled_back_by": "otto", "reason": "Wrong.", "previous_status": "written"}
+    Rollback.objects.using(DB).create(id=f"r{number}", audit_id=f"w{number}", own_audit_id=f"w{by}", way=way, **about)
+
+
+def test_lines_that_came_back_between_later_changes_are_of_who_wrote_them(ada):
+    wrote(DB, 1, b"old\n", b"old\none\ntwo\n")
+    wrote(DB, 2, b"old\none\ntwo\n", b"old\nuno\n", status="rolled_back")
+    wrote(DB, 3, b"old\nuno\n", b"old\nuno\nthree\n")
+    wrote(DB, 4, b"old\nuno\nthree\n", b"old\none\ntwo\nthree\nby hand\n", origin="rollback")
+    rolled_back(2, by=4)
+    back = [("old", None), ("one", "w1"), ("two", "w1"), ("three", "w3")]
+    assert told(ada) == [*back, ("by hand", "w4")]
+    assert lines_left_by(ada, ["w2", "w4"]) == [("MEMORY.md", 5, "by hand")]
+    # Done again between later changes, and taken back once more: the rollbacks in between wrote none of it.
+    wrote(DB, 5, b"old\none\ntwo\nthree\nby hand\n", b"old\none\ntwo\nthree\nfour\n")
+    wrote(DB, 6, b"old\none\ntwo\nthree\nfour\n", b"old\nuno\nthree\nfour\n", origin="rollback")
+    rolled_back(4, by=6)
+    assert told(ada) == [("old", None), ("uno", "w2"), ("three", "w3"), ("four", "w5")]
+    wrote(DB, 7, b"old\nuno\nthree\nfour\n", b"old\none\ntwo\nthree\nfour\nfive\n", origin="rollback")
+    rolled_back(6, by=7)
+    assert told(ada) == [*back, ("four", "w5"), ("five", "w7")]
+
+
+def test_one_change_that_was_taken_back_is_of_who_wrote_it(ada):
+    wrote(DB, 1, b"old\n", b"old\none\n")
+    wrote(DB, 2, b"old\none\n", b"new\nuno\n")
+    row = wrote(DB, 3, b"new\nuno\n", b"new\none\n", origin="rollback")
+    about = {"file_name": "MEMORY.md", "draft_name": "x", "state": "done", "created_at": T0, "ended_at": T0}
+    after = {"after_snapshot": row.after_snapshot, "audits_json": '["w2"]'}
+    RollbackIntent.objects.using(DB).create(id="i", **about, **after)
+    assert told(ada) == [("new", "w2"), ("one", "w1")]
+
+
+def test_lines_of_many_rollbacks_are_followed_up_to_a_limit(ada):
+    lines = [b"%d\n" % number for number in range(30)]
+    wrote(DB, 0, b"", b"".join(lines))
+    held = b"".join(lines)
+    for number in range(1, 60, 2):
+        bad = held.replace(b"\n%d\n" % (number // 2), b"\nbad\n", 1) if number > 1 else held.replace(b"0", b"bad", 1)
+        wrote(DB, number, held, bad, status="rolled_back")
+        held += b"after %d\n" % number
+        wrote(DB, number + 1, bad, held, origin="rollback")
+        rolled_back(number, by=number + 1)
+    owners = [owner for text, owner in told(ada) if not text.startswith("after")]
+    assert owners.count("w0") == 20 and len(set(owners)) == 11
 
 
 @given(states=st.lists(texts, min_size=1, max_size=6))
