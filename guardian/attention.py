@@ -40,9 +40,11 @@ def _meanwhile(db):
     row = settling.waiting(db).first()
     if row is None:
         return []
-    words = {"file": row.file_name}
+    words, asked = {"file": row.file_name}, settling.question(db)
     sentence = _("Somebody wrote to %(file)s while a write was rolled back. It is not in the file.") % words
-    return [Notice(sentence, "guardian:audit_list", f"file={row.file_name}&segment=rolled_back")]
+    if asked is None:
+        return [Notice(sentence, "guardian:file_history", args=(row.file_name,))]
+    return [Notice(sentence, "guardian:audit_detail", args=(asked,))]
 
 
 def _opted_out(agent):
@@ -65,8 +67,9 @@ def _unattributed(db):
     """
     start = clock.now_ms() - RECENT_MS
     rows = WriteGuardianAudit.objects.using(db).filter(origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
-    found = rows.filter(created_at__gte=start).values_list("status", "reason").order_by("-created_at")[: MOST + 1]
-    count = sum(status == WriteGuardianAudit.Status.WRITTEN and reason != CONSOLIDATION for status, reason in found)
+    rows = rows.filter(created_at__gte=start, status=WriteGuardianAudit.Status.WRITTEN)
+    rows = rows.exclude(reason=CONSOLIDATION, reason__isnull=False)
+    count = rows.values("id")[: MOST + 1].count()
     if not count:
         return []
     words = ngettext(

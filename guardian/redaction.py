@@ -102,6 +102,7 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
         "draft_name": NONE,
         "told_json": OWN,  # and who asked
         "meanwhile_json": NONE,  # ids of versions
+        "settled_json": NONE,
         "settled_by": WHO,
         "state": NONE,
     },

@@ -18,11 +18,15 @@ LEAST_CALLS, FAILING_SHARE = 10, 0.2  # of a day
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence for operators. `route` and `query` are where more is told: the list of calls, or the statistics."""
+    """A sentence for operators. `route` and `query` are where more is told: the list of calls, or the statistics.
+
+    `args` is what the address names besides the agent.
+    """
 
     sentence: str
     route: str
     query: str = ""
+    args: tuple[str, ...] = ()
 
 
 def notices(db: str) -> list[Notice]:

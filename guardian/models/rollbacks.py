@@ -56,7 +56,7 @@ class RollbackIntent(models.Model):
     group_id = models.TextField(null=True)
     file_name = models.TextField()
     audits_json = models.TextField(help_text="JSON list of the writes that it takes back")
-    before_hash = models.TextField(null=True, help_text="what the file holds now; null: there is none")
+    before_hash = models.TextField(null=True, help_text="sha256 of the file when this was stored; null: there was none")
     after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
     draft_name = models.TextField(help_text="of the draft beside the file, which then holds what was displaced")
     told_json = models.TextField(default="{}", help_text="who asked, why, and how")
@@ -66,7 +66,8 @@ class RollbackIntent(models.Model):
     meanwhile_json = models.TextField(
         default="[]", help_text="JSON list of versions that somebody wrote while the file was exchanged"
     )
-    settled_at = EpochMs(null=True, help_text="when a person had said what becomes of them")
+    settled_json = models.TextField(default="[]", help_text="JSON list of those of which a person said what becomes")
+    settled_at = EpochMs(null=True, help_text="when a person had said what becomes of all of them")
     settled_by = models.TextField(null=True)
 
     class Meta:

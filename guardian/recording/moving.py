@@ -16,10 +16,15 @@ from .told import Status
 
 def may_move(db: str, old_id: str, new_id: str) -> bool:
     """Whether `new_id` can take the place of `old_id`: not while that is being rolled back, nor if both were."""
-    waiting = RollbackIntent.objects.using(db).filter(ended_at=None).values_list("audits_json", flat=True)
-    if any(old_id in orjson.loads(text) for text in waiting):
+    if is_being_rolled_back(db, old_id):
         return False
     return Rollback.objects.using(db).filter(audit__in=[old_id, new_id]).count() < 2
+
+
+def is_being_rolled_back(db: str, audit_id: str) -> bool:
+    """Whether a rollback of a write is under way, or broke off and is to be ended: until then the write stays."""
+    waiting = RollbackIntent.objects.using(db).filter(ended_at=None).values_list("audits_json", flat=True)
+    return any(audit_id in orjson.loads(text) for text in waiting)
 
 
 def take_over(db: str, old: WriteGuardianAudit, new: WriteGuardianAudit) -> None:

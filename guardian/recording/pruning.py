@@ -1,5 +1,6 @@
 """Versions of memory files that nothing refers to, and that are not among the newest of them: they go."""
 
+import orjson
 from django.db.models import Exists, OuterRef, Q
 
 from openclaw_web.sqlite import writing
@@ -29,6 +30,12 @@ def _prune(db, name):
             return removed
 
 
+def _asked_about(db):
+    """Versions that somebody wrote while a rollback was carried out, and of which a person has not said what becomes."""
+    waiting = RollbackIntent.objects.using(db).filter(settled_at=None).exclude(meanwhile_json="[]")
+    return [one for some in waiting.values_list("meanwhile_json", flat=True) for one in orjson.loads(some)]
+
+
 def unreferenced(db: str, name: str):
     """The versions of a memory file that no write, rollback or intent of one refers to, the newest first.
 
@@ -39,6 +46,7 @@ def unreferenced(db: str, name: str):
         WriteGuardianAudit.objects.using(db).filter(of_writes),
         Rollback.objects.using(db).filter(restored_snapshot=OuterRef("id")),
         RollbackIntent.objects.using(db).filter(after_snapshot=OuterRef("id")),
+        RollbackIntent.objects.using(db).filter(ended_at=None, before_hash=OuterRef("content_hash")),
     )
-    rows = services.versions(db, name).filter(*(~Exists(rows) for rows in uses))
+    rows = services.versions(db, name).filter(*(~Exists(rows) for rows in uses)).exclude(id__in=_asked_about(db))
     return rows.order_by("-created_at", "-id")

@@ -98,7 +98,7 @@ def forget_others(db: str, found: Sequence[Gap], rows: Rows, settled: Any) -> No
 
 def _is_acted_on(db, row_id):
     kinds = (Rollback.objects.using(db), BehaviorCorrection.objects.using(db))
-    return any(rows.filter(audit=row_id).exists() for rows in kinds)
+    return moving.is_being_rolled_back(db, row_id) or any(rows.filter(audit=row_id).exists() for rows in kinds)
 
 
 def note_consolidations(db: str, moments: Iterable[int]) -> None:

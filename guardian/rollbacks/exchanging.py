@@ -42,6 +42,8 @@ def carry_out(agent: Agent, steps: Sequence[Step], *, by: str, reason: str) -> l
     """
     check_room(steps)
     with workspace.opened(places.workspace_of(agent)) as folder, ExitStack() as opened:
+        for step in steps:
+            folder.check(step.name)
         with _refusing(agent):
             intents = recording.intend(agent.db, steps, by, reason)
         held: list[Held | None] = []
@@ -101,11 +103,12 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
 def _take_all_back(db, folder, intents, steps, *, count):
     """Put back what was exchanged before one step failed, or before the database did."""
     for number, (intent, step) in enumerate(zip(intents, steps, strict=True)):
-        with suppress(DatabaseError):  # the files come first: the next rollback, or start, ends an intent that is open
+        # The files come first, each of them: the next rollback, or start, ends an intent that is open.
+        with suppress(DatabaseError, NotWritten):
             if number < count or (number == count and _was_done(folder, intent)):
                 put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
             else:
-                folder.remove(intent.draft_name)
+                remove(folder, intent.draft_name)
                 recording.end(db, intent, State.UNDONE)
 
 
@@ -120,14 +123,19 @@ def is_in_place(folder: Folder, intent: RollbackIntent) -> bool:
     """Whether a file was exchanged, as it and its draft look now. Raises NotWritten for a file nobody may touch."""
     if intent.state == State.EXCHANGED:
         return True
+    folder.end_exchange(intent.draft_name)
     after = intent.after_snapshot.content_hash if intent.after_snapshot else ""
     with ExitStack() as opened:
         if draft := _draft(folder, intent.draft_name):
             opened.callback(draft.close)
-        if intent.after_snapshot is None:  # moved aside
-            return draft is not None
+        is_same = draft is not None and folder.is_same(intent.file_name, intent.draft_name)
+        if intent.after_snapshot is None:  # moved aside, unless it has both names
+            return draft is not None and not is_same
         if draft is None and intent.before_hash is not None:  # not written yet
             return False
+        if is_same:  # created, and the name of its draft is left
+            folder.remove(intent.draft_name)
+            return True
         if draft is not None and draft.sha256 in (intent.before_hash, after):
             # What the file held is in the draft only after the exchange, whatever somebody wrote to the file since.
             return draft.sha256 == intent.before_hash
@@ -200,9 +208,17 @@ def _watched(db, folder, done, state):
         if intent.id in too_large:  # no version can hold it: it stays where it is
             log.warning("%s was displaced and has more than %s bytes now", intent.draft_name, workspace.MOST_KEPT)
         else:
-            folder.remove(intent.draft_name)
+            remove(folder, intent.draft_name)
         recording.end(db, intent, state, found[intent.id])
     return [one for some in found.values() for one in some]
+
+
+def remove(folder: Folder, name: str) -> None:
+    """Remove a draft that nobody needs; where that is impossible it stays, and nothing else depends on it."""
+    try:
+        folder.remove(name)
+    except NotWritten as refused:
+        log.warning("A draft was left: %s", refused.sentence)
 
 
 def _keep(db, intent, contents, found, known):

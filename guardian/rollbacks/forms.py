@@ -52,6 +52,7 @@ class ChoiceForm(RollbackForm):
 
     content = forms.CharField(
         label=_("The file should hold"),
+        required=False,  # it may be empty
         strip=False,
         max_length=2 * MOST_EDITED,
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "mono"}),

@@ -14,6 +14,7 @@ from .. import services
 from ..changes import change_of
 from ..exact import data_of
 from ..models import GuardianRun, GuardianStatus, Rollback, RollbackIntent, WriteGuardianAudit
+from ..recording import moving
 from .planning import Status
 from .steps import Asked, Own, Step, Take
 
@@ -37,7 +38,7 @@ def _intent(db, step: Step, asked: Asked, group_id):
         id=str(ULID()),
         group_id=group_id,
         file_name=step.name,
-        audits_json=orjson.dumps(step.audit_ids).decode(),
+        audits_json=orjson.dumps(step.audit_ids or (asked.own_id,)).decode(),  # of our guardian: what it will be
         before_hash=step.now_hash or None,
         after_snapshot=after,
         draft_name=f".{step.name}.{asked.own_id}.rollback",
@@ -64,21 +65,24 @@ def finish(db: str, intents: Sequence[RollbackIntent]) -> None:
 
 
 def _take_back(db, take: Take, own, asked: Asked, group_id):
-    audits = WriteGuardianAudit.objects.using(db).filter(id=take.audit_id)
+    audits = WriteGuardianAudit.objects.using(db).filter(id=moving.current_id(db, take.audit_id))
+    audit = audits.first()
+    if audit is None:  # the rollback is a write all the same, and has its versions
+        return
     Rollback.objects.using(db).create(
         id=take.rollback_id,
-        audit_id=take.audit_id,
+        audit=audit,
         rolled_back_at=asked.at,
         rolled_back_by=asked.by,
         reason=asked.reason,
         restored_snapshot_id=take.restored_id,
-        previous_status=audits.get().status,
+        previous_status=audit.status,
         own_audit=own,
         way=take.way,
         group_id=group_id,
     )
     audits.update(status=Status.ROLLED_BACK)
-    _say(db, take.audit_id, Status.ROLLED_BACK, asked)
+    _say(db, audit.id, Status.ROLLED_BACK, asked)
 
 
 def _end_run(db, own: Own, write, asked: Asked):
@@ -119,9 +123,10 @@ def _own_write(db, intent, asked: Asked):
 
 def _of_last(db, intent):
     """The columns that a rollback has of the last write that it is about."""
-    last = WriteGuardianAudit.objects.using(db).filter(id__in=orjson.loads(intent.audits_json)).latest("created_at")
+    ids = [moving.current_id(db, name) for name in orjson.loads(intent.audits_json)]
+    last = WriteGuardianAudit.objects.using(db).filter(id__in=ids).order_by("-created_at").first()
     names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact")
-    return {name: getattr(last, name) for name in names} | {"origin": Origin.ROLLBACK}
+    return {name: getattr(last, name, None) for name in names} | {"origin": Origin.ROLLBACK}
 
 
 def _say(db, audit_id, status, asked: Asked):

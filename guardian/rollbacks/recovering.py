@@ -10,11 +10,13 @@ from django.utils.translation import gettext as _
 from agents import databases
 from agents.models import Agent
 from openclaw_web.errors import Refused
+from people.audit import log as audit_log
 
 from ..exact import data_of
 from ..models import RollbackIntent
 from . import exchanging, places, recording, workspace
 from .exchanging import State
+from .steps import Asked
 
 
 def recover(agent: Agent) -> list[dict[str, Any]]:
@@ -61,14 +63,16 @@ def recover_alone(agent: Agent) -> list[dict[str, Any]]:
         return [
             one
             for _group, some in groupby(waiting, key=lambda intent: intent.group_id)
-            for one in _recovered(agent.db, folder, list(some))
+            for one in _recovered(agent, folder, list(some))
         ]
 
 
-def _recovered(db, folder, intents):
+def _recovered(agent, folder, intents):
+    db = agent.db
     placed = [exchanging.is_in_place(folder, intent) for intent in intents]
     if all(placed):
         recording.finish(db, intents)
+        _log(agent, intents)
         done = [(intent, None, recording.data_before(db, intent)) for intent in intents]
         meanwhile = exchanging.watch(db, folder, done)
         return [_told(intent, State.DONE, meanwhile) for intent in intents]
@@ -79,10 +83,19 @@ def _recovered(db, folder, intents):
             wanted = data_of(intent.after_snapshot) if intent.after_snapshot else None
             is_undone = exchanging.put_back(db, folder, intent, wanted, was_there=intent.before_hash is not None)
         else:
-            folder.remove(intent.draft_name)
+            exchanging.remove(folder, intent.draft_name)
             recording.end(db, intent, State.UNDONE)
         told.append(_told(intent, State.UNDONE if is_undone else State.DONE, []))
     return told
+
+
+def _log(agent, intents):
+    """Note in the log of what people did whose rollbacks these were: the process died before it could."""
+    for asked in (Asked.of(intent.told_json) for intent in intents):
+        for take in asked.takes:
+            about = {"object_type": "write", "object_id": take.audit_id, "agent_id": agent.agent_id}
+            if not audit_log.is_recorded("write_rolled_back", **about, since=asked.at):
+                audit_log.record(asked.by, "write_rolled_back", **about, way=take.way)
 
 
 def _told(intent, state, meanwhile):

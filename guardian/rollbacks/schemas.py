@@ -27,7 +27,7 @@ class SessionRollbackQuery(Schema):
 
 
 class _Asked(Body):
-    reason: str = Field(min_length=1, max_length=LONGEST_REASON)
+    reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=r"^[^\x00]*$")
     no_backup: bool = Field(False, strict=True, description="keep no copy of the file; versions are always kept")
 
     def wish(self, by: str) -> Wish:

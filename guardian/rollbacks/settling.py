@@ -9,10 +9,11 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing
 from people.audit import log as audit_log
 
 from ..exact import data_of
-from ..models import FileSnapshot, RollbackIntent
+from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from . import performing, planning
 from .exchanging import Changed
 from .performing import Wish
@@ -38,7 +39,8 @@ def waiting(db: str):
 def question(db: str) -> str | None:
     """The write whose page asks about the newest such versions; None when nothing waits."""
     row = waiting(db).first()
-    return orjson.loads(row.audits_json)[0] if row else None
+    ids = orjson.loads(row.audits_json) if row else []
+    return WriteGuardianAudit.objects.using(db).filter(id__in=ids).values_list("id", flat=True).first()
 
 
 def of_audit(agent: Agent, audit_id: str) -> list[Meanwhile]:
@@ -48,7 +50,7 @@ def of_audit(agent: Agent, audit_id: str) -> list[Meanwhile]:
 
 
 def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
-    for version in FileSnapshot.objects.using(agent.db).filter(id__in=orjson.loads(row.meanwhile_json)):
+    for version in FileSnapshot.objects.using(agent.db).filter(id__in=_open(row)):
         try:
             now = planning.current(agent, row.file_name)
             change = compared(now, data_of(version), row.file_name)
@@ -58,20 +60,35 @@ def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
             yield Meanwhile(version, audit_id, change, planning.hash_of(now))
 
 
+def _open(row) -> list[str]:
+    """The versions of which nobody has said what becomes of them."""
+    settled = orjson.loads(row.settled_json)
+    return [name for name in orjson.loads(row.meanwhile_json) if name not in settled]
+
+
 def settle(agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str | None) -> None:
     """Put such a version into the file (`seen`: what the file held on the page), or with None leave it as a version.
 
     Raises Changed when nobody waits for an answer any more, else as `performing.put`.
     """
     rows = [row for row in waiting(agent.db) if audit_id in orjson.loads(row.audits_json)]
-    row = next((row for row in rows if version_id in orjson.loads(row.meanwhile_json)), None)
-    if row is None:
+    row = next((row for row in rows if version_id in _open(row)), None)
+    version = FileSnapshot.objects.using(agent.db).filter(id=version_id).first()
+    if row is None or version is None:
         raise Changed(_("Somebody has settled this already."))
     if seen is not None:
-        version = FileSnapshot.objects.using(agent.db).get(id=version_id)
         wish = Wish(by, _("What was written during a rollback is put into the file."))
         performing.put(agent, audit_id, row.file_name, data_of(version), wish, seen=seen)
-    settled = {"settled_at": clock.now_ms(), "settled_by": by}
-    RollbackIntent.objects.using(agent.db).filter(id=row.id, settled_at=None).update(**settled)
+    _note(agent.db, row.id, version_id, by)
     action = "version_left" if seen is None else "version_put_back"
     audit_log.record(by, action, object_type="write", object_id=audit_id, agent_id=agent.agent_id)
+
+
+def _note(db, intent_id, version_id, by):
+    """Say of one version that it is settled; with the last one nobody waits any more."""
+    with writing.in_turn_of(db):
+        row = RollbackIntent.objects.using(db).get(id=intent_id)
+        left = [name for name in _open(row) if name != version_id]
+        row.settled_json = orjson.dumps([*orjson.loads(row.settled_json), version_id]).decode()
+        row.settled_at, row.settled_by = (row.settled_at, by) if left else (clock.now_ms(), by)
+        row.save(update_fields=["settled_json", "settled_at", "settled_by"])

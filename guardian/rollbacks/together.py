@@ -11,6 +11,9 @@ from ..models import WriteGuardianAudit
 from .planning import NotPossible, Plan, Status, current, hash_of, planned
 
 
+MOST_WRITES = 100  # of a session that are rolled back together: both contents of each are compared
+
+
 @dataclass(slots=True)
 class SessionPlan:
     """The rollbacks of a session: those of each file in the order in which they are done, each on what the one before
@@ -48,6 +51,9 @@ def plan_session(agent: Agent, session_id: str, *, since: int | None = None, unt
     rows = rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
     rows = rows.filter(created_at__gte=since) if since is not None else rows
     rows = rows.filter(created_at__lt=until) if until is not None else rows
+    if rows.values("id")[: MOST_WRITES + 1].count() > MOST_WRITES:
+        words = {"most": MOST_WRITES}
+        raise NotPossible(_("This session has more than %(most)s writes. Choose a shorter time for the rollback.") % words)
     audits = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
     made, holds = SessionPlan(), dict[str, bytes | None]()
     for audit in audits:

@@ -48,7 +48,8 @@ def rollback_do(request, agent, audit_id):
         result = performing.perform(agent, audit_id, wish, seen=seen, hunk=asked.number, chosen=chosen)
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        return _page(request, agent, preview, form, status=422)
+        now = shown.preview(agent, planning.plan(agent, audit_id, hunk=asked.number))
+        return _page(request, agent, now, form, status=422)
     sentence = _("Rolled back.") if asked.number is None else _("One change was taken back.")
     return after_post(request, _with(sentence, result.meanwhile), to=detail(agent, audit_id))
 
@@ -111,7 +112,7 @@ def _asked(request):
 def _page(request, agent, preview, form, status=200):
     made = preview.plan
     kind = ChoiceForm if made.conflicts else RollbackForm
-    form = form or kind(initial={"seen": made.seen, "keeps_copy": True, "content": preview.editable or ""})
+    form = form or kind(initial={"keeps_copy": True, "content": preview.editable or ""})
     context = {
         "agent": agent,
         "audit": made.audit,

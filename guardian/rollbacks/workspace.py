@@ -140,7 +140,7 @@ class Folder:
         with _refusing(name):
             if not _renameat2(self.handle, draft, name, RENAME_EXCHANGE):
                 # Not on this kernel or file system: the old file keeps its content under a second name meanwhile.
-                aside = f"{draft}.old"
+                aside = _aside(draft)
                 os.link(name, aside, src_dir_fd=self.handle, dst_dir_fd=self.handle, follow_symlinks=False)
                 os.rename(draft, name, src_dir_fd=self.handle, dst_dir_fd=self.handle)
                 os.rename(aside, draft, src_dir_fd=self.handle, dst_dir_fd=self.handle)
@@ -167,8 +167,35 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a draft. A folder that somebody put in its place stays."""
-        with suppress(FileNotFoundError, IsADirectoryError):
+        with _refusing(name), suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(name, dir_fd=self.handle)
+
+    def is_same(self, name: str, draft: str) -> bool:
+        """Whether both names are of one file: a step in which it has two was not completed."""
+        found = [self._about(one) for one in (name, draft)]
+        return None not in found and os.path.samestat(*found)
+
+    def end_exchange(self, draft: str) -> None:
+        """Complete, or take back, what a kill left of an exchange that this kernel does in several steps."""
+        aside = _aside(draft)
+        if self._about(aside) is None:
+            return
+        if self._about(draft) is None:
+            with _refusing(draft):
+                os.rename(aside, draft, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+        else:
+            self.remove(aside)
+
+    def _about(self, name):
+        with _refusing(name):
+            try:
+                return os.stat(name, dir_fd=self.handle, follow_symlinks=False)
+            except FileNotFoundError:
+                return None
+
+
+def _aside(draft):
+    return f"{draft}.old"
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def _failed():
 
 def _gates():
     for agent_id, notice in gates.notices():
-        page = url_or_none(notice.route, agent_id) or ""
+        page = url_or_none(notice.route, agent_id, *notice.args) or ""
         href = f"{page}?{notice.query}" if page and notice.query else page
         about = (
             _("Memory files of %(agent)s") if notice.route.startswith("guardian:") else _("Memory gate of %(agent)s")

@@ -23,6 +23,12 @@ def record(
     rows.add(AuditEntry(**_row(by, action, object_type, object_id, agent_id, detail)))
 
 
+def is_recorded(action: str, *, object_type: str, object_id: str, agent_id: str, since: int) -> bool:
+    """Whether somebody did `action` to an object of an agent since a moment (milliseconds)."""
+    entries = AuditEntry.objects.filter(object_type=object_type, object_id=object_id, at__gte=since)
+    return entries.filter(action=action, agent_id=agent_id).exists()
+
+
 @contextmanager
 def acting_through(via: str):
     """Say for the block by what means people act: `page`, `api`, `job`; outside of one it is `command`."""

@@ -31,7 +31,11 @@ def test_a_rollback_that_broke_off_is_told_and_one_under_way_is_not(as_operator,
 
 def test_what_was_written_during_a_rollback_waits_for_somebody(as_operator, ada):
     intent(ended_at=2, meanwhile_json='["v1"]', state=RollbackIntent.State.DONE)
-    assert "Somebody wrote to USER.md while a write was rolled back." in text_of(as_operator.get(PAGE))
+    page = text_of(as_operator.get(PAGE))
+    assert "Somebody wrote to USER.md while a write was rolled back." in page
+    assert "/agents/ada/writes/history/USER.md/" in page  # nobody knows of the write
+    wrote(DB, 1, None, b"one\n", target_file="USER.md")
+    assert 'href="/agents/ada/writes/w1/"' in text_of(as_operator.get(PAGE))
     RollbackIntent.objects.using(DB).update(settled_at=3)
     assert "Somebody wrote to USER.md" not in text_of(as_operator.get(PAGE))
 
@@ -43,6 +47,16 @@ def test_changes_without_a_write_are_counted(as_operator, ada):
     assert "1 change of memory files in the last 7 days has no known write." in page
     (link,) = re.findall(r'href="(/agents/ada/writes/\?segment=unattributed[^"]*)"', page)
     assert "w1" in text_of(as_operator.get(link.replace("&amp;", "&")))
+
+
+def test_many_changes_by_the_consolidation_hide_no_other(as_operator, ada):
+    for number in range(102):
+        reason = "consolidation" if number else None
+        wrote(DB, number, b"%d" % number, b"%d" % (number + 1), origin="unattributed", reason=reason)
+    rows = WriteGuardianAudit.objects.using(DB)
+    rows.update(created_at=clock.now_ms())
+    rows.filter(id="w0").update(created_at=clock.now_ms() - 1_000)
+    assert "1 change of memory files in the last 7 days has no known write." in text_of(as_operator.get(PAGE))
 
 
 def test_lines_of_people_who_opted_out_are_counted(as_operator, turns):  # noqa: F811

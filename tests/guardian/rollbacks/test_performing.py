@@ -5,12 +5,13 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+import orjson
 import pytest
 
 from guardian import services, versions
 from guardian.exact import data_of
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
-from guardian.recording import attributing, storing
+from guardian.recording import attributing, pruning, storing
 from guardian.recording.told import FileChange, Source, Told
 from guardian.rollbacks import performing, places, planning, recovering, settling, together, workspace
 from guardian.rollbacks.performing import Changed, Wish
@@ -213,6 +214,39 @@ def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
         settling.settle(ada, "w1", kept.id, by="otto", seen=None)
 
 
+def displaced(*contents):
+    """Versions that somebody wrote while w1 was rolled back, and nobody has said what becomes of them."""
+    rows = [services.version(NAME, data, moment=T0 + 10**9 + at) for at, data in enumerate(contents)]
+    FileSnapshot.objects.using(DB).bulk_create(rows)
+    about = {"file_name": NAME, "draft_name": "d", "state": "done", "created_at": T0, "ended_at": T0}
+    listed = orjson.dumps([one.id for one in rows]).decode()
+    RollbackIntent.objects.using(DB).create(id="i", audits_json='["w1"]', meanwhile_json=listed, **about)
+    return rows
+
+
+def test_of_several_such_versions_each_is_settled(ada, file):
+    wrote(file, 1, b"a\n", b"b\n")
+    one, two = displaced(b"x\n", b"y\n")
+    settling.settle(ada, "w1", one.id, by="otto", seen=None)
+    (waiting,) = settling.of_audit(ada, "w1")
+    assert waiting.version == two and settling.question(DB) == "w1"
+    with pytest.raises(Changed, match="already"):
+        settling.settle(ada, "w1", one.id, by="otto", seen=waiting.seen)
+    settling.settle(ada, "w1", two.id, by="otto", seen=waiting.seen)
+    assert file.read_bytes() == b"y\n" and settling.question(DB) is None
+
+
+def test_such_versions_are_not_pruned_until_they_are_settled(ada, file):
+    wrote(file, 1, b"a\n", b"b\n")
+    (one,) = displaced(b"x\n")
+    for number in range(3):
+        services.keep_version(DB, NAME, b"%d\n" % number, modified_ms=T0 + 10**10 + number)
+    configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 2)
+    pruning.prune(DB)
+    settling.settle(ada, "w1", one.id, by="otto", seen=None)
+    assert pruning.prune(DB) == 1 and not FileSnapshot.objects.using(DB).filter(id=one.id).exists()
+
+
 def test_what_was_written_into_a_displaced_file_is_no_change_of_the_file(ada, file):
     """An import does not take it for what the file holds, and finds it when somebody writes just that."""
     wrote(file, 1, b"a\n", b"b\n")
@@ -294,6 +328,16 @@ def test_of_a_session_some_days(ada, file):
     assert file.read_bytes() == b"a\nb\n"
     session(ada, until=T0 + 2000)
     assert file.read_bytes() == b"a\n"
+
+
+def test_a_session_with_too_many_writes_is_rolled_back_in_parts(ada, file, monkeypatch):
+    monkeypatch.setattr(together, "MOST_WRITES", 2)
+    for number, (before, after) in enumerate(((b"a\n", b"b\n"), (b"b\n", b"c\n"), (b"c\n", b"d\n"))):
+        told(file, number, before, after)
+    with pytest.raises(planning.NotPossible, match="more than 2 writes"):
+        session(ada)
+    session(ada, since=T0 + 1_000)
+    assert file.read_bytes() == b"b\n"
 
 
 def test_a_session_with_a_conflict_is_left_whole(ada, file):

@@ -86,6 +86,25 @@ def test_a_site_that_does_not_write_offers_the_patch(as_operator, file, settings
     assert file.read_bytes() == b"b\n"
 
 
+def test_after_a_refusal_the_new_preview_can_be_confirmed(as_operator, file):
+    wrote(DB, 1, b"a\n", b"b\n")
+    file.write_bytes(b"b\n")
+    first = seen(as_operator.get(page()))
+    file.write_bytes(b"b\nmore\n")
+    late = as_operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": first})
+    assert late.status_code == 422 and seen(late) != first
+    assert as_operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": seen(late)}).status_code == 302
+    assert file.read_bytes() == b"a\nmore\n"
+
+
+def test_a_file_may_be_left_empty_where_somebody_has_to_choose(as_operator, file):
+    wrote(DB, 1, b"a\n", b"b\n")
+    file.write_bytes(b"other\n")
+    sent = {"reason": "Wrong.", "seen": seen(as_operator.get(page())), "content": ""}
+    assert as_operator.post(page("rollback_do"), sent).status_code == 302
+    assert file.read_bytes() == b""
+
+
 def test_what_an_agent_wrote_meanwhile_is_asked_about(as_operator, file):
     wrote(DB, 1, b"a\n", b"b\n")
     file.write_bytes(b"b\n")

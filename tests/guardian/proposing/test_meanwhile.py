@@ -1,0 +1,32 @@
+"""What an agent writes while a proposal is written: kept, and asked about like what it writes during a rollback."""
+
+import os
+
+import pytest
+
+from guardian.exact import data_of
+from guardian.models import FileSnapshot
+from guardian.rollbacks import settling
+from tests import faults
+from tests.ledger.talks import text_of
+
+from .proposed import DB, NEW, approve, proposal
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_is_asked_about(as_operator, ada, workspace, endpoint):
+    one = proposal(ada, endpoint=endpoint)
+    file = workspace / "USER.md"
+    agent = os.open(file, os.O_WRONLY)
+    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+        found = approve(ada, one)
+    os.close(agent)
+    assert file.read_text() == NEW
+    (version_id,) = found.meanwhile
+    assert data_of(FileSnapshot.objects.using(DB).get(id=version_id)).startswith(b"late\n")
+    page = f"/agents/ada/writes/{found.audit_id}/"
+    assert f'href="{page}"' in text_of(as_operator.get("/operations/"))
+    assert "Somebody wrote to the file during the rollback" in text_of(as_operator.get(page))
+    settling.settle(ada, found.audit_id, version_id, by="otto", seen=None)
+    assert settling.question(DB) is None

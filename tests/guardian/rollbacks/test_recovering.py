@@ -1,0 +1,127 @@
+"""Rollbacks that a kill broke off at moments that are hard to meet: file and database agree, and nothing is in the way."""
+
+import os
+from contextlib import suppress
+
+import pytest
+from django.db import OperationalError
+
+from guardian import services
+from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
+from guardian.recording import attributing
+from guardian.rollbacks import performing, recording, recovering
+from guardian.rollbacks.steps import Step, Take
+from people.models.kept import AuditEntry
+from tests import faults
+from tests.guardian.written import T0, wrote
+
+from .test_performing import DB, NAME, STEPS, WISH, Killed, row
+
+pytestmark = pytest.mark.django_db
+
+
+def told(file, number, before, after):
+    """A write that was told of, and what the file holds since."""
+    wrote(DB, number, before, after)
+    if after is not None:
+        file.write_bytes(after)
+
+
+def killed(ada, audit_id):
+    """A rollback whose process ends when the file is exchanged and the database does not say so yet."""
+    with STEPS["write"](), suppress(Killed):
+        performing.perform(ada, audit_id, WISH, seen=None)
+
+
+def intend(now, wanted):
+    """What a rollback of w1 is about to do, as it is stored before the file is touched; the name of its draft."""
+    take = Take("w1", "r1", "exact")
+    (intent,) = recording.intend(DB, [Step(NAME, now, wanted, ("w1",), (take,))], "otto", "wrong")
+    return intent.draft_name
+
+
+def check(ada, file, *, holds, is_done):
+    assert [one["state"] for one in recovering.recover(ada)] == ["done" if is_done else "undone"]
+    assert (file.read_bytes() if file.exists() else None) == holds
+    assert os.listdir(file.parent) == [NAME] * (holds is not None)
+    assert holds is None or file.stat().st_nlink == 1
+    assert Rollback.objects.using(DB).exists() == is_done == (row("w1").status == "rolled_back")
+    assert recovering.recover(ada) == []
+
+
+def test_an_exchange_in_three_steps_is_taken_back_before_the_second(ada, file):
+    """Where the kernel cannot exchange two files, the old one has a second name meanwhile."""
+    told(file, 1, b"a\n", b"b\n")
+    draft = file.parent / intend(b"b\n", b"a\n")
+    draft.write_bytes(b"a\n")
+    os.link(file, f"{draft}.old")
+    check(ada, file, holds=b"b\n", is_done=False)
+
+
+def test_an_exchange_in_three_steps_is_finished_after_the_second(ada, file):
+    told(file, 1, b"a\n", b"b\n")
+    draft = file.parent / intend(b"b\n", b"a\n")
+    draft.write_bytes(b"a\n")
+    os.link(file, f"{draft}.old")
+    draft.rename(file)
+    check(ada, file, holds=b"a\n", is_done=True)
+
+
+def test_a_file_that_was_created_keeps_one_name(ada, file):
+    told(file, 1, b"a\n", None)
+    draft = file.parent / intend(None, b"a\n")
+    draft.write_bytes(b"a\n")
+    os.link(draft, file)
+    check(ada, file, holds=b"a\n", is_done=True)
+
+
+def test_a_file_that_was_to_go_and_has_two_names_stays(ada, file):
+    told(file, 1, None, b"b\n")
+    os.link(file, file.parent / intend(b"b\n", None))
+    check(ada, file, holds=b"b\n", is_done=False)
+
+
+def test_a_write_that_a_plugin_tells_of_after_the_kill_is_still_there(ada, file):
+    for at, data in enumerate((b"a\n", b"b\n")):
+        services.keep_version(DB, NAME, data, modified_ms=T0 + at * 100_000)
+        attributing.settle(DB, NAME)
+    file.write_bytes(b"b\n")
+    untold = WriteGuardianAudit.objects.using(DB).get(origin="unattributed")
+    killed(ada, untold.id)
+    wrote(DB, 50, b"a\n", b"b\n")  # the same change: a write of its own while the other is rolled back
+    assert [one["state"] for one in recovering.recover(ada)] == ["done"]
+    assert row(untold.id).status == "rolled_back" and Rollback.objects.using(DB).get().audit_id == untold.id
+    told(file, 200, b"a\n", b"c\n")
+    performing.perform(ada, "w200", WISH, seen=None)
+    assert file.read_bytes() == b"a\n"
+
+
+def test_a_rollback_whose_write_is_gone_is_ended(ada, file):
+    told(file, 1, b"a\n", b"b\n")
+    killed(ada, "w1")
+    WriteGuardianAudit.objects.using(DB).filter(id="w1").delete()
+    assert [one["state"] for one in recovering.recover(ada)] == ["done"]
+    assert not RollbackIntent.objects.using(DB).filter(ended_at=None).exists()
+    assert WriteGuardianAudit.objects.using(DB).get().origin == "rollback"
+
+
+def test_who_asked_for_it_is_in_the_log_of_what_people_did(ada, file):
+    told(file, 1, b"a\n", b"b\n")
+    killed(ada, "w1")
+    assert not AuditEntry.objects.filter(action="write_rolled_back").exists()
+    recovering.recover(ada)
+    entry = AuditEntry.objects.get(action="write_rolled_back")
+    assert (entry.actor, entry.object_id, entry.agent_id) == ("otto", "w1", "ada")
+
+
+def _full():
+    raise OperationalError("database or disk is full")
+
+
+def test_a_rollback_that_was_done_is_in_that_log_once(ada, file):
+    """What was displaced is looked at again, since the database could not say that it had been."""
+    told(file, 1, b"a\n", b"b\n")
+    with faults.before(DB, lambda sql: sql.startswith("UPDATE") and '"ended_at" =' in sql, _full):
+        performing.perform(ada, "w1", WISH, seen=None)
+    assert [one["state"] for one in recovering.recover(ada)] == ["done"]
+    assert AuditEntry.objects.filter(action="write_rolled_back").count() == 1

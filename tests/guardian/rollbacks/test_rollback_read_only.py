@@ -1,0 +1,85 @@
+"""Rollbacks in a workspace on a disk that is mounted read-only, in a mount namespace: refused, with nothing open."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests.homes import Home, assistant, user
+from tests.processes import CHECKOUT
+from tests.processes import Home as Site
+
+from .killed import INTENTS
+
+pytestmark = pytest.mark.kill
+WROTE = """
+from agents.models import Agent
+from guardian.models import WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import FileChange, Source, Told
+row = WriteGuardianAudit(id="w1", session_id="s", target_file="MEMORY.md", candidate_fact="x", status="written",
+                         created_at=1_770_000_000_000)
+storing.store(Agent.objects.get().db, [Told(row, Source.API, FileChange(b"a", b"b"), body_sha256="1")])
+print("told")
+"""
+# The rollback is begun, and its process ends before it says so in the database.
+BROKEN_OFF = """
+import os
+from agents.models import Agent
+from guardian.rollbacks import performing
+from tests import faults
+db = Agent.objects.get().db
+with faults.before(db, lambda sql: sql.startswith('INSERT INTO "write_guardian_audit"'), lambda: os._exit(9)):
+    performing.perform(Agent.objects.get(), "w1", performing.Wish("otto", "Wrong."), seen=None)
+"""
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+ROLL_BACK = ("reflection", "guardian", "rollback", "w1", "--reason", "Wrong.")
+
+
+@pytest.fixture
+def site(tmp_path, migrated):
+    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("this system has no user namespaces")
+    source = Home(tmp_path.resolve() / "openclaw")
+    source.transcript(user("Hello"), assistant("Hello"))
+    site = Site.copied(migrated, tmp_path / "home")
+    site.env |= {"OPENCLAW_WEB_WORKSPACE_WRITES": "1", "OPENCLAW_STATE_DIR": str(source.root)}
+    site.workspace = source.root / "workspace"
+    site.workspace.mkdir(exist_ok=True)
+    assert site.start("collect", "--source", str(source.root), "--quiet").end() == 0
+    (site.workspace / "MEMORY.md").write_text("b")
+    site.python(WROTE)
+    yield site
+    site.close()
+
+
+def run(site, *words):
+    """A command for which the workspace is read-only."""
+    command = ["unshare", "-Urm", "sh", "-c", READ_ONLY, site.workspace, sys.executable, "-m", "openclaw_web", *words]
+    done = subprocess.run(command, cwd=CHECKOUT, env=site.env, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def open_intents(site):
+    with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
+        return store.execute(INTENTS).fetchone()[0]
+
+
+def test_it_is_refused_and_can_be_done_later(site):
+    status, said = run(site, *ROLL_BACK)
+    assert status in (1, 3) and "MEMORY.md is not written: its folder is read-only." in said
+    assert open_intents(site) == 0 and (site.workspace / "MEMORY.md").read_text() == "b"
+    assert site.start(*ROLL_BACK).end() == 0
+    assert (site.workspace / "MEMORY.md").read_text() == "a"
+
+
+def test_what_broke_off_is_ended_on_such_a_disk_as_well(site):
+    """It is exchanged already: that is told in the database now, and only the draft beside the file is left."""
+    assert site.start("shell", "--no-imports", "-c", BROKEN_OFF).end() == 9
+    assert open_intents(site) == 1
+    status, said = run(site, *ROLL_BACK)
+    assert status in (1, 3) and "already" in said
+    assert open_intents(site) == 0 and (site.workspace / "MEMORY.md").read_text() == "a"
