@@ -41,7 +41,7 @@ def _meanwhile(db):
     if row is None:
         return []
     words, asked = {"file": row.file_name}, settling.question(db)
-    sentence = _("Somebody wrote to %(file)s while a write was rolled back. It is not in the file.") % words
+    sentence = _("%(file)s was changed while this site was writing to it. The change is not in the file.") % words
     if asked is None:
         return [Notice(sentence, "guardian:file_history", args=(row.file_name,))]
     return [Notice(sentence, "guardian:audit_detail", args=(asked,))]

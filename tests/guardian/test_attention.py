@@ -32,12 +32,12 @@ def test_a_rollback_that_broke_off_is_told_and_one_under_way_is_not(as_operator,
 def test_what_was_written_during_a_rollback_waits_for_somebody(as_operator, ada):
     intent(ended_at=2, meanwhile_json='["v1"]', state=RollbackIntent.State.DONE)
     page = text_of(as_operator.get(PAGE))
-    assert "Somebody wrote to USER.md while a write was rolled back." in page
+    assert "USER.md was changed while this site was writing to it." in page
     assert "/agents/ada/writes/history/USER.md/" in page  # nobody knows of the write
     wrote(DB, 1, None, b"one\n", target_file="USER.md")
     assert 'href="/agents/ada/writes/w1/"' in text_of(as_operator.get(PAGE))
     RollbackIntent.objects.using(DB).update(settled_at=3)
-    assert "Somebody wrote to USER.md" not in text_of(as_operator.get(PAGE))
+    assert "USER.md was changed" not in text_of(as_operator.get(PAGE))
 
 
 def test_changes_without_a_write_are_counted(as_operator, ada):

@@ -27,6 +27,6 @@ def test_it_is_asked_about(as_operator, ada, workspace, endpoint):
     assert data_of(FileSnapshot.objects.using(DB).get(id=version_id)).startswith(b"late\n")
     page = f"/agents/ada/writes/{found.audit_id}/"
     assert f'href="{page}"' in text_of(as_operator.get("/operations/"))
-    assert "Somebody wrote to the file during the rollback" in text_of(as_operator.get(page))
+    assert "The file was changed while this site was writing to it" in text_of(as_operator.get(page))
     settling.settle(ada, found.audit_id, version_id, by="otto", seen=None)
     assert settling.question(DB) is None

@@ -116,12 +116,12 @@ def test_what_an_agent_wrote_meanwhile_is_asked_about(as_operator, file):
         as_operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": first})
     detail = reverse("guardian:audit_detail", args=["ada", "w1"])
     words = as_operator.get(detail).content.decode()
-    assert "Somebody wrote to the file during the rollback" in words
+    assert "The file was changed while this site was writing to it" in words
     version = re.search(r'name="version" value="([^"]+)"', words)[1]
     sent = {"version": version, "choice": "put", "seen": re.search(r'name="seen" value="(\w+)"', words)[1]}
     as_operator.post(page("rollback_settle"), sent)
     assert file.read_bytes() == b"L\n"
-    assert "during the rollback" not in as_operator.get(detail).content.decode()
+    assert "while this site was writing" not in as_operator.get(detail).content.decode()
     assert RollbackIntent.objects.using(DB).filter(settled_by="otto").count() == 1
 
 
