@@ -64,5 +64,5 @@ class SettleForm(forms.Form):
     """What becomes of a version that somebody wrote while a rollback was carried out."""
 
     version = forms.CharField(max_length=1_000)
-    choice = forms.ChoiceField(choices=[("put", "put"), ("leave", "leave")])
+    choice = forms.ChoiceField(choices=[("add", "add"), ("put", "put"), ("leave", "leave")])
     seen = forms.CharField(required=False)

@@ -67,6 +67,30 @@ def take_out(before: str, after: str, current: str, *, only: Collection[int] | N
     return merged
 
 
+def put_in(base: str, theirs: str, current: str) -> str | None:
+    """What a file holds now, with what somebody else made of the same `base`; None when both changed the same lines.
+
+    Lines that were only added have a place in any case: behind what is left of the lines before them.
+    """
+    merged = take_out(theirs, base, current)  # their change turned round and taken out: this puts it in
+    if merged.is_whole:
+        return merged.text
+    added = [block for block in compare(base, theirs).blocks if not block.is_same]
+    if any(block.old_start < block.old_end for block in added):
+        return None
+    kept = compare(base, current).blocks
+    lines, theirs_lines = lines_of(current), lines_of(theirs)
+    for block in reversed(added):
+        place = next((_place(one, block.old_start) for one in kept if block.old_start <= one.old_end), len(lines))
+        lines[place:place] = theirs_lines[block.new_start : block.new_end]
+    return None if any(not line.endswith("\n") for line in lines[:-1]) else "".join(lines)
+
+
+def _place(block, old):
+    """Where a line of the base is in what became of its block."""
+    return block.new_start + old - block.old_start if block.is_same else block.new_end
+
+
 class _Lines:
     """The lines of the three texts of a rollback."""
 

@@ -121,7 +121,7 @@ def put(agent: Agent, audit_id: str, name: str, data: bytes, wish: Wish, *, seen
     _check(wish)
     with places.alone(agent):
         recovering.recover_alone(agent)
-        step = Step(name, _as_seen(agent, name, seen), data, (audit_id,), ())
+        step = Step(name, _as_seen(agent, name, seen), data, (audit_id,), (), is_put=True)
         _carried_out(agent, [step], wish)
 
 

@@ -26,7 +26,8 @@ def intend(db: str, steps: Sequence[Step], by: str, reason: str) -> list[Rollbac
     moment, group_id = clock.now_ms(), str(ULID())
     with writing.in_turn_of(db):
         return [
-            _intent(db, step, Asked(by, reason, moment, str(ULID()), step.takes, step.own), group_id) for step in steps
+            _intent(db, step, Asked(by, reason, moment, str(ULID()), step.takes, step.own, step.is_put), group_id)
+            for step in steps
         ]
 
 
@@ -117,8 +118,19 @@ def _own_write(db, intent, asked: Asked):
         reason=asked.reason or None,
         sources=WriteGuardianAudit.Source.OWN,
         created_at=asked.at,
-        **(asked.own.columns | {"origin": Origin.OWN} if asked.own else _of_last(db, intent)),
+        **_behind(db, intent, asked),
     )
+
+
+def _behind(db, intent, asked: Asked):
+    """What is behind such a write: the fact that our guardian was given, or the last write that is rolled back.
+
+    Of what an agent wrote meanwhile, and a person put into the file, nothing is known.
+    """
+    if asked.own:
+        match = "given" if asked.own.columns.get("turn_id") else "none"
+        return {"match": match} | asked.own.columns | {"origin": Origin.OWN}
+    return {"origin": Origin.ROLLBACK} if asked.is_put else _of_last(db, intent)
 
 
 def _of_last(db, intent):
@@ -126,7 +138,8 @@ def _of_last(db, intent):
     ids = [moving.current_id(db, name) for name in orjson.loads(intent.audits_json)]
     last = WriteGuardianAudit.objects.using(db).filter(id__in=ids).order_by("-created_at").first()
     names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact")
-    return {name: getattr(last, name, None) for name in names} | {"origin": Origin.ROLLBACK}
+    behind = {name: getattr(last, name, None) for name in names}
+    return behind | {"match": last.match if last else "none", "origin": Origin.ROLLBACK}
 
 
 def _say(db, audit_id, status, asked: Asked):

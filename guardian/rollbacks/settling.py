@@ -12,21 +12,27 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 from people.audit import log as audit_log
 
-from ..exact import data_of
+from ..exact import bytes_of, data_of, text_of
 from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
-from . import performing, planning
+from . import performing, planning, recording
 from .exchanging import Changed
+from .merging import put_in
 from .performing import Wish
 from .shown import Comparison, compared
 
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """One such version: what putting it in place would change. `seen` as for a rollback."""
+    """One such version: what putting it in place would change. `seen` as for a rollback.
+
+    `added` is the change when only what somebody wrote meanwhile is put into the file, and not what the file held
+    before; None where that is the same, or where it is not clear which lines these are.
+    """
 
     version: FileSnapshot
     audit_id: str
     change: Comparison | None  # None: what the file holds cannot be read now
+    added: Comparison | None
     seen: str
 
 
@@ -54,10 +60,12 @@ def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
         try:
             now = planning.current(agent, row.file_name)
             change = compared(now, data_of(version), row.file_name)
+            alone = _alone(agent.db, row, version, now)
         except Refused:
-            yield Meanwhile(version, audit_id, None, "")
+            yield Meanwhile(version, audit_id, None, None, "")
         else:
-            yield Meanwhile(version, audit_id, change, planning.hash_of(now))
+            added = None if alone in (None, data_of(version)) else compared(now, alone, row.file_name)
+            yield Meanwhile(version, audit_id, change, added, planning.hash_of(now))
 
 
 def _open(row) -> list[str]:
@@ -66,10 +74,20 @@ def _open(row) -> list[str]:
     return [name for name in orjson.loads(row.meanwhile_json) if name not in settled]
 
 
-def settle(agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str | None) -> None:
+def _alone(db, row, version, now) -> bytes | None:
+    """The file with what somebody wrote meanwhile, and nothing else of such a version; None where that is not clear."""
+    before = recording.data_before(db, row)
+    merged = put_in(*(text_of(one or b"") for one in (before, data_of(version), now)))
+    return None if merged is None else bytes_of(merged)
+
+
+def settle(
+    agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str | None, is_alone: bool = False
+) -> None:
     """Put such a version into the file (`seen`: what the file held on the page), or with None leave it as a version.
 
-    Raises Changed when nobody waits for an answer any more, else as `performing.put`.
+    `is_alone`: only what somebody wrote meanwhile. Raises Changed when nobody waits for an answer any more, or when it
+    is not clear any more what that is; else as `performing.put`.
     """
     rows = [row for row in waiting(agent.db) if audit_id in orjson.loads(row.audits_json)]
     row = next((row for row in rows if version_id in _open(row)), None)
@@ -77,8 +95,11 @@ def settle(agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str |
     if row is None or version is None:
         raise Changed(_("Somebody has settled this already."))
     if seen is not None:
-        wish = Wish(by, _("What was written during a rollback is put into the file."))
-        performing.put(agent, audit_id, row.file_name, data_of(version), wish, seen=seen)
+        data = _alone(agent.db, row, version, planning.current(agent, row.file_name)) if is_alone else data_of(version)
+        if data is None:
+            raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name})
+        wish = Wish(by, _("What somebody else wrote while this site was writing is put into the file."))
+        performing.put(agent, audit_id, row.file_name, data, wish, seen=seen)
     _note(agent.db, row.id, version_id, by)
     action = "version_left" if seen is None else "version_put_back"
     audit_log.record(by, action, object_type="write", object_id=audit_id, agent_id=agent.agent_id)

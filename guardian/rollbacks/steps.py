@@ -30,7 +30,7 @@ class Own:
 class Asked:
     """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write.
 
-    With `own` it is no rollback but a write of our guardian.
+    With `own` it is no rollback but a write of our guardian; with `is_put` what an agent wrote is put into the file.
     """
 
     by: str
@@ -39,6 +39,7 @@ class Asked:
     own_id: str
     takes: tuple[Take, ...] = ()
     own: Own | None = None
+    is_put: bool = False
 
     @classmethod
     def of(cls, text: str) -> "Asked":
@@ -67,6 +68,7 @@ class Step:
     audit_ids: tuple[str, ...]
     takes: tuple[Take, ...]
     own: Own | None = None
+    is_put: bool = False
 
     @property
     def now_hash(self) -> str:

@@ -94,8 +94,9 @@ def rollback_settle(request, agent, audit_id):
         if not form.is_valid():
             raise Refused(_("Say what becomes of the version."))
         asked = form.cleaned_data
-        seen = asked["seen"] if asked["choice"] == "put" else None
-        settling.settle(agent, audit_id, asked["version"], by=request.user.username, seen=seen)
+        seen = None if asked["choice"] == "leave" else asked["seen"]
+        about = {"by": request.user.username, "seen": seen, "is_alone": asked["choice"] == "add"}
+        settling.settle(agent, audit_id, asked["version"], **about)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
     sentence = _("The version is in the file now.") if seen is not None else _("The version remains in the history.")

@@ -1,5 +1,6 @@
 """Taking a write out of a file that went on: the bytes that were there, or a conflict, never anything else."""
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -7,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guardian.exact import bytes_of, text_of
-from guardian.rollbacks.merging import hunks_of, take_out
+from guardian.rollbacks.merging import hunks_of, put_in, take_out
 
 LINES = st.lists(st.sampled_from(["tea\n", "coffee\n", "milk\r\n", "\n", "no end", "é\n", "\udcff\n"]), max_size=12)
 texts = LINES.map("".join)
+WHOLE = st.lists(st.sampled_from(["tea\n", "coffee\n", "milk\n"]), max_size=6).map("".join)
 
 
 @given(st.binary(max_size=200))
@@ -99,3 +101,23 @@ def test_a_last_line_without_an_ending_never_runs_on_into_the_next():
     assert [conflict.hunk for conflict in merged.conflicts] == [0] and merged.text == "a\nb\nc\n"
     assert take_out("x\na", "x\nb\n", "x\nmore\nb\n").text == "x\nmore\na"
     assert take_out("a", "b\n", "more\nb\n").text == "more\na"
+
+
+@given(texts, texts)
+def test_what_somebody_else_made_of_the_same_text_is_put_in(base, theirs):
+    assert put_in(base, theirs, base) == theirs
+    assert put_in(base, base, theirs) == theirs
+
+
+@given(WHOLE, WHOLE)
+def test_lines_that_somebody_else_added_to_the_end_have_a_place(base, current):
+    """Whatever became of the lines before them; the file keeps all that it has."""
+    merged = put_in(base, f"{base}late\nlater\n", current)
+    assert merged is not None and Counter(merged.splitlines()) == Counter([*current.splitlines(), "late", "later"])
+    assert "late\nlater\n" in merged
+
+
+def test_lines_that_were_changed_on_both_sides_are_not_put_in():
+    assert put_in("a\nb\n", "a\nB\n", "a\n") is None
+    assert put_in("a\nb\n", "a\nb\nlate\n", "a\n") == "a\nlate\n"
+    assert put_in("a\nb\n", "a\nb\nlate", "a\nc") is None  # two lines without an end would run into one

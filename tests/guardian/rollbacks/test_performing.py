@@ -214,6 +214,21 @@ def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
         settling.settle(ada, "w1", kept.id, by="otto", seen=None)
 
 
+def test_only_what_an_agent_wrote_meanwhile_can_be_put_into_the_file(ada, file):
+    wrote(file, 1, b"# Facts\n", b"# Facts\nbad\n")
+    agent = os.open(file, os.O_WRONLY | os.O_APPEND)
+    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.write(agent, b"late\n")):
+        result = roll_back(ada, 1)
+    os.close(agent)
+    (waiting,) = settling.of_audit(ada, "w1")
+    assert (waiting.change.diff.added, waiting.added.diff.added) == (2, 1)
+    settling.settle(ada, "w1", result.meanwhile[0], by="otto", seen=waiting.seen, is_alone=True)
+    assert file.read_bytes() == b"# Facts\nlate\n"
+    own = WriteGuardianAudit.objects.using(DB).latest("created_at")
+    assert (own.origin, own.candidate_fact, own.turn_id, own.lines_added) == ("rollback", None, None, 1)
+    assert "somebody else wrote" in own.reason
+
+
 def displaced(*contents):
     """Versions that somebody wrote while w1 was rolled back, and nobody has said what becomes of them."""
     rows = [services.version(NAME, data, moment=T0 + 10**9 + at) for at, data in enumerate(contents)]
