@@ -146,7 +146,7 @@ def _owners(db, version, writes, found, asked) -> list[Owner]:
 
 
 def _before(db, writes, asked, places) -> Iterator[tuple[int, Owner]]:
-    """Whose lines a write, the first of `writes`, had changed: of those lines `places` that came back from before it."""
+    """Whose lines a write, the first of `writes`, had changed: of those of `places` that came back from before it."""
     write, *earlier = writes
     version = FileSnapshot.objects.using(db).filter(id=write.versions[0]).first()
     texts = comparing.lines_of(version.content) if version else []

@@ -31,7 +31,7 @@ def _prune(db, name):
 
 
 def _asked_about(db):
-    """Versions that somebody wrote while a rollback was carried out, and of which a person has not said what becomes."""
+    """Versions that somebody wrote while a rollback was carried out, and nobody has said yet what becomes of them."""
     waiting = RollbackIntent.objects.using(db).filter(settled_at=None).exclude(meanwhile_json="[]")
     return [one for some in waiting.values_list("meanwhile_json", flat=True) for one in orjson.loads(some)]
 

@@ -61,9 +61,10 @@ def known(db: str, told: Sequence[Told]) -> set[str]:
 
 
 def row_id(db: str, told_id: str) -> str | None:
-    """The id of the row of a write that was told under this id; None when there is none."""
+    """The id of the row of a write that was told under this id; None when there is none, or this site wrote it."""
     found = moving.current_id(db, told_id)
-    return found if WriteGuardianAudit.objects.using(db).filter(id=found).exists() else None
+    sources = WriteGuardianAudit.objects.using(db).filter(id=found).values_list("sources", flat=True).first()
+    return None if sources is None or sources & Source.OWN else found
 
 
 def digest(body: bytes) -> str:

@@ -8,7 +8,7 @@ from openclaw_web.errors import Refused
 
 from ..models import WriteGuardianAudit
 from . import neighbours
-from .told import CHANGED, RANK, Status, Told
+from .told import CHANGED, RANK, Source, Status, Told
 
 TWIN_MS = 2_000  # between two reports of one write
 AT_ONCE = 500
@@ -39,7 +39,7 @@ def twins_of(db: str, fresh: Sequence[Told], stored: Collection[str]) -> dict[st
     told = [one for one in fresh if one.source in RANK]
     audits = WriteGuardianAudit.objects.using(db)
     found = {row.id: row for row in _listed(audits, [one.key for one in fresh if one.key in stored])}
-    clashes = [one.key for one in fresh if one.key in found and not _says_the_same(found[one.key], one)]
+    clashes = [one.key for one in fresh if one.key in found and not _may_tell_of(found[one.key], one)]
     if clashes:
         raise Conflict(clashes)
     taken = set(found)
@@ -66,6 +66,11 @@ def _near(db, one):
 def _listed(audits, ids):
     for start in range(0, len(ids), AT_ONCE):
         yield from audits.filter(id__in=ids[start : start + AT_ONCE])
+
+
+def _may_tell_of(row, one):
+    """Whether one can be told of the row that has its id: never of what this site did itself."""
+    return not row.sources & Source.OWN and _says_the_same(row, one)
 
 
 def _says_the_same(row, one):

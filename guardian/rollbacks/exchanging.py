@@ -43,7 +43,7 @@ def carry_out(agent: Agent, steps: Sequence[Step], *, by: str, reason: str) -> l
     check_room(steps)
     with workspace.opened(places.workspace_of(agent)) as folder, ExitStack() as opened:
         for step in steps:
-            folder.check(step.name)
+            _check(folder, step)
         with _refusing(agent):
             intents = recording.intend(agent.db, steps, by, reason)
         held: list[Held | None] = []
@@ -64,6 +64,13 @@ def carry_out(agent: Agent, steps: Sequence[Step], *, by: str, reason: str) -> l
         except DatabaseError:  # it is done: the next rollback, or start, looks at what was displaced
             reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for the log of what people did
             return []
+
+
+def _check(folder, step):
+    folder.check(step.name)
+    if step.wanted is not None and len(step.wanted) > workspace.MOST_BYTES:
+        words = {"file": step.name, "problem": _("it would be larger than 5 MB")}
+        raise NotWritten(_("%(file)s is not written: %(problem)s.") % words)
 
 
 def check_room(steps: Sequence[Step]) -> None:
@@ -87,10 +94,12 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
         if step.wanted is None:
             if held:
                 folder.move_aside(step.name, intent.draft_name)
+                _check_displaced(folder, intent, lambda: folder.create(intent.draft_name, step.name))
             return held
         folder.write_draft(intent.draft_name, step.wanted, held, of=step.name)
         if held:
             folder.exchange(intent.draft_name, step.name)
+            _check_displaced(folder, intent, lambda: folder.exchange(intent.draft_name, step.name))
         elif not folder.create(intent.draft_name, step.name):
             raise Changed(_("%(file)s was created in the meantime. Check the new preview.") % {"file": step.name})
         return held
@@ -98,6 +107,17 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
         if held:
             held.close()
         raise
+
+
+def _check_displaced(folder, intent, put_back):
+    """Put back what was displaced when it is no plain file: at the last moment something else took the file's place."""
+    try:
+        displaced = folder.displaced(intent.draft_name)
+    except NotWritten:
+        put_back()
+        raise
+    if displaced:
+        displaced.close()
 
 
 def _take_all_back(db, folder, intents, steps, *, count):
@@ -137,11 +157,16 @@ def is_in_place(folder: Folder, intent: RollbackIntent) -> bool:
             folder.remove(intent.draft_name)
             return True
         if draft is not None and draft.sha256 in (intent.before_hash, after):
-            # What the file held is in the draft only after the exchange, whatever somebody wrote to the file since.
-            return draft.sha256 == intent.before_hash
-        if now := folder.held(intent.file_name):
-            opened.callback(now.close)
-        return now is not None and now.sha256 == after  # linked, and the draft gone; or somebody wrote to the draft
+            # What the file held is in the draft only after the exchange, and then no longer in the file.
+            return draft.sha256 == intent.before_hash and not _holds(folder, intent, intent.before_hash)
+        return _holds(folder, intent, after)  # linked, and the draft gone; or somebody wrote to the draft
+
+
+def _holds(folder, intent, content_hash):
+    now = folder.held(intent.file_name)
+    if now:
+        now.close()
+    return now is not None and now.sha256 == content_hash
 
 
 def _draft(folder, name):

@@ -5,6 +5,7 @@ A write turned `before` into `after`; somebody then turned `after` into `current
 can tell what the file should hold: a conflict. Texts keep every byte (guardian.exact), and only a newline ends a line.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -126,12 +127,14 @@ def _hunks(lines):
 
 def _merged(lines: _Lines, only) -> Merged:
     later = [block for block in compare(lines.texts[1], lines.texts[2]).blocks if not block.is_same]
+    starts, ends = [block.old_start for block in later], [block.old_end for block in later]
     merged, edits = Merged(""), list[tuple[Block, list[str]]]()
     for number, hunk in enumerate(_hunks(lines)):
         if only is not None and number not in only:
             continue
         wanted = lines.before[hunk.new_start : hunk.new_end]
-        near = [block for block in later if _clash(hunk, block) or _would_run_on(hunk, block, lines)]
+        around = later[bisect_left(ends, hunk.old_start) : bisect_right(starts, hunk.old_end)]
+        near = [block for block in around if _clash(hunk, block) or _would_run_on(hunk, block, lines)]
         if not near:
             merged.taken_out.append(number)
             edits.append((hunk, wanted))

@@ -84,6 +84,7 @@ def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = 
     """The same for a file that holds `now`."""
     before, after = (None if one is None else data_of(one) for one in (audit.before_snapshot, audit.after_snapshot))
     if now == after and hunk is None:
+        _check_length(before, audit.target_file)
         return Plan(audit, now, before, Way.EXACT, audit.before_snapshot)
     texts = [text_of(one or b"") for one in (before, after, now)]
     if any(text.count("\n") > MOST_LINES for text in texts):
@@ -95,10 +96,16 @@ def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = 
     if hunk is not None and not (merged.taken_out or merged.done or merged.conflicts):
         raise NotPossible(_("This write has no hunk %(number)s.") % {"number": hunk + 1})
     wanted = None if not merged.text and before is None else bytes_of(merged.text)
+    _check_length(wanted, audit.target_file)
     if merged.text == texts[2]:
         wanted = now  # nothing to take out: what somebody made of the file stays, be it empty or gone
     about = {"taken_out": merged.taken_out, "done": merged.done, "conflicts": merged.conflicts}
     return Plan(audit, now, wanted, Way.MERGED, hunk=hunk, **about)
+
+
+def _check_length(wanted, name):
+    if wanted is not None and len(wanted) > workspace.MOST_BYTES:
+        raise NotPossible(_("%(file)s would be larger than 5 MB. Change it by hand.") % {"file": name})
 
 
 def current(agent: Agent, name: str) -> bytes | None:

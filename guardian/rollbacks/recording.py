@@ -42,7 +42,7 @@ def _intent(db, step: Step, asked: Asked, group_id):
         audits_json=orjson.dumps(step.audit_ids or (asked.own_id,)).decode(),  # of our guardian: what it will be
         before_hash=step.now_hash or None,
         after_snapshot=after,
-        draft_name=f".{step.name}.{asked.own_id}.rollback",
+        draft_name=f".{step.name}.{ULID()}.rollback",  # an agent sees it: no id of ours
         told_json=asked.as_text(),
         created_at=asked.at,
     )

@@ -14,7 +14,7 @@ from people.audit import log as audit_log
 
 from ..exact import bytes_of, data_of, text_of
 from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
-from . import performing, planning, recording
+from . import performing, planning, recording, workspace
 from .exchanging import Changed
 from .merging import put_in
 from .performing import Wish
@@ -57,6 +57,9 @@ def of_audit(agent: Agent, audit_id: str) -> list[Meanwhile]:
 
 def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
     for version in FileSnapshot.objects.using(agent.db).filter(id__in=_open(row)):
+        if version.size_bytes > workspace.MOST_BYTES:  # it can only be downloaded
+            yield Meanwhile(version, audit_id, None, None, "")
+            continue
         try:
             now = planning.current(agent, row.file_name)
             change = compared(now, data_of(version), row.file_name)
@@ -81,9 +84,7 @@ def _alone(db, row, version, now) -> bytes | None:
     return None if merged is None else bytes_of(merged)
 
 
-def settle(
-    agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str | None, is_alone: bool = False
-) -> None:
+def settle(agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str | None, is_alone: bool = False) -> None:
     """Put such a version into the file (`seen`: what the file held on the page), or with None leave it as a version.
 
     `is_alone`: only what somebody wrote meanwhile. Raises Changed when nobody waits for an answer any more, or when it

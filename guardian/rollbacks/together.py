@@ -10,7 +10,6 @@ from agents.models import Agent
 from ..models import WriteGuardianAudit
 from .planning import NotPossible, Plan, Status, current, hash_of, planned
 
-
 MOST_WRITES = 100  # of a session that are rolled back together: both contents of each are compared
 
 
@@ -52,8 +51,8 @@ def plan_session(agent: Agent, session_id: str, *, since: int | None = None, unt
     rows = rows.filter(created_at__gte=since) if since is not None else rows
     rows = rows.filter(created_at__lt=until) if until is not None else rows
     if rows.values("id")[: MOST_WRITES + 1].count() > MOST_WRITES:
-        words = {"most": MOST_WRITES}
-        raise NotPossible(_("This session has more than %(most)s writes. Choose a shorter time for the rollback.") % words)
+        sentence = _("This session has more than %(most)s writes. Choose a shorter time for the rollback.")
+        raise NotPossible(sentence % {"most": MOST_WRITES})
     audits = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
     made, holds = SessionPlan(), dict[str, bytes | None]()
     for audit in audits:

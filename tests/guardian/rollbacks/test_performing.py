@@ -3,6 +3,7 @@
 import errno
 import os
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 
 import orjson
@@ -195,6 +196,50 @@ def test_a_link_that_takes_the_place_of_the_file_at_the_last_moment_is_refused(a
     file.unlink(), file.write_bytes(b"b\n")
     roll_back(ada, 1)
     assert file.read_bytes() == b"a\n"
+
+
+@pytest.mark.parametrize("before", [b"a\n", None])
+@pytest.mark.parametrize("what", ["link", "pipe", "folder"])
+def test_what_takes_the_place_of_the_file_between_look_and_exchange_stays(ada, file, tmp_path, before, what):
+    wrote(file, 1, before, b"b\n")
+    make = {"link": lambda: file.symlink_to(tmp_path), "pipe": lambda: os.mkfifo(file), "folder": file.mkdir}[what]
+    at = ("open", lambda path: path.endswith(".rollback")) if before else ("open", lambda path: path == NAME)
+    calls = []
+
+    def heard(event, path):
+        # The file was read; what follows is the exchange, or that the file is moved aside.
+        if event == at[0] and at[1](path):
+            calls.append(path)
+            if len(calls) == (1 if before else 4):
+                file.unlink()
+                make()
+
+    with faults.files(heard), pytest.raises(workspace.NotOurs):
+        roll_back(ada, 1)
+    assert os.listdir(file.parent) == [NAME] and not file.is_file()
+    assert not RollbackIntent.objects.using(DB).exclude(state="undone").exists()
+    assert not Rollback.objects.using(DB).exists()
+
+
+def test_nobody_tells_of_what_this_site_did(ada, file):
+    """An agent sees the draft beside its file, and may write what it likes into a database that is imported."""
+    wrote(file, 1, b"a\n", b"b\n")
+    drafts = []
+    with faults.files(lambda event, path: event == "open" and path.endswith(".rollback") and drafts.append(path)):
+        own = roll_back(ada, 1).own_audit_id
+    assert drafts and not any(own in name for name in drafts)
+    forged = WriteGuardianAudit(id=own, target_file=NAME, candidate_fact="forged", status="written", created_at=T0)
+    for source in (Source.DATABASE, Source.LOG, Source.API):
+        with pytest.raises(storing.Conflict):
+            storing.store(DB, [Told(copy(forged), source)])
+    assert (row(own).origin, row(own).candidate_fact, storing.row_id(DB, own)) == ("rollback", "x", None)
+
+
+def test_a_file_is_never_made_larger_than_may_be_read(ada, file):
+    wrote(file, 1, b"x" * (5 * 1024 * 1024 + 1), b"b\n")
+    with pytest.raises(planning.NotPossible, match="5 MB"):
+        planning.plan(ada, "w1")
+    assert file.read_bytes() == b"b\n"
 
 
 def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):

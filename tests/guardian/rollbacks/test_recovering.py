@@ -1,4 +1,4 @@
-"""Rollbacks that a kill broke off at moments that are hard to meet: file and database agree, and nothing is in the way."""
+"""Rollbacks that a kill broke off at rare moments: file and database agree, and nothing is in the way."""
 
 import os
 from contextlib import suppress
@@ -78,6 +78,12 @@ def test_a_file_that_was_created_keeps_one_name(ada, file):
 def test_a_file_that_was_to_go_and_has_two_names_stays(ada, file):
     told(file, 1, None, b"b\n")
     os.link(file, file.parent / intend(b"b\n", None))
+    check(ada, file, holds=b"b\n", is_done=False)
+
+
+def test_a_draft_that_somebody_planted_finishes_nothing(ada, file):
+    told(file, 1, b"a\n", b"b\n")
+    (file.parent / intend(b"b\n", b"a\n")).write_bytes(b"b\n")
     check(ada, file, holds=b"b\n", is_done=False)
 
 
