@@ -27,6 +27,7 @@ SOURCE_WORDS = {
     Source.DATABASE: _("Database of the plugin"),
     Source.FILES: _("Versions of the file"),
     Source.OWN: _("This site"),
+    Source.ELSEWHERE: _("A workspace that no agent has"),
 }
 WAY_SENTENCES = {
     Rollback.Way.EXACT: _("The file had not changed since: it was restored as it was before."),

@@ -1,8 +1,10 @@
 """Proposals of our guardian, decided: looked at as the file is now, written by the only writer, or declined."""
 
 import hashlib
+import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from django.utils.translation import gettext as _
 
@@ -40,6 +42,7 @@ class Preview:
     """
 
     run: GuardianRun
+    place: Path
     now: bytes | None
     wanted: bytes
     is_merged: bool = False
@@ -48,7 +51,8 @@ class Preview:
     @property
     def seen(self) -> str:
         """What tells it from the preview of a file that was changed afterwards."""
-        return hashlib.sha256(f"{hash_of(self.now)} {hash_of(self.wanted)}".encode()).hexdigest()
+        told = f"{hash_of(self.now)} {hash_of(self.wanted)} ".encode() + os.fsencode(self.place)
+        return hashlib.sha256(told).hexdigest()
 
     @property
     def change(self) -> Change:
@@ -85,16 +89,17 @@ def preview(agent: Agent, run: GuardianRun) -> Preview:
     """
     check_open(run)
     before, after = contents(run)
-    return previewed(run, before, after or b"", planning.current(agent, run.target_file))
+    place = places.workspace_of(agent)
+    return previewed(run, place, before, after or b"", planning.held(place, run.target_file))
 
 
-def previewed(run: GuardianRun, before: bytes | None, after: bytes, now: bytes | None) -> Preview:
-    """The same for a file that holds `now`."""
+def previewed(run: GuardianRun, place: Path, before: bytes | None, after: bytes, now: bytes | None) -> Preview:
+    """What approving would do to a file of the workspace `place` that holds `now`."""
     if now == before:
-        return Preview(run, now, after)
+        return Preview(run, place, now, after)
     # The proposal turned round and taken out of what the file holds now: that puts it in.
     merged = take_out(*(text_of(one or b"") for one in (after, before, now)))
-    return Preview(run, now, bytes_of(merged.text), is_merged=True, conflicts=merged.conflicts)
+    return Preview(run, place, now, bytes_of(merged.text), is_merged=True, conflicts=merged.conflicts)
 
 
 def approve(agent: Agent, run_id: str, *, by: str, seen: str) -> Written:
@@ -123,7 +128,7 @@ def write(agent: Agent, made: Preview, *, by: str) -> Written:
         return Written(ending.end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by).audit_id)
     own = Own(run.id, ending.columns_of(run))
     step = Step(run.target_file, made.now, made.wanted, (), (), own)
-    meanwhile = exchanging.carry_out(agent, [step], by=by, reason="")
+    meanwhile = exchanging.carry_out(agent, made.place, [step], by=by, reason="")
     run.refresh_from_db(using=agent.db)
     return Written(run.audit_id, meanwhile)
 

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
@@ -18,7 +19,7 @@ from openclaw_web.errors import Refused
 from .. import services
 from ..exact import data_of
 from ..models import FileSnapshot, RollbackIntent
-from . import places, recording, workspace
+from . import recording, workspace
 from .planning import hash_of
 from .steps import Step
 from .workspace import Folder, Held, NotWritten
@@ -35,17 +36,19 @@ class Changed(Refused):
     status = 409
 
 
-def carry_out(agent: Agent, steps: Sequence[Step], *, by: str, reason: str) -> list[str]:
-    """Do all steps, or none. Ids of versions that somebody wrote meanwhile: they are kept, and not in the files.
+def carry_out(agent: Agent, place: Path, steps: Sequence[Step], *, by: str, reason: str) -> list[str]:
+    """Do all steps in the workspace `place`, or none.
+
+    Returns ids of versions that somebody wrote meanwhile: they are kept, and not in the files.
 
     Raises Changed when a file is another one by now, NotWritten when one cannot be written, NoRoom on a full disk.
     """
     check_room(steps)
-    with workspace.opened(places.workspace_of(agent)) as folder, ExitStack() as opened:
+    with workspace.opened(place) as folder, ExitStack() as opened:
         for step in steps:
             _check(folder, step)
         with _refusing(agent):
-            intents = recording.intend(agent.db, steps, by, reason)
+            intents = recording.intend(agent.db, place, steps, by, reason)
         held: list[Held | None] = []
         try:
             for intent, step in zip(intents, steps, strict=True):

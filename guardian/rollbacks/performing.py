@@ -73,7 +73,7 @@ def perform(
         # One hunk alone leaves the rest of a write in the file: that is a write of its own, and no rollback of it.
         takes = (take,) if made.hunk is None else ()
         step = Step(made.name, made.now, made.wanted if chosen is None else chosen, (audit_id,), takes)
-        meanwhile = _carried_out(agent, [step], wish)
+        meanwhile = _carried_out(agent, made.place, [step], wish)
     audit_log.record(
         wish.by, "write_rolled_back", object_type="write", object_id=audit_id, agent_id=agent.agent_id, way=take.way
     )
@@ -104,11 +104,18 @@ def perform_session(
         if made.conflicts:
             raise Changed(_("Somebody changed the same lines since. Roll these writes back one by one."))
         steps = _steps(made)
-        meanwhile = _carried_out(agent, steps, wish)
+        meanwhile = _carried_out(agent, made.place, steps, wish)
     takes = [take for step in steps for take in step.takes]
     own = _own_audits(agent, takes)
+    restored = {one.audit.id: one.restored.created_at for some in made.by_file.values() for one in some if one.restored}
     results = [
-        Result(take.audit_id, take.rollback_id, own_audit_id=own.get(take.rollback_id), meanwhile=meanwhile)
+        Result(
+            take.audit_id,
+            take.rollback_id,
+            restored_to=restored.get(take.audit_id),
+            own_audit_id=own.get(take.rollback_id),
+            meanwhile=meanwhile,
+        )
         for take in takes
     ]
     about = {"object_id": session_id, "agent_id": agent.agent_id, "writes": len(results)}
@@ -121,8 +128,9 @@ def put(agent: Agent, audit_id: str, name: str, data: bytes, wish: Wish, *, seen
     _check(wish)
     with places.alone(agent):
         recovering.recover_alone(agent)
-        step = Step(name, _as_seen(agent, name, seen), data, (audit_id,), (), is_put=True)
-        _carried_out(agent, [step], wish)
+        place = places.workspace_of(agent)
+        step = Step(name, _as_seen(place, name, seen), data, (audit_id,), (), is_put=True)
+        _carried_out(agent, place, [step], wish)
 
 
 @contextmanager
@@ -141,18 +149,18 @@ def _own_audits(agent, takes):
     return dict(rows.values_list("id", "own_audit_id"))
 
 
-def _as_seen(agent, name, seen):
-    now = planning.current(agent, name)
+def _as_seen(place, name, seen):
+    now = planning.held(place, name)
     if planning.hash_of(now) != seen:
         raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
     return now
 
 
-def _carried_out(agent, steps: Sequence[Step], wish: Wish):
+def _carried_out(agent, place, steps: Sequence[Step], wish: Wish):
     exchanging.check_room(steps)
     if wish.keeps_copy:
         copies.keep(agent, steps)
-    return exchanging.carry_out(agent, steps, by=wish.by, reason=wish.reason)
+    return exchanging.carry_out(agent, place, steps, by=wish.by, reason=wish.reason)
 
 
 def _check(wish):

@@ -15,6 +15,8 @@ from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
+SYSTEM = tuple(map(Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")))
+OWN = ("state", "agents", "artifacts", "exports", "backups", "archive", "rollback-copies", "static")  # in our home
 ENABLED = "writeGuardianAuditing.enableRollback"
 
 
@@ -32,8 +34,18 @@ def workspace_of(agent: Agent) -> Path:
             raise MayNotWrite(exc.sentence) from exc
         found = next((one.workspace for one in home.agents if one.home_name == agent.home_name), None)
         if found is not None:
-            return found.resolve()
+            return _checked(found.resolve())
     raise MayNotWrite(_("The workspace of agent %(agent)s is not known.") % {"agent": agent.agent_id})
+
+
+def _checked(place):
+    """A workspace is never in a folder of the system, nor in one of this site."""
+    home = settings.HOME_DIR.resolve()
+    folders = (*SYSTEM, *(home / name for name in OWN))
+    if place in (Path("/"), home) or any(place.is_relative_to(one) for one in folders):
+        words = {"path": place}
+        raise MayNotWrite(_("The workspace %(path)s is a folder of the system or of this site: never written.") % words)
+    return place
 
 
 @contextmanager

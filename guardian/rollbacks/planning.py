@@ -1,7 +1,9 @@
 """What a rollback would do, before anything is done: what the file holds now, what it will hold, what is in the way."""
 
 import hashlib
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from django.utils.translation import gettext as _
 
@@ -29,13 +31,14 @@ class NoSuchWrite(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One rollback. `now` and `wanted` are what the file holds and will hold (None: no file).
+    """One rollback in the workspace `place`. `now` and `wanted` are what the file holds and will hold (None: no file).
 
     `restored` is the version that comes back, where one does as a whole. While there are `conflicts`, `wanted` leaves
     their lines as they are now, and nothing is written until somebody has chosen.
     """
 
     audit: WriteGuardianAudit
+    place: Path
     now: bytes | None
     wanted: bytes | None
     way: str
@@ -57,8 +60,8 @@ class Plan:
 
     @property
     def seen(self) -> str:
-        """What tells this preview from one of a file that was changed since, or of a write that is another by now."""
-        return hash_of(f"{self.now_hash} {hash_of(self.wanted)}".encode())
+        """What tells this preview from one of a file that was changed since, or that is in another workspace by now."""
+        return hash_of(f"{self.now_hash} {hash_of(self.wanted)} ".encode() + os.fsencode(self.place))
 
     @property
     def has_changed(self) -> bool:
@@ -76,16 +79,16 @@ def plan(agent: Agent, audit_id: str, *, hunk: int | None = None) -> Plan:
 
     Raises NoSuchWrite, NotPossible, NotExact when bytes are missing, MayNotWrite and NotWritten for the file itself.
     """
-    audit = _audit(agent, audit_id)
-    return planned(audit, current(agent, audit.target_file or ""), hunk=hunk)
+    audit, place = _audit(agent, audit_id), places.workspace_of(agent)
+    return planned(audit, place, held(place, audit.target_file or ""), hunk=hunk)
 
 
-def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = None) -> Plan:
-    """The same for a file that holds `now`."""
+def planned(audit: WriteGuardianAudit, place: Path, now: bytes | None, *, hunk: int | None = None) -> Plan:
+    """What a rollback would do to a file of the workspace `place` that holds `now`. Raises NotPossible and NotExact."""
     before, after = (None if one is None else data_of(one) for one in (audit.before_snapshot, audit.after_snapshot))
     if now == after and hunk is None:
         _check_length(before, audit.target_file)
-        return Plan(audit, now, before, Way.EXACT, audit.before_snapshot)
+        return Plan(audit, place, now, before, Way.EXACT, audit.before_snapshot)
     texts = [text_of(one or b"") for one in (before, after, now)]
     if any(text.count("\n") > MOST_LINES for text in texts):
         words = {"file": audit.target_file, "most": f"{MOST_LINES:,}"}
@@ -100,7 +103,7 @@ def planned(audit: WriteGuardianAudit, now: bytes | None, *, hunk: int | None = 
     if merged.text == texts[2]:
         wanted = now  # nothing to take out: what somebody made of the file stays, be it empty or gone
     about = {"taken_out": merged.taken_out, "done": merged.done, "conflicts": merged.conflicts}
-    return Plan(audit, now, wanted, Way.MERGED, hunk=hunk, **about)
+    return Plan(audit, place, now, wanted, Way.MERGED, hunk=hunk, **about)
 
 
 def _check_length(wanted, name):
@@ -109,13 +112,18 @@ def _check_length(wanted, name):
 
 
 def current(agent: Agent, name: str) -> bytes | None:
-    """What a memory file holds now; None: there is none."""
-    with workspace.opened(places.workspace_of(agent)) as folder:
-        held = folder.held(name)
-        if held is None:
+    """What a memory file of an agent holds now; None: there is none."""
+    return held(places.workspace_of(agent), name)
+
+
+def held(place: Path, name: str) -> bytes | None:
+    """What a memory file of a workspace holds now; None: there is none."""
+    with workspace.opened(place) as folder:
+        found = folder.held(name)
+        if found is None:
             return None
-        held.close()
-        return held.data
+        found.close()
+        return found.data
 
 
 def _audit(agent, audit_id):
@@ -131,4 +139,15 @@ def _audit(agent, audit_id):
         )
     if audit.hunks_json is None:
         raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
+    check_versions(audit)
     return audit
+
+
+def check_versions(audit: WriteGuardianAudit) -> None:
+    """Raises NotPossible when a version that a write names is not stored any more: that is not “there was no file”."""
+    sides = (audit.before_snapshot_id, audit.before_snapshot), (audit.after_snapshot_id, audit.after_snapshot)
+    if any(name and version is None for name, version in sides):
+        words = {"id": audit.id}
+        raise NotPossible(
+            _("A version that the write %(id)s names is missing. A check by the doctor tells more.") % words
+        )

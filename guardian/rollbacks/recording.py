@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import orjson
 from django.db.models import ProtectedError
@@ -21,14 +22,16 @@ from .steps import Asked, Own, Step, Take
 State, Origin = RollbackIntent.State, WriteGuardianAudit.Origin
 
 
-def intend(db: str, steps: Sequence[Step], by: str, reason: str) -> list[RollbackIntent]:
+def intend(db: str, place: Path, steps: Sequence[Step], by: str, reason: str) -> list[RollbackIntent]:
     """Both contents of each file as versions, and what is about to happen, before anything does."""
     moment, group_id = clock.now_ms(), str(ULID())
     with writing.in_turn_of(db):
-        return [
-            _intent(db, step, Asked(by, reason, moment, str(ULID()), step.takes, step.own, step.is_put), group_id)
-            for step in steps
-        ]
+        return [_intent(db, step, _asked(step, str(place), by, reason, moment), group_id) for step in steps]
+
+
+def _asked(step, place, by, reason, moment):
+    about = {"takes": step.takes, "own": step.own, "is_put": step.is_put}
+    return Asked(by, reason, moment, str(ULID()), place, **about)
 
 
 def _intent(db, step: Step, asked: Asked, group_id):

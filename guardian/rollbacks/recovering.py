@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from django.db import DatabaseError
@@ -59,12 +60,14 @@ def recover_alone(agent: Agent) -> list[dict[str, Any]]:
     waiting = list(intents.order_by("created_at", "group_id", "id"))
     if not waiting:
         return []
-    with workspace.opened(places.workspace_of(agent)) as folder:
-        return [
-            one
-            for _group, some in groupby(waiting, key=lambda intent: intent.group_id)
-            for one in _recovered(agent, folder, list(some))
-        ]
+    return [one for _group, some in groupby(waiting, key=lambda intent: intent.group_id) for one in _ended(agent, some)]
+
+
+def _ended(agent, some):
+    """One rollback is ended where it was begun, whatever OpenClaw calls the agent's workspace by now."""
+    intents = list(some)
+    with workspace.opened(Path(Asked.of(intents[0].told_json).place)) as folder:
+        return list(_recovered(agent, folder, intents))
 
 
 def _recovered(agent, folder, intents):

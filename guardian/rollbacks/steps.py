@@ -28,7 +28,8 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write.
+    """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write, `place` the
+    workspace.
 
     With `own` it is no rollback but a write of our guardian; with `is_put` what an agent wrote is put into the file.
     """
@@ -37,6 +38,7 @@ class Asked:
     reason: str
     at: int
     own_id: str
+    place: str
     takes: tuple[Take, ...] = ()
     own: Own | None = None
     is_put: bool = False

@@ -1,14 +1,17 @@
 """What rolling back all writes of a session would do: one after the other in thought, the last write first."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from gate.recording import matching
 
 from ..models import WriteGuardianAudit
-from .planning import NotPossible, Plan, Status, current, hash_of, planned
+from . import places
+from .planning import NotPossible, Plan, Status, check_versions, hash_of, held, planned
 
 MOST_WRITES = 100  # of a session that are rolled back together: both contents of each are compared
 
@@ -19,6 +22,7 @@ class SessionPlan:
     leaves.
     """
 
+    place: Path
     by_file: dict[str, list[Plan]] = field(default_factory=dict)
 
     @property
@@ -35,8 +39,8 @@ class SessionPlan:
 
 
 def _hash(plans):
-    """Of what a file holds and will hold, and of the writes that are taken back."""
-    told = [hash_of(plans[0].now), hash_of(plans[-1].wanted), *(plan.audit.id for plan in plans)]
+    """Of where a file is, what it holds and will hold, and of the writes that are taken back."""
+    told = [str(plans[0].place), hash_of(plans[0].now), hash_of(plans[-1].wanted), *(plan.audit.id for plan in plans)]
     return hash_of("\n".join(told).encode())
 
 
@@ -45,7 +49,8 @@ def plan_session(agent: Agent, session_id: str, *, since: int | None = None, unt
 
     Raises NotPossible when there are none, or one of them lacks its versions; else as `planning.plan`.
     """
-    named = Q(session_id=session_id) | Q(session_key=session_id)
+    ids = matching.sessions_called(agent.db, agent.agent_id, [session_id])
+    named = Q(session_id__in=[session_id, *ids]) | Q(session_key=session_id)
     rows = WriteGuardianAudit.objects.using(agent.db).filter(named, status=Status.WRITTEN)
     rows = rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
     rows = rows.filter(created_at__gte=since) if since is not None else rows
@@ -54,13 +59,14 @@ def plan_session(agent: Agent, session_id: str, *, since: int | None = None, unt
         sentence = _("This session has more than %(most)s writes. Choose a shorter time for the rollback.")
         raise NotPossible(sentence % {"most": MOST_WRITES})
     audits = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
-    made, holds = SessionPlan(), dict[str, bytes | None]()
+    made, holds = SessionPlan(places.workspace_of(agent)), dict[str, bytes | None]()
     for audit in audits:
         if audit.hunks_json is None or not audit.target_file:
             words = {"id": audit.id}
             raise NotPossible(_("Nobody knows what the file held before the write %(id)s. Nothing is done.") % words)
+        check_versions(audit)
         name = audit.target_file
-        one = planned(audit, holds[name] if name in holds else current(agent, name))
+        one = planned(audit, made.place, holds[name] if name in holds else held(made.place, name))
         holds[name] = one.wanted
         made.by_file.setdefault(name, []).append(one)
     if not made.by_file:

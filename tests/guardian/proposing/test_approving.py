@@ -114,7 +114,7 @@ def test_a_write_that_was_killed_is_finished_or_undone(ada, workspace, endpoint,
     one = proposal(ada, endpoint=endpoint)
     own = Own(one.id, {"candidate_fact": "Likes tea.", "decision_id": "d0"})
     step = Step("USER.md", HELD.encode(), NEW.encode(), (), (), own)
-    [intent] = recording.intend(DB, [step], "otto", "")
+    [intent] = recording.intend(DB, workspace, [step], "otto", "")
     (workspace / intent.draft_name).write_bytes(HELD.encode() if is_exchanged else NEW.encode())
     if is_exchanged:
         (workspace / "USER.md").write_bytes(NEW.encode())

@@ -18,6 +18,7 @@ from guardian.rollbacks import performing, places, planning, recovering, settlin
 from guardian.rollbacks.performing import Changed, Wish
 from people.configuration import keys as configuration
 from tests import faults
+from tests.factories import SessionFactory
 
 DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
 WISH = Wish("otto", "wrong")
@@ -388,6 +389,31 @@ def test_of_a_session_some_days(ada, file):
     assert file.read_bytes() == b"a\nb\n"
     session(ada, until=T0 + 2000)
     assert file.read_bytes() == b"a\n"
+
+
+def test_a_session_is_known_by_its_key_however_its_writes_name_it(ada, file):
+    SessionFactory(db=DB, id="s1", session_key="agent:ada:main")
+    told(file, 1, b"a\n", b"b\n", session_id="s1", session_key="s1")
+    told(file, 2, b"b\n", b"c\n", session_id="s1", session_key="agent:ada:main")
+    for name in ("s1", "agent:ada:main"):
+        assert [one.audit.id for one in together.plan_session(ada, name).by_file[NAME]] == ["w2", "w1"]
+
+
+def test_of_a_session_it_is_told_which_versions_are_back(ada, file):
+    told(file, 1, b"a\n", b"b\n")
+    (result,) = session(ada)
+    assert result.restored_to == row("w1").before_snapshot.created_at
+
+
+@pytest.mark.parametrize("side", ["before_snapshot_id", "after_snapshot_id"])
+def test_a_version_that_is_missing_is_not_taken_for_no_file(ada, file, side):
+    wrote(file, 1, b"a\n", b"b\n")
+    FileSnapshot.objects.using(DB).filter(id=getattr(row("w1"), side))._raw_delete(DB)
+    with pytest.raises(planning.NotPossible, match="is missing"):
+        planning.plan(ada, "w1")
+    with pytest.raises(planning.NotPossible, match="is missing"):
+        planning_of(ada)
+    WriteGuardianAudit.objects.using(DB).all().delete()  # else the end of the test finds the names
 
 
 def test_a_session_with_too_many_writes_is_rolled_back_in_parts(ada, file, monkeypatch):

@@ -33,10 +33,10 @@ def killed(ada, audit_id):
         performing.perform(ada, audit_id, WISH, seen=None)
 
 
-def intend(now, wanted):
+def intend(file, now, wanted):
     """What a rollback of w1 is about to do, as it is stored before the file is touched; the name of its draft."""
     take = Take("w1", "r1", "exact")
-    (intent,) = recording.intend(DB, [Step(NAME, now, wanted, ("w1",), (take,))], "otto", "wrong")
+    (intent,) = recording.intend(DB, file.parent, [Step(NAME, now, wanted, ("w1",), (take,))], "otto", "wrong")
     return intent.draft_name
 
 
@@ -52,7 +52,7 @@ def check(ada, file, *, holds, is_done):
 def test_an_exchange_in_three_steps_is_taken_back_before_the_second(ada, file):
     """Where the kernel cannot exchange two files, the old one has a second name meanwhile."""
     told(file, 1, b"a\n", b"b\n")
-    draft = file.parent / intend(b"b\n", b"a\n")
+    draft = file.parent / intend(file, b"b\n", b"a\n")
     draft.write_bytes(b"a\n")
     os.link(file, f"{draft}.old")
     check(ada, file, holds=b"b\n", is_done=False)
@@ -60,7 +60,7 @@ def test_an_exchange_in_three_steps_is_taken_back_before_the_second(ada, file):
 
 def test_an_exchange_in_three_steps_is_finished_after_the_second(ada, file):
     told(file, 1, b"a\n", b"b\n")
-    draft = file.parent / intend(b"b\n", b"a\n")
+    draft = file.parent / intend(file, b"b\n", b"a\n")
     draft.write_bytes(b"a\n")
     os.link(file, f"{draft}.old")
     draft.rename(file)
@@ -69,7 +69,7 @@ def test_an_exchange_in_three_steps_is_finished_after_the_second(ada, file):
 
 def test_a_file_that_was_created_keeps_one_name(ada, file):
     told(file, 1, b"a\n", None)
-    draft = file.parent / intend(None, b"a\n")
+    draft = file.parent / intend(file, None, b"a\n")
     draft.write_bytes(b"a\n")
     os.link(draft, file)
     check(ada, file, holds=b"a\n", is_done=True)
@@ -77,13 +77,13 @@ def test_a_file_that_was_created_keeps_one_name(ada, file):
 
 def test_a_file_that_was_to_go_and_has_two_names_stays(ada, file):
     told(file, 1, None, b"b\n")
-    os.link(file, file.parent / intend(b"b\n", None))
+    os.link(file, file.parent / intend(file, b"b\n", None))
     check(ada, file, holds=b"b\n", is_done=False)
 
 
 def test_a_draft_that_somebody_planted_finishes_nothing(ada, file):
     told(file, 1, b"a\n", b"b\n")
-    (file.parent / intend(b"b\n", b"a\n")).write_bytes(b"b\n")
+    (file.parent / intend(file, b"b\n", b"a\n")).write_bytes(b"b\n")
     check(ada, file, holds=b"b\n", is_done=False)
 
 

@@ -184,3 +184,29 @@ def test_a_file_that_is_read_only_is_refused_for_root_as_well(as_operator, file)
     assert file.read_bytes() == AFTER and [path.name for path in file.parent.iterdir()] == ["MEMORY.md"]
     file.chmod(0o644)
     assert as_operator.post(API, sent, "application/json").status_code == 200
+
+
+def test_a_workspace_that_is_another_folder_by_now_is_refused(as_operator, file):
+    """Both files hold the same: the preview was of the other one."""
+    wrote(DB, 1, BEFORE, AFTER)
+    file.write_bytes(AFTER)
+    sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["seen"]}
+    other = file.parent.parent / "elsewhere"
+    other.mkdir()
+    (other / "MEMORY.md").write_bytes(AFTER)
+    named = {"agents": {"list": [{"id": "ada", "workspace": str(other)}]}}
+    (file.parent.parent / "openclaw.json").write_text(json.dumps(named))
+    answer = as_operator.post(API, sent, "application/json")
+    assert answer.status_code == 409 and "since the preview" in answer.json()["detail"]
+    assert (other / "MEMORY.md").read_bytes() == file.read_bytes() == AFTER
+    assert as_operator.post(API, sent | {"seen": as_operator.get(API).json()["seen"]}, "application/json").status_code
+    assert (other / "MEMORY.md").read_bytes() == BEFORE and file.read_bytes() == AFTER
+
+
+@pytest.mark.parametrize("place", ["/etc", "/usr/share", "/", "{home}/state"])
+def test_a_folder_of_the_system_or_of_this_site_is_no_workspace(as_operator, file, settings, place):
+    wrote(DB, 1, BEFORE, AFTER)
+    named = {"agents": {"list": [{"id": "ada", "workspace": place.format(home=settings.HOME_DIR)}]}}
+    (file.parent.parent / "openclaw.json").write_text(json.dumps(named))
+    answer = as_operator.get(API)
+    assert answer.status_code == 409 and "never written" in answer.json()["detail"]
