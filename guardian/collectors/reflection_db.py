@@ -5,7 +5,7 @@ when they are asked for: there may be more of them than memory.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gate.collectors.found import Problem
@@ -13,7 +13,7 @@ from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.records import MAX_NAME, moment_ms
 
-from ..files import MEMORY_FILES
+from ..files import LONGEST_FACT, MEMORY_FILES
 from .found import STATUSES, FoundCorrection, FoundRollback, FoundWrite
 
 AUDIT, SNAPSHOT, ROLLBACK, CORRECTION = (
@@ -36,7 +36,8 @@ TABLES: Tables = {
     ),
 }
 NEEDED = ("id", "target_file", "status", "created_at")
-MOST_FACT = 20_000
+CHANGED = ("written", "rolled_back")
+MAX_KEY = 4 * MAX_NAME  # bytes of an id that is compared: a longer one is refused
 Row = dict[str, Any]
 
 
@@ -52,8 +53,9 @@ def read(database: Database) -> Iterator[FoundWrite | Problem]:
         yield Problem("bad_write", f"{AUDIT} lacks one of the columns {', '.join(NEEDED)}")
         return
     try:
+        rollbacks, corrections = _beside(database, ROLLBACK, _rollback), _beside(database, CORRECTION, _correction)
         for row in _rows(database, AUDIT):
-            yield from _write(database, row)
+            yield from _write(database, row, rollbacks, corrections)
     except Damaged as exc:
         yield Problem("damaged_database", str(exc))
 
@@ -80,29 +82,54 @@ def _rows(database: Database, table: str, where: str = "", values: tuple[Any, ..
         yield dict(zip(names, row, strict=True))
 
 
-def _write(database, row):
+def _beside(database: Database, table: str, make: Callable[[Row], Any]) -> dict[bytes, list[Any]]:
+    """What a table beside the writes says of each of them, by its id; what is unusable as a sentence.
+
+    Read once, as it may have no index, and kept for writes of this database only: no more than they hold anyway.
+    """
+    found: dict[bytes, list[Any]] = {}
+    if not database.has(table, "audit_id"):
+        return found
+    wanted = {_key(id_) for (id_,) in database.rows(AUDIT, "id")}
+    for row in _rows(database, table):
+        if (key := _key(row["audit_id"])) in wanted:
+            found.setdefault(key, []).append(_made(row, make))
+    return found
+
+
+def _made(row, make):
+    try:
+        return make(row)
+    except _Unusable as exc:
+        return str(exc)
+
+
+def _key(value):
+    """An id as it is compared: tables of others may say it as a text or as a number."""
+    return value[:MAX_KEY] if isinstance(value, bytes) else str("" if value is None else value).encode()
+
+
+def _write(database, row, rollbacks, corrections):
     """A write, and problems: what is beside one may be unusable without harm to the write itself."""
     try:
-        own = _own(row)
+        own = _own(row) | {"snapshots": _snapshots(database, row)}
     except _Unusable as exc:
         yield Problem("bad_write", str(exc))
         return
-    rollback, corrections = None, []
-    for table, make in ((ROLLBACK, _rollback), (CORRECTION, _correction)):
-        for found in _rows(database, table, "audit_id = ?", (own["id"],)):
-            try:
-                one = make(found)
-            except _Unusable as exc:
-                yield Problem("bad_write", f"{own['id']}: {exc}")
-                continue
-            if table == ROLLBACK:
-                rollback = one
-            else:
-                corrections.append(one)
-    has_sides = database.has(AUDIT, "before_snapshot_id", "after_snapshot_id")
-    sides = (_text(row, "before_snapshot_id"), _text(row, "after_snapshot_id")) if has_sides else (None, None)
-    snapshots = sides if any(sides) and own["status"] in ("written", "rolled_back") else None
-    yield FoundWrite(**own, snapshots=snapshots, rollback=rollback, corrections=tuple(corrections))
+    key = _key(row["id"])
+    beside = [*rollbacks.get(key, ()), *corrections.get(key, ())]
+    yield from (Problem("bad_write", f"{own['id']}: {one}") for one in beside if isinstance(one, str))
+    rollback = [one for one in beside if isinstance(one, FoundRollback)][-1:] or [None]
+    corrected = tuple(one for one in beside if isinstance(one, FoundCorrection))
+    yield FoundWrite(**own, rollback=rollback[0], corrections=corrected)
+
+
+def _snapshots(database, row):
+    """The names of both sides of the file; None where nothing was written, or they are not told."""
+    if not database.has(AUDIT, "before_snapshot_id", "after_snapshot_id"):
+        return None
+    sides = _text(row, "before_snapshot_id"), _text(row, "after_snapshot_id")
+    return sides if any(sides) and _text(row, "status") in CHANGED else None
 
 
 def _own(row):
@@ -115,8 +142,8 @@ def _own(row):
     if target not in MEMORY_FILES:
         raise _Unusable(f"{id_}: unknown file {str(target)[:MAX_NAME]}")
     fact = _text(row, "candidate_fact")
-    if fact is not None and len(fact) > MOST_FACT:
-        raise _Unusable(f"{id_}: a fact of more than {MOST_FACT} characters")
+    if fact is not None and len(fact) > LONGEST_FACT:
+        raise _Unusable(f"{id_}: a fact of more than {LONGEST_FACT} characters")
     if (at := _moment(row, "created_at")) is None:
         raise _Unusable(f"{id_}: no time")
     return {
@@ -153,14 +180,14 @@ def _correction(row):
         raise _Unusable("a correction of an unknown status")
     if any(target is not None and target not in MEMORY_FILES for target in (original[2], corrected[2])):
         raise _Unusable("a correction of an unknown file")
-    if any(fact is not None and len(fact) > MOST_FACT for fact in (original[1], corrected[1])):
-        raise _Unusable(f"a correction with a fact of more than {MOST_FACT} characters")
+    if any(fact is not None and len(fact) > LONGEST_FACT for fact in (original[1], corrected[1])):
+        raise _Unusable(f"a correction with a fact of more than {LONGEST_FACT} characters")
     pattern = _said(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
     by, reason = _said(row, "corrected_by", MAX_NAME), _said(row, "correction_reason")
     return FoundCorrection(id_, at, by, original, corrected, reason, pattern or None)
 
 
-def _said(row, name, most=MOST_FACT):
+def _said(row, name, most=LONGEST_FACT):
     """A text beside a write that pages show; empty: nothing was said."""
     text = _text(row, name) or ""
     if len(text) > most:

@@ -5,7 +5,9 @@ from contextlib import closing
 
 import pytest
 
+from guardian.collectors import reflection_db
 from guardian.models import BehaviorCorrection
+from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.plugin_log import written
@@ -105,6 +107,8 @@ def test_columns_and_tables_of_a_database_may_be_missing(place):
         {"id": b"\xff"},
         {"agent_steps": -1},
         {"candidate_fact": "x" * 20_001},
+        {"before_snapshot_id": b"\xff"},
+        {"after_snapshot_id": b"v\x00"},
     ],
 )
 def test_rows_that_are_no_use_are_rejected_each(place, wrong):
@@ -114,6 +118,57 @@ def test_rows_that_are_no_use_are_rejected_each(place, wrong):
     told = run(home)["guardian"]
     assert (told["writes"], told["rejected"]) == (1, 2)
     assert RejectedRecord.objects.using(MAIN).filter(reason="bad_write").count() == 2
+
+
+def test_a_version_that_is_named_by_a_number_is_rejected_with_its_write(place):
+    home, _talk, _log = place
+    numbered = SCHEMA.replace("before_snapshot_id TEXT", "before_snapshot_id INTEGER")
+    database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "before_snapshot_id": 7}, schema=numbered)
+    told = run(home)["guardian"]
+    assert (told["writes"], told["rejected"], rows().get().id) == (1, 1, "w1")
+
+
+def asked(count):
+    """What `reflection_db.read` finds of so many writes with a rollback and two corrections each, and what it asks."""
+    statements = []
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        for number in range(count):
+            db.execute(
+                "INSERT INTO write_guardian_audit (id, target_file, status, created_at) VALUES (?, 'USER.md', ?, ?)",
+                (f"w{number}", "rolled_back", T0 + number),
+            )
+            db.execute("INSERT INTO rollbacks VALUES (?, ?, ?, 'eve', '', NULL, '')", (f"r{number}", f"w{number}", T0))
+            for again in (number, number + count):
+                columns = (
+                    f"c{again}",
+                    f"w{number}",
+                    "written",
+                    None,
+                    None,
+                    "refused",
+                    None,
+                    None,
+                    "",
+                    0,
+                    None,
+                    "eve",
+                    T0,
+                )
+                db.execute(f"INSERT INTO behavior_corrections VALUES ({', '.join('?' * len(columns))})", columns)
+        db.commit()
+        db.set_trace_callback(statements.append)
+        found = list(reflection_db.read(Database(db, reflection_db.TABLES)))
+    return found, len(statements)
+
+
+def test_what_is_beside_writes_is_asked_for_once_however_many_there_are():
+    (one,), of_one = asked(1)
+    found, of_many = asked(300)
+    assert of_many == of_one
+    assert (one.rollback.id, [told.id for told in one.corrections]) == ("r0", ["c0", "c1"])
+    assert [write.rollback.id for write in found] == [f"r{number}" for number in range(300)]
+    assert [told.id for told in found[7].corrections] == ["c7", "c307"]
 
 
 def test_a_version_with_another_hash_is_rejected_and_its_write_kept_without(place):
