@@ -6,10 +6,9 @@ from pathlib import Path
 
 from agents.homes import NotReadable, names_in, open_regular
 
-from ..files import MEMORY_FILES
+from ..files import MEMORY_FILES, MOST_BYTES
 
 NAMED = (*MEMORY_FILES, "AGENTS.md", "HEARTBEAT.md")
-MAX_BYTES = 5 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
 def content(workspace: Path, entry: WorkspaceEntry) -> bytes:
     """The bytes of a file. Raises NotReadable for links, devices and files over 5 MB."""
     with open_regular(workspace, entry.path) as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise NotReadable(f"over {MAX_BYTES} bytes")
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise NotReadable(f"over {MOST_BYTES} bytes")
     return data

@@ -4,12 +4,11 @@ It names neither sessions nor decisions, and says nothing of what a file held.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 
 from gate.collectors import guardian_log
 from gate.collectors.found import Problem
 
-from ..files import MEMORY_FILES
+from ..files import FILE_OF, MEMORY_FILES
 from .found import FoundWrite, write_id
 
 
@@ -24,7 +23,7 @@ class LogReader:
         found = next(guardian_log.read([line]), None)
         if not isinstance(found, guardian_log.Written):
             return found
-        target = found.target_file or f"{found.decision.removeprefix('UPDATE_')}.md"
+        target = found.target_file or FILE_OF[found.decision]
         if target not in MEMORY_FILES:
             return Problem("bad_write", f"unknown file {target[:120]}")
         said = (found.status, found.reason, found.fact)
@@ -39,11 +38,3 @@ class LogReader:
             fact=found.fact or None,
             reason=found.reason,
         )
-
-
-def read(lines: Iterable[bytes]) -> Iterator[FoundWrite | Problem]:
-    """The writes of lines, and what is wrong with the others."""
-    reader = LogReader()
-    for line in lines:
-        if (found := reader.feed(line)) is not None:
-            yield found

@@ -9,7 +9,10 @@ from gate.models import MemoryGateDecision
 from gate.recording import consent, matching
 from ledger.models import ConversationTurn
 
+from ..files import FILE_OF
+
 Match = MemoryGateDecision.Match
+KINDS = {name: kind for kind, name in FILE_OF.items()}
 BEFORE_MS = 60_000  # between a decision and the write that follows from it
 EARLY_MS = 2_000  # clocks differ
 
@@ -44,8 +47,7 @@ def by_fact(db: str, *, fact: str | None, at: int, kind: str = "", target_file: 
 
 def kind_of(target_file: str | None) -> str:
     """The decision that leads to writes of a file: UPDATE_USER for USER.md."""
-    kind = f"UPDATE_{(target_file or '').removesuffix('.md')}"
-    return kind if kind in MemoryGateDecision.Decision.values else ""
+    return KINDS.get(target_file or "", "")
 
 
 def of_decision(decision: MemoryGateDecision) -> Behind:

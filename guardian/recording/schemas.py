@@ -13,11 +13,10 @@ from gate.schemas import Id, Moment, Name, Number, Text
 from openclaw_web.endpoints import spellings
 from openclaw_web.endpoints.schemas import Body
 
-from ..files import MEMORY_FILES
+from ..files import MEMORY_FILES, MOST_BYTES
 from .told import FileChange, Status
 
 MOST = 100  # writes in one request
-MOST_BYTES = 5_000_000  # of a file before or after a write
 # Pages whose addresses are where that of a write would be.
 NOT_IDS = frozenset((".", "..", "blame", "chart", "correct", "history", "own", "rollback", "rules", "session"))
 CALL = {"model": "llm_model", "latency_ms": "llm_latency_ms", "agent_steps": "agent_steps"}

@@ -20,9 +20,8 @@ from django.utils.translation import gettext as _
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
-from ..files import MEMORY_FILES
+from ..files import MEMORY_FILES, MOST_BYTES
 
-MOST_BYTES = 5 * 1024 * 1024
 MOST_KEPT = 64 * 1024 * 1024  # of what an agent made of a displaced file
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
 RIGHTS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gate.collectors.found import Problem
 from guardian.collectors.found import FoundWrite
-from guardian.collectors.written_log import read
+from guardian.collectors.written_log import LogReader
 
 LINE = {
     "timestamp": "2026-11-21T03:16:18.499Z",
@@ -19,6 +19,12 @@ LINE = {
 
 def lines(*entries):
     return [json.dumps(LINE | entry).encode() for entry in entries]
+
+
+def read(raw):
+    """What one reader makes of lines."""
+    reader = LogReader()
+    return [found for line in raw if (found := reader.feed(line)) is not None]
 
 
 def test_a_file_that_is_not_named_is_that_of_the_decision():
@@ -38,7 +44,7 @@ def test_what_is_no_write_says_why():
         {"targetFile": "/srv/w/USER.md"}, {"candidateFact": 3},
     )  # fmt: skip
     assert all(isinstance(one, Problem) and one.detail for one in read(wrong))
-    assert len(list(read(wrong))) == 6
+    assert len(read(wrong)) == 6
 
 
 @given(st.lists(st.binary(max_size=60)))

@@ -158,7 +158,7 @@ def test_every_byte_comes_back(as_operator, home, file, capsys, kind, is_told):
 
 @pytest.mark.kill  # takes as long as those
 def test_five_megabytes(as_operator, home, file, tmp_path, capsys):
-    lines = b"".join(b"%09d a line of it\n" % number for number in range(250_000))[: 5 * 1024 * 1024]
+    lines = b"".join(b"%09d a line of it\n" % number for number in range(250_000))[:5_000_000]
     before, after = lines, lines[:2_000_000] + b"\xff\x00\r\n" + lines[2_000_004:]
     assert len(before) == len(after) == exchanging.workspace.MOST_BYTES
     audit_id = written(home, as_operator, file, before, after, is_told=False)
