@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from openclaw_web.pages import glyphs
 
+BY = "command line"  # who does what is asked for in a terminal
+
 
 def visible(text: str | None) -> Iterator[str]:
     """The lines of a text, with what a terminal would hide or obey made visible."""

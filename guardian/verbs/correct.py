@@ -4,12 +4,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import agent_of
+from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome
 
 from ..correcting import correcting, telling
 from ..files import MEMORY_FILES
+from . import BY
 
-BY = "command line"
 HELP = gettext_lazy("Say what a write should have been; with --apply-to-future, turn it into a rule. No file changes.")
 EXAMPLES = (
     'reflection guardian correct 01JA --status refused --reason "Said in jest"',
@@ -18,13 +19,15 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("audit", metavar="AUDIT", help=_("ID of the write"))
+    parser.add_argument("audit", type=typed.text, metavar="AUDIT", help=_("ID of the write"))
     parser.add_argument("--status", required=True, choices=correcting.STATUSES, help=_("what should have become of it"))
-    parser.add_argument("--fact", help=_("the fact that should have been written (as it was)"))
+    parser.add_argument("--fact", type=typed.text, help=_("the fact that should have been written (as it was)"))
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("the file it should have been written to (as it was)"))
-    parser.add_argument("--reason", required=True, help=_("why"))
+    parser.add_argument("--reason", type=typed.text, required=True, help=_("why"))
     parser.add_argument("--apply-to-future", action="store_true", help=_("apply it to similar facts, as a rule"))
-    parser.add_argument("--pattern", default="", help=_("which facts the rule is about (proposed from the fact)"))
+    parser.add_argument(
+        "--pattern", type=typed.text, default="", help=_("which facts the rule is about (proposed from the fact)")
+    )
 
 
 def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, **options):

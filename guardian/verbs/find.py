@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import agent_of
+from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
@@ -35,7 +36,9 @@ class Listing:
     EXAMPLES = ("reflection guardian list", "reflection guardian list -f USER.md -s written --with-diff")
 
     def add_arguments(self, parser):
-        parser.add_argument("key", nargs="?", metavar="SESSION", help=_("only this session: its ID or key"))
+        parser.add_argument(
+            "key", type=typed.text, nargs="?", metavar="SESSION", help=_("only this session: its ID or key")
+        )
         parser.add_argument("-l", "--limit", type=int, default=10, metavar="N", help=_("how many, 1 to 1000 (10)"))
         parser.add_argument("-d", "--with-diff", action="store_true", help=_("with what each changed"))
         asking.filters(parser)
@@ -59,7 +62,7 @@ class Showing:
     EXAMPLES = ("reflection guardian show 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", metavar="WRITE", help=_("ID of the write"))
+        parser.add_argument("id", type=typed.text, metavar="WRITE", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _found(agent, id)
@@ -75,7 +78,7 @@ class Diffing:
     EXAMPLES = ("reflection guardian diff 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", metavar="WRITE", help=_("ID of the write"))
+        parser.add_argument("id", type=typed.text, metavar="WRITE", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _found(agent, id)

@@ -7,13 +7,14 @@ from django.utils.translation import gettext_lazy
 
 from gate.verbs import agent_of, moment, sending
 from jobs.progress import listener_on
+from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY
 
 from ..proposing import plans, running
 from ..proposing.facts import Asked
+from . import BY
 
-BY = "command line"
 HELP = gettext_lazy("Have writes proposed by the guardian of this site. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection guardian run --limit 5", "reflection guardian run --since 2026-03-01 --yes")
 
@@ -22,7 +23,9 @@ def add_arguments(parser):
     parser.add_argument("-l", "--limit", type=int, metavar="N", help=_("at most N facts, the newest (all)"))
     parser.add_argument("-s", "--since", metavar="TIME", help=_("decisions at or after this ISO 8601 time"))
     parser.add_argument("-u", "--until", metavar="TIME", help=_("decisions before this ISO 8601 time"))
-    parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
+    parser.add_argument(
+        "-S", "--session", type=typed.text, metavar="SESSION", help=_("only this session: its ID or key")
+    )
     sending.add_choice(parser)
 
 

@@ -7,10 +7,12 @@ from django.utils.translation import gettext_lazy
 
 from gate.verbs import agent_of, sending
 from jobs.progress import listener_on
+from openclaw_web.commands import typed
 
 from ..files import MEMORY_FILES
 from ..proposing import plans, retrying
-from .propose import BY, sent, shown
+from . import BY
+from .propose import sent, shown
 
 HELP = gettext_lazy("Have a write proposed again by the guardian of this site. Without --yes, only show what is sent.")
 EXAMPLES = (
@@ -20,8 +22,8 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("audit", metavar="AUDIT", help=_("ID of a write"))
-    parser.add_argument("--fact", metavar="FACT", help=_("another fact (that of the write)"))
+    parser.add_argument("audit", type=typed.text, metavar="AUDIT", help=_("ID of a write"))
+    parser.add_argument("--fact", type=typed.text, metavar="FACT", help=_("another fact (that of the write)"))
     parser.add_argument("--file", metavar="FILE", choices=MEMORY_FILES, help=_("another file (that of the write)"))
     sending.add_choice(parser)
 

@@ -4,13 +4,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import agent_of
+from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import states
 
 from ..correcting import counting, rules, switching, telling
 from ..files import MEMORY_FILES
+from . import BY
 
-BY = "command line"
 HELP = gettext_lazy("List rules, ask what they say of a fact, or switch one off or on.")
 EXAMPLES = ("reflection guardian rules", 'reflection guardian rules --check "Likes tea" --file USER.md')
 SHOWN = 500
@@ -18,9 +19,9 @@ SHOWN = 500
 
 def add_arguments(parser):
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--check", metavar="FACT", help=_("what the rules say of this fact"))
-    how.add_argument("--off", metavar="ID", help=_("switch this rule off"))
-    how.add_argument("--on", metavar="ID", help=_("switch this rule on"))
+    how.add_argument("--check", type=typed.text, metavar="FACT", help=_("what the rules say of this fact"))
+    how.add_argument("--off", type=typed.text, metavar="ID", help=_("switch this rule off"))
+    how.add_argument("--on", type=typed.text, metavar="ID", help=_("switch this rule on"))
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("with --check: the file it would be written to"))
 
 

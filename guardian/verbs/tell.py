@@ -10,13 +10,13 @@ from openclaw_web.errors import Refused
 
 from ..recording import recorded
 from ..recording.schemas import MOST, WriteIn
+from . import BY
 
 HELP = gettext_lazy("Record writes to memory files: JSON, a JSON list, or JSON lines.")
 EXAMPLES = (
     "reflection guardian record writes.jsonl",
     "reflection guardian record --agent main --json < writes.json",
 )
-BY = "command line"
 
 
 def add_arguments(parser):

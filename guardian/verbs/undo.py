@@ -4,15 +4,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from gate.verbs import agent_of, moment
+from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, REFUSED
 
 from ..rollbacks import performing, planning, shown
 from ..rollbacks.api import in_spec, told, told_session
 from ..rollbacks.performing import Wish
-from . import visible
+from . import BY, visible
 
-BY = "command line"
 HELP = gettext_lazy("Roll back a write, or all writes of a session.")
 EXAMPLES = (
     "reflection guardian rollback 01JNX5W3 --preview",
@@ -22,10 +22,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("audit", nargs="?", metavar="WRITE", help=_("ID of the write"))
-    parser.add_argument("--reason", "-r", metavar="TEXT", help=_("why; needed unless it is a preview"))
+    parser.add_argument("audit", type=typed.text, nargs="?", metavar="WRITE", help=_("ID of the write"))
+    parser.add_argument("--reason", "-r", type=typed.text, metavar="TEXT", help=_("why; needed unless it is a preview"))
     parser.add_argument("--preview", action="store_true", help=_("only show what would change"))
-    parser.add_argument("--session", "-S", metavar="SESSION", help=_("all writes of this session: its ID or key"))
+    parser.add_argument(
+        "--session", "-S", type=typed.text, metavar="SESSION", help=_("all writes of this session: its ID or key")
+    )
     parser.add_argument("--since", metavar="TIME", help=_("of the session, only writes at or after this ISO 8601 time"))
     parser.add_argument("--until", metavar="TIME", help=_("of the session, only writes before this ISO 8601 time"))
     parser.add_argument("--hunk", type=int, metavar="N", help=_("only the Nth change of the write"))

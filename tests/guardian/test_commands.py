@@ -110,6 +110,27 @@ def test_wrong_use_is_told(guardian, writes, words):
     assert guardian(*words)[1] == 2
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["correct", "w1", "--status", "refused", "--reason", "\udcff"],
+        ["correct", "w1", "--status", "written", "--reason", "No.", "--fact", "\udcff"],
+        ["correct", "w1", "--status", "refused", "--reason", "No.", "--apply-to-future", "--pattern", "\udcff"],
+        ["correct", "\udcff", "--status", "refused", "--reason", "No."],
+        ["rollback", "w1", "--reason", "\udcff"],
+        ["retry", "w1", "--fact", "\udcff"],
+        ["rules", "--check", "\udcff", "--file", "USER.md"],
+        ["rules", "--off", "\udcff"],
+        ["show", "\udcff"],
+        ["list", "\udcff"],
+        ["run", "--session", "\udcff"],
+    ],
+)
+def test_bytes_of_a_terminal_that_are_no_text_are_wrong_use(guardian, writes, words):
+    out, status = guardian(*words)
+    assert status == 2 and "The text is not valid UTF-8." in out
+
+
 @pytest.mark.parametrize("kind", ["json", "csv", "markdown"])
 def test_an_export_has_every_write_that_fits(guardian, writes, tmp_path, kind):
     file = tmp_path / "out"

@@ -1,0 +1,14 @@
+"""Values of options as a terminal hands them over, for `type=` of an argument."""
+
+from argparse import ArgumentTypeError
+
+from django.utils.translation import gettext as _
+
+
+def text(value: str) -> str:
+    """A text that can be stored and printed. Raises ArgumentTypeError for bytes that are not UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as exc:  # Python carries such bytes through as halves of surrogate pairs
+        raise ArgumentTypeError(_("The text is not valid UTF-8.")) from exc
+    return value
