@@ -3,6 +3,7 @@
 With a pattern, a correction is a rule for facts to come (rules.py).
 """
 
+import re
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -14,12 +15,12 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 from people.audit import log
 
-from ..files import MEMORY_FILES
+from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from . import patterns, rules
 from .sayable import audit_of, is_withheld
 
-LONGEST = 10_000  # characters of a fact or a reason
+UNUSABLE = re.compile("[\0\ud800-\udfff]")  # NUL and halves of characters, which no database takes
 Status = WriteGuardianAudit.Status
 STATUSES = (Status.WRITTEN.value, Status.REFUSED.value)
 
@@ -64,6 +65,7 @@ def correct(
         raise Refused(_("Somebody opted out whose words this write holds, or may hold. It cannot be corrected."))
     if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:
         raise Refused(_("A rollback cannot be corrected. Correct the write that it took back."))
+    _check_sent(fact or "", reason, pattern)
     was = original(agent.db, audit)
     said = _said(was, status, fact, file)
     _check(said, reason)
@@ -108,8 +110,14 @@ def _check(said: Said, reason):
         raise Refused(_("Say which fact should have been written."))
     if not reason.strip():
         raise Refused(_("Say why: the reason is kept with the correction."))
-    if max(len(said.fact), len(reason)) > LONGEST or "\0" in said.fact + reason:
-        raise Refused(_("A fact and a reason have at most %(most)s characters each.") % {"most": LONGEST})
+
+
+def _check_sent(fact, reason, pattern):
+    """Raises Refused for what cannot be stored of what was sent; a fact that stays as it was is not checked."""
+    if UNUSABLE.search(fact + reason + pattern):
+        raise Refused(_("Facts, reasons and patterns cannot contain NUL or incomplete characters."))
+    if max(len(fact), len(reason)) > LONGEST_FACT:
+        raise Refused(_("A fact and a reason have at most %(most)s characters each.") % {"most": f"{LONGEST_FACT:,}"})
 
 
 def _no_pattern(pattern):

@@ -7,15 +7,15 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.pages import states
 
-from ..files import MEMORY_FILES
+from ..files import LONGEST_FACT, MEMORY_FILES
 from . import patterns
-from .correcting import LONGEST, STATUSES, Said
+from .correcting import STATUSES, Said
 
 ROWS = 3
 
 
 def _text(label, **options):
-    return forms.CharField(label=label, max_length=LONGEST, widget=forms.Textarea(attrs={"rows": ROWS}), **options)
+    return forms.CharField(label=label, max_length=LONGEST_FACT, widget=forms.Textarea(attrs={"rows": ROWS}), **options)
 
 
 class CorrectionForm(forms.Form):
@@ -43,13 +43,13 @@ class CorrectionForm(forms.Form):
             del self.fields["apply_to_future"], self.fields["pattern"]
 
     @classmethod
-    def about(cls, standing: Said, *, may_rule: bool) -> "CorrectionForm":
-        """The form as it is first shown: what stands by now, which the person changes."""
+    def about(cls, standing: Said, fact: str, *, may_rule: bool) -> "CorrectionForm":
+        """The form as it is first shown: what stands by now, and the pattern that is proposed for the write's fact."""
         initial = {
             "status": standing.status if standing.status in STATUSES else STATUSES[0],
             "fact": standing.fact,
             "file": standing.file or MEMORY_FILES[0],
-            "pattern": patterns.proposed(standing.fact),
+            "pattern": patterns.proposed(fact),
         }
         return cls(initial=initial, may_rule=may_rule)
 

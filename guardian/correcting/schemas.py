@@ -7,12 +7,12 @@ from pydantic import Field
 
 from openclaw_web.endpoints.schemas import Body
 
-from ..files import MEMORY_FILES
+from ..files import LONGEST_FACT, MEMORY_FILES
 from . import patterns
-from .correcting import LONGEST, STATUSES
+from .correcting import STATUSES
 
 NO_NUL = r"^[^\x00]*$"
-Text = {"max_length": LONGEST, "pattern": NO_NUL}
+Text = {"max_length": LONGEST_FACT, "pattern": NO_NUL}
 Corrected = Literal[STATUSES]  # type: ignore[valid-type]
 File = Literal[MEMORY_FILES]  # type: ignore[valid-type]
 

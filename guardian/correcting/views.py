@@ -10,7 +10,7 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import correcting, counting, patterns, rules, sayable, switching, trying
+from . import correcting, counting, rules, sayable, switching, trying
 from .forms import CorrectionForm
 
 SHOWN = 20
@@ -41,8 +41,8 @@ def correct(request, agent, audit_id):
     audit = sayable.audit_of(agent.db, audit_id)
     before = correcting.of_audit(agent.db, audit.id)
     standing = correcting.says(before[0]) if before else correcting.original(agent.db, audit)
-    form = CorrectionForm.about(standing, may_rule=request.user.has_role("operator"))
-    form.initial["pattern"] = patterns.proposed(audit.candidate_fact or "")
+    may_rule = request.user.has_role("operator")
+    form = CorrectionForm.about(standing, audit.candidate_fact or "", may_rule=may_rule)
     return _page(request, agent, audit, form)
 
 

@@ -140,22 +140,11 @@ def asked(count):
             )
             db.execute("INSERT INTO rollbacks VALUES (?, ?, ?, 'eve', '', NULL, '')", (f"r{number}", f"w{number}", T0))
             for again in (number, number + count):
-                columns = (
-                    f"c{again}",
-                    f"w{number}",
-                    "written",
-                    None,
-                    None,
-                    "refused",
-                    None,
-                    None,
-                    "",
-                    0,
-                    None,
-                    "eve",
-                    T0,
+                db.execute(
+                    "INSERT INTO behavior_corrections (id, audit_id, original_status, corrected_status, corrected_at)"
+                    " VALUES (?, ?, 'written', 'refused', ?)",
+                    (f"c{again}", f"w{number}", T0),
                 )
-                db.execute(f"INSERT INTO behavior_corrections VALUES ({', '.join('?' * len(columns))})", columns)
         db.commit()
         db.set_trace_callback(statements.append)
         found = list(reflection_db.read(Database(db, reflection_db.TABLES)))

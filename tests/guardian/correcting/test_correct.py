@@ -12,6 +12,7 @@ SAVE = "/agents/ada/correct/w1/"
 SHOWN = "/agents/ada/corrections/w1/"
 TRY = "/agents/ada/writes/rules/try/"
 API = "/api/v1/agents/ada/guardian/writes/w1/correction"
+CHECK = "/api/v1/agents/ada/guardian/rules/check"
 BODY = {"status": "refused", "reason": "No.", "apply_to_future": True}
 SAID = {"status": "refused", "fact": "Likes tea.", "file": "MEMORY.md", "reason": "No."}
 
@@ -42,6 +43,25 @@ def test_what_was_typed_comes_back_with_what_is_wrong(as_operator):
     response = as_operator.post(SAVE, SAID | {"status": "written", "reason": "Typed words"})
     page = response.content.decode()
     assert response.status_code == 422 and "Typed words" in page and "This is what happened." in page
+
+
+def test_a_write_with_a_long_fact_is_corrected_like_any_other(as_operator):
+    fact = "tea " * 4_999 + "tea."  # as long as recording takes them
+    wrote(DB, 2, b"Likes tea.\n", b"x\n", candidate_fact=fact)
+    check = as_operator.post(CHECK, {"fact": fact, "file": "MEMORY.md"}, "application/json")
+    assert (check.status_code, check.json()["fact"]) == (200, fact)
+    assert as_operator.post(API.replace("w1", "w2"), BODY, "application/json").status_code == 201
+    said = SAID | {"status": "written", "file": "USER.md", "fact": fact}
+    assert as_operator.post(SAVE.replace("w1", "w2"), said).status_code == 302
+    assert as_operator.post(SAVE.replace("w1", "w2"), said | {"fact": f"{fact}."}).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["fact", "reason", "pattern"])
+def test_a_nul_is_refused_wherever_it_is_typed(as_operator, name):
+    said = SAID | {"pattern": "tea", name: "te\0a"}
+    assert as_operator.post(SAVE, said | {"apply_to_future": "on"}).status_code == 422
+    assert as_operator.post(API, said | {"apply_to_future": True}, "application/json").status_code == 422
+    assert not BehaviorCorrection.objects.using(DB).exists()
 
 
 def test_a_box_that_is_not_ticked_leaves_the_pattern_out(as_operator):

@@ -49,7 +49,13 @@ def test_a_correction_keeps_both_sides():
         {"status": "written"},
         {"status": "written", "fact": "Likes tea.", "file": "MEMORY.md"},
         {"pattern": "tea"},
-        {"fact": "x" * 10_001, "status": "written"},
+        {"fact": "x" * 20_001, "status": "written"},
+        {"reason": "x" * 20_001},
+        {"fact": "a\0b", "status": "written"},
+        {"reason": "a\0b"},
+        {"reason": "a\udcff"},
+        {"apply_to_future": True, "pattern": "tea\0"},
+        {"apply_to_future": True, "pattern": "tea|\udcff"},
     ],
 )
 def test_what_is_no_correction_is_refused(said):
