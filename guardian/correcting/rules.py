@@ -50,11 +50,6 @@ def ruling(db: str, *, fact: str, target_file: str) -> Ruling | None:
     return said_by(row, fact=fact, target_file=target_file)
 
 
-def acted(db: str, rule_id: str, audit_id: str) -> None:
-    """Name the rule in the write that it decided: that is how often a rule acted. Said again, it is the same."""
-    WriteGuardianAudit.objects.using(db).filter(id=audit_id).update(rule_id=rule_id)
-
-
 def in_force(db: str) -> list[Any]:
     """What `flag` knows of the rules that are switched on, the newest first. Rows, not objects: a plugin waits."""
     return list(switched_on(db).values_list(*READ, named=True)[:MOST])

@@ -1,4 +1,4 @@
-"""Whether writes are what their versions, statuses and receipts say. Nothing is changed but by what is called mend."""
+"""Whether writes are what their versions, statuses and receipts say. Only what begins with `mend_` changes anything."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,7 +23,6 @@ from .told import Status, columns_of
 
 OPEN_MS = 60_000  # a rollback that takes longer was broken off
 CHUNK = 50  # versions have up to megabytes
-DIFF = ("diff", "hunks_json", "lines_added", "lines_removed", "lines_modified")
 CHECKED = (WriteGuardianAudit, FileSnapshot, GuardianStatus, Rollback, RollbackIntent, BehaviorCorrection)
 
 

@@ -15,7 +15,8 @@ from .told import Status
 
 
 def may_move(db: str, old_id: str, new_id: str) -> bool:
-    """Whether `new_id` can take the place of `old_id`: not while that is being rolled back, nor if both were."""
+    """Whether `new_id` can take the place of `old_id`: not while that is being rolled back, nor when both were rolled
+    back."""
     if is_being_rolled_back(db, old_id):
         return False
     return Rollback.objects.using(db).filter(audit__in=[old_id, new_id]).count() < 2

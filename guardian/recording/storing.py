@@ -149,11 +149,6 @@ def _news_since(db, row, one: Told, change: Change | None):
 
     From when on other writes may lie elsewhere by now, or this one has to be found a place; None where nothing may.
     """
-    if row.status not in CHANGED and change and one.change.before is not None:
-        same = FileChange(one.change.before, one.change.before)  # nothing was written, whatever should have been
-        placed = place(db, row.target_file, same, row.created_at)
-        row.before_snapshot_id = placed.before.id
-        return placed.is_news
     is_known = row.hunks_json is not None and not row.sources & Source.FILES
     if is_known or row.status not in CHANGED or row.sources & Source.ELSEWHERE:
         return None

@@ -101,10 +101,3 @@ def test_flagging_a_hundred_writes_asks_once(django_assert_num_queries):
         rule(number, f"tea{number}")
     with django_assert_num_queries(1, using=DB):
         rules.flag([written(number) for number in range(2, 102)], rules.in_force(DB))
-
-
-def test_a_rule_that_acted_is_named_in_the_write():
-    rule(1, "tea")
-    rules.acted(DB, "r1", "w1")
-    rules.acted(DB, "r1", "w1")
-    assert WriteGuardianAudit.objects.using(DB).get(id="w1").rule_id == "r1"
