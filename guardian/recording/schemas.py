@@ -17,8 +17,24 @@ from ..files import MEMORY_FILES, MOST_BYTES
 from .told import FileChange, Status
 
 MOST = 100  # writes in one request
-# Pages whose addresses are where that of a write would be.
-NOT_IDS = frozenset((".", "..", "blame", "chart", "correct", "history", "own", "rollback", "rules", "session"))
+# What stands in an address where the id of a write would: other pages, and what a browser resolves.
+NOT_IDS = frozenset(
+    (
+        ".",
+        "..",
+        "blame",
+        "chart",
+        "correct",
+        "history",
+        "left",
+        "of",
+        "opted-out",
+        "own",
+        "rollback",
+        "rules",
+        "session",
+    )
+)
 CALL = {"model": "llm_model", "latency_ms": "llm_latency_ms", "agent_steps": "agent_steps"}
 SIDES = ("before", "after")
 ENCODED = {side: f"{side}_base64" for side in SIDES}

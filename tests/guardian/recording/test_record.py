@@ -6,6 +6,7 @@ import pytest
 
 from guardian.exact import data_of
 from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
+from guardian.urls import urlpatterns
 from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
@@ -13,6 +14,9 @@ from tests.gate.decided import MINUTE, decide, talk
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/agents/ada/guardian/writes"
+WRITES = "agents/<str:agent>/writes/"
+ROUTES = [str(one.pattern).removeprefix(WRITES) for one in urlpatterns if str(one.pattern).startswith(WRITES)]
+BESIDE = sorted({name for name in (route.partition("/")[0] for route in ROUTES) if name and not name.startswith("<")})
 
 
 @pytest.fixture
@@ -92,8 +96,7 @@ def test_an_id_with_other_content_is_a_conflict_and_stores_nothing(as_operator, 
         ({"status": "perhaps"}, "written"),
         ({"candidate_fact": " "}, "candidate_fact is required"),
         ({"session_id": None}, "string"),
-        ({"id": "blame"}, "cannot be the id of a write"),
-        ({"id": "rollback"}, "cannot be the id of a write"),
+        ({"id": ".."}, "cannot be the id of a write"),
         ({"id": "a/b"}, "pattern"),
         ({"after": "Tea.\n"}, "before and after belong together"),
         ({"before": None, "after": None}, "changed nothing"),
@@ -110,6 +113,13 @@ def test_what_cannot_be_is_refused_whole(as_operator, turns, wrong, why):
     assert answer.status_code == 422
     assert why in answer.content.decode()
     assert not rows().exists()
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_names_of_pages_are_no_ids(as_operator, turns, name):
+    assert "opted-out" in BESIDE
+    answer = post(as_operator, told(1, id=name))
+    assert answer.status_code == 422 and f"{name} cannot be the id of a write" in answer.content.decode()
 
 
 def test_a_file_has_five_megabytes_at_most_and_so_has_a_request(as_operator, turns):
